@@ -261,7 +261,7 @@ def test_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path) -> None:
     """A cluster moves from the embedded store to etcd under versions above all that it ever had, and back under those
     that it has; time to live and encryption go with it."""
     sealing = f"--encryption-provider-config={encryption}"
-    own = ("--controllers=-*", sealing)
+    own = ("--controllers=-*", "--scheduler=false", sealing)
     shared = (f"--etcd-servers={etcd.url}", "--etcd-prefix=/moved")
     secrets, events = "/api/v1/namespaces/default/secrets", "/api/v1/namespaces/default/events"
     with DaemonProcess(tmp_path / "one", *own) as one:

@@ -14,7 +14,7 @@ from twisted.logger import Logger
 from orchd.client.interfaces import Object
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
-from orchd.kinds.catalog import Catalog, Group, Resource, builtin_catalog
+from orchd.kinds.catalog import Catalog, Group, Resource, Subresource, builtin_catalog
 from orchd.txkit.background import Background
 
 #: Seconds between looks at what is served, and before one that something calls for.
@@ -36,6 +36,7 @@ class _Line:
     kind: str
     namespaced: bool
     verbs: tuple[str, ...]
+    subresources: tuple[Subresource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,8 @@ class DiscoveredCatalog:
         except ApiError as error:
             self.log.debug("{group}/{version}: {error}", group=group, version=version, error=error.message)
             return self._known.get((group, version), ())
-        lines = tuple(_line(group, version, each) for each in document.get("resources") or () if "/" not in each["name"])
+        entries = document.get("resources") or ()
+        lines = tuple(_line(group, version, each, entries) for each in entries if "/" not in each["name"])
         self._known[group, version] = lines
         return lines
 
@@ -161,11 +163,13 @@ class DiscoveredCatalog:
             namespaced=line.namespaced,
             list_kind=f"{line.kind}List",
             verbs=line.verbs,
+            subresources={each.name: each for each in line.subresources},
             custom=True,
         )
 
 
-def _line(group: str, version: str, entry: dict[str, Any]) -> _Line:
+def _line(group: str, version: str, entry: dict[str, Any], entries: Iterable[dict[str, Any]]) -> _Line:
+    inside = f"{entry['name']}/"
     return _Line(
         group=entry.get("group") or group,
         version=entry.get("version") or version,
@@ -173,4 +177,15 @@ def _line(group: str, version: str, entry: dict[str, Any]) -> _Line:
         kind=str(entry["kind"]),
         namespaced=bool(entry.get("namespaced")),
         verbs=tuple(entry.get("verbs") or ()),
+        subresources=tuple(
+            Subresource(
+                name=each["name"].removeprefix(inside),
+                kind=each["kind"],
+                verbs=tuple(each.get("verbs") or ()),
+                group=each.get("group") or "",
+                version=each.get("version") or "",
+            )
+            for each in entries
+            if each["name"].startswith(inside)
+        ),
     )

@@ -12,7 +12,7 @@ from orchd.client.interfaces import IInformer, Object, ResourceRef
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.metrics import ControllerMetrics
-from orchd.controllers.recording import typed
+from orchd.controllers.recording import with_type
 from orchd.errors import ApiError
 
 #: Namespace ("" for cluster-scoped objects) and name.
@@ -90,7 +90,7 @@ class Controller:
 
     def record(self, obj: Object, type_: str, reason: str, note: str) -> None:
         """An Event about an object of the kind `subject`."""
-        self.recorder.event(typed(obj, *self.subject), type_, reason, note)
+        self.recorder.event(with_type(obj, *self.subject), type_, reason, note)
 
     # -- reading and writing
 

@@ -113,7 +113,7 @@ def _discovery_message(undiscovered: Iterable[str]) -> str:
     return f"Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: {each}"
 
 
-def undiscovered(api_services: Iterable[Object]) -> list[str]:
+def list_undiscovered(api_services: Iterable[Object]) -> list[str]:
     """The group versions whose objects cannot be found because the server that answers for them is not available."""
     out = []
     for each in api_services:
@@ -135,6 +135,7 @@ class NamespaceController(Controller):
     def __init__(self, env: Environment, *, grace: float = 0.0) -> None:
         super().__init__(env, workers=env.settings.concurrent_namespace_syncs)
         self._grace = grace
+        self._period = float(env.settings.namespace_sync_period)
         self._own = env.dialect("{long}")
         self._api_services = ResourceRef(env.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")
         self.follow(NAMESPACES, self._changed, primary=True)
@@ -152,7 +153,7 @@ class NamespaceController(Controller):
             changed = {**namespace, "status": {**status(namespace), "phase": "Terminating"}}
             namespace = await self.client.update(NAMESPACES, "", name, changed, subresource="status")
         if not spec(namespace).get("finalizers"):
-            return None
+            return self._period
         remains = await self._delete_content(name, namespace["metadata"]["deletionTimestamp"])
         latest = await self._tell(name, remains)
         if latest is None:
@@ -171,7 +172,8 @@ class NamespaceController(Controller):
         except ApiError as error:
             if error.code != 404:
                 raise
-        return None
+            return None
+        return self._period
 
     async def _tell(self, name: str, remains: Remains) -> Object | None:
         """Write the conditions where they changed; the namespace as it is then, None when it has gone."""
@@ -192,7 +194,7 @@ class NamespaceController(Controller):
 
     async def _delete_content(self, namespace: str, since: str) -> Remains:
         remains = Remains()
-        remains.undiscovered = undiscovered(await self._registered())
+        remains.undiscovered = list_undiscovered(await self._registered())
         for resource in deletable(self.env.catalog()):
             try:
                 await self._delete_all(resource, namespace, since, remains)

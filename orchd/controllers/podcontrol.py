@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchd.client.interfaces import IClient, IEventRecorder, Object
 from orchd.controllers.base import terminating_namespace
 from orchd.controllers.objects import PODS, name, namespace, uid
-from orchd.controllers.recording import NORMAL, WARNING, typed
+from orchd.controllers.recording import NORMAL, WARNING, with_type
 from orchd.errors import ApiError
 
 
@@ -41,4 +41,4 @@ class PodControl:
         self._record(parent, NORMAL, "SuccessfulDelete", f"Deleted pod: {name(pod)}")
 
     def _record(self, parent: Object, type_: str, reason: str, note: str) -> None:
-        self._recorder.event(typed(parent, self._api_version, self._kind), type_, reason, note)
+        self._recorder.event(with_type(parent, self._api_version, self._kind), type_, reason, note)

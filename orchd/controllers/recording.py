@@ -10,6 +10,6 @@ NORMAL: Final = "Normal"
 WARNING: Final = "Warning"
 
 
-def typed(obj: Object, api_version: str, kind: str) -> Object:
+def with_type(obj: Object, api_version: str, kind: str) -> Object:
     """`obj` with apiVersion and kind, which items of a list do not always carry."""
     return obj if "kind" in obj and "apiVersion" in obj else {"apiVersion": api_version, "kind": kind, **obj}

@@ -24,6 +24,10 @@ class ControllerSettings:
     concurrent_ttl_after_finished_syncs: int = 5
     terminated_pod_gc_threshold: int = 12_500
     max_endpoints_per_slice: int = 100
+    endpoint_updates_batch_period: float = 0.0
+    endpointslice_updates_batch_period: float = 0.0
+    mirroring_endpointslice_updates_batch_period: float = 0.0
+    namespace_sync_period: float = 300.0
     concurrent_resource_quota_syncs: int = 5
     resource_quota_sync_period: float = 300.0
     mirroring_concurrent_service_endpoint_syncs: int = 5

@@ -75,6 +75,8 @@ class MemoryInformer:
 
     def add_listener(self, listener: Listener) -> None:
         self._listeners.append(listener)
+        for obj in list(self._objects.values()):
+            listener("ADDED", None, obj)
 
     def put(self, obj: Object) -> None:
         """Create or replace an object."""

@@ -30,7 +30,7 @@ class Server:
             },
             "/api/v1": {"resources": [line("pods", "Pod"), line("pods/status", "Pod")]},
             "/apis/apps/v1": {"resources": [line("deployments", "Deployment", "get list")]},
-            "/apis/own.example/v2": {"resources": [line("things", "Thing", namespaced=False)]},
+            "/apis/own.example/v2": {"resources": [line("things", "Thing", namespaced=False), line("things/scale", "Scale")]},
             "/apis/own.example/v1": {"resources": []},
         }
 
@@ -56,6 +56,7 @@ def test_a_catalog() -> None:
     assert deployments is not None and deployments.verbs == ("get", "list")
     things = found.kind("own.example/v2", "Thing")
     assert things is not None and things.custom and not things.namespaced
+    assert things.subresources["scale"].kind == "Scale"
     assert [(group.name, group.preferred) for group in found.groups] == [("", "v1"), ("apps", "v1"), ("own.example", "v2")]
     assert found.resource("", "v1", "pods/status") is None
 

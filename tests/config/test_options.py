@@ -100,7 +100,7 @@ def test_flag_file_recursion() -> None:
     (["--authorization-mode="], "--authorization-mode: at least one authorization-mode must be passed"),
     (["--authorization-mode=RBAC,RBAC"],
      '--authorization-mode: authorization-mode ["RBAC" "RBAC"] has mode specified more than once'),
-    (["--controllers=attachdetach"], "--controllers: controller attachdetach: not built yet"),
+    (["--controllers=cloud-node-lifecycle"], "--controllers: controller cloud-node-lifecycle: not built yet"),
     (["--controllers=-deploymen"], '--controllers: unknown controller "deploymen": did you mean "deployment"?'),
     (["--feature-gates=PodSecurty=true"], '--feature-gates: unknown feature gate "PodSecurty": did you mean "PodSecurity"?'),
     (["--feature-gates=OpenAPIEnums=true"], "--feature-gates: feature gate OpenAPIEnums=true: not built yet"),

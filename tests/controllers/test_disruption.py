@@ -33,7 +33,7 @@ SQUADS = ResourceRef("example.com", "v1", "squads")
 )
 def test_desired(spec: dict[str, Any], pods: int, scale: int, expected: int, wanted: int) -> None:
     """Numbers relate to the pods, percentages and maxUnavailable to the owners; percentages are rounded up."""
-    assert counting.desired({"metadata": {}, "spec": spec}, pods, scale) == (expected, wanted)
+    assert counting.compute_desired({"metadata": {}, "spec": spec}, pods, scale) == (expected, wanted)
 
 
 def budget(selector: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:

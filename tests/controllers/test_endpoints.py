@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from cluster_support import Cluster, template
@@ -86,3 +87,19 @@ def test_pods_of_lost_nodes(cluster: Cluster) -> None:
     assert cluster.names(PODS) == ["p"]
     cluster.settle(30)
     assert cluster.names(PODS) == []
+
+
+def test_changes_are_collected(tmp_path: Path) -> None:
+    """With a batch period changes of pods within it are written once, when it has passed; those of services at once."""
+    flags = ("--endpoint-updates-batch-period=5s", "--endpointslice-updates-batch-period=5s")
+    cluster = Cluster(tmp_path, flags=flags)
+    cluster.namespace()
+    cluster.create(SERVICES, service())
+    cluster.settle()
+    assert shown(cluster) == ([], [])
+    run_pod(cluster, "p1", "10.1.0.1")
+    run_pod(cluster, "p2", "10.1.0.2")
+    assert shown(cluster) == ([], [])
+    cluster.settle(5)
+    assert shown(cluster) == (["10.1.0.1", "10.1.0.2"], [])
+    cluster.stop()

@@ -7,7 +7,7 @@ from typing import Any
 from cluster_support import Cluster
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.endpoints.mirroring_controller import mirrored
+from orchd.controllers.endpoints.mirroring_controller import group_addresses
 from orchd.controllers.objects import ENDPOINTS, SERVICES
 
 SLICES = ResourceRef("discovery.orch.io", "v1", "endpointslices")
@@ -38,7 +38,7 @@ def slices(cluster: Cluster) -> list[tuple[str, int, list[tuple[str, bool]]]]:
 
 def test_addresses_are_grouped() -> None:
     """Families and ports each have a slice; wrong addresses and those beyond the limit are counted."""
-    groups, wrong, surplus = mirrored(endpoints(subset("10.0.0.1", "fd00::1", "?", not_ready=("10.0.0.2", "10.0.0.3"))), 3)
+    groups, wrong, surplus = group_addresses(endpoints(subset("10.0.0.1", "fd00::1", "?", not_ready=("10.0.0.2", "10.0.0.3"))), 3)
     assert (wrong, surplus) == (1, 1)
     assert {family: [(e["addresses"], e["conditions"]["ready"]) for e in found] for (family, _), found in groups.items()} == {
         "IPv4": [(["10.0.0.1"], True), (["10.0.0.2"], False)],

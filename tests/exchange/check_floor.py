@@ -1,9 +1,10 @@
-"""``python tests/exchange/check_floor.py REPORT [--raise]``: no area of the recorded exchanges may lose ground.
+"""``python tests/exchange/check_floor.py [--raise] REPORT...``: no area of the recordings may lose ground.
 
-REPORT is what the exchange program writes with ``--json``; profiles that the server cannot be started with yet count for
-nothing. ``floor.json`` has, per area, how many steps have to be exact;
-``--raise`` writes the numbers of the report into it where they are higher, but for the few steps by which a busy machine may
-miss a deadline of the scenarios. Exits with 1 when an area is below its floor.
+A REPORT is what the exchange program or the scheduler's program writes with ``--json``; profiles that the server cannot be
+started with count for nothing. ``floor.json`` has, per area, how many steps have to be exact; areas of the scheduler stand
+behind ``scheduler/``. Only areas of the kinds of reports that are given are compared. ``--raise`` writes the numbers of the
+reports into it where they are higher, but for the few steps by which a busy machine may miss a deadline of the scenarios.
+Exits with 1 when an area is below its floor.
 """
 
 from __future__ import annotations
@@ -26,9 +27,24 @@ def below(floor: Mapping[str, int], exact: Mapping[str, int]) -> list[str]:
     return [area for area, least in floor.items() if exact.get(area, 0) < least]
 
 
+#: In front of the areas of the scheduler's recordings.
+_SCHEDULER = "scheduler/"
+#: The area that is played against a server with controllers, in a report of its own.
+_CONTROLLERS = "controllers"
+
+
+def kind(area: str) -> str:
+    """The kind of report that an area is counted in."""
+    return _SCHEDULER if area.startswith(_SCHEDULER) else _CONTROLLERS if area == _CONTROLLERS else ""
+
+
 def counts(report: Mapping[str, Any]) -> dict[str, Counter[str]]:
-    """What was counted per area, over the profiles that were ready."""
+    """Steps, exact ones and right status codes per area, over the profiles that were ready."""
     areas: dict[str, Counter[str]] = {}
+    if "profiles" not in report:
+        for area, found in report["areas"].items():
+            areas[_SCHEDULER + area] = Counter(steps=found["total"], exact=found["ok"], code=found["ok"])
+        return areas
     for profile in report["profiles"].values():
         if profile["ready"]:
             for area, found in profile["areas"].items():
@@ -38,31 +54,35 @@ def counts(report: Mapping[str, Any]) -> dict[str, Counter[str]]:
 
 def table(floor: Mapping[str, int], areas: Mapping[str, Mapping[str, int]]) -> str:
     """One line per area: its steps, how many are exact, the right status codes, the floor."""
-    lines = [f"{'area':14}{'steps':>7}{'exact':>7}{'code':>7}{'floor':>7}"]
+    lines = [f"{'area':38}{'steps':>7}{'exact':>7}{'code':>7}{'floor':>7}"]
     totals = [0, 0, 0, 0]
     for area in sorted({*floor, *areas}):
         found = areas.get(area, {})
         row = [found.get(key, 0) for key in ("steps", "exact", "code")] + [floor.get(area, 0)]
         totals = [a + b for a, b in zip(totals, row, strict=True)]
-        lines.append(f"{area:14}" + "".join(f"{n:>7}" for n in row) + ("  BELOW" if row[1] < row[3] else ""))
-    lines.append(f"{'all':14}" + "".join(f"{n:>7}" for n in totals))
+        lines.append(f"{area:38}" + "".join(f"{n:>7}" for n in row) + ("  BELOW" if row[1] < row[3] else ""))
+    lines.append(f"{'all':38}" + "".join(f"{n:>7}" for n in totals))
     return "\n".join(lines)
 
 
 def main(arguments: list[str]) -> int:
     """Compare, print, and perhaps raise."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("report", type=Path)
+    parser.add_argument("reports", type=Path, nargs="+")
     parser.add_argument("--raise", dest="lift", action="store_true")
     chosen = parser.parse_args(arguments)
     floor: dict[str, int] = json.loads(FLOOR.read_text())
-    areas = counts(json.loads(chosen.report.read_text()))
+    areas: dict[str, Counter[str]] = {}
+    for path in chosen.reports:
+        areas |= counts(json.loads(path.read_text()))
+    kinds = {kind(area) for area in areas}
+    compared = {area: least for area, least in floor.items() if kind(area) in kinds}
     exact = {area: found["exact"] for area, found in areas.items()}
-    sys.stdout.write(table(floor, areas) + "\n")
+    sys.stdout.write(table(compared, areas) + "\n")
     if chosen.lift:
         raised = {area: max(floor.get(area, 0), exact.get(area, 0) - _SLACK) for area in sorted({*floor, *exact})}
         FLOOR.write_text(json.dumps(raised, indent=2) + "\n")
-    lost = below(floor, exact)
+    lost = below(compared, exact)
     if lost:
         sys.stderr.write(f"fewer exact steps than before in: {', '.join(lost)}\n")
     return 1 if lost else 0

@@ -128,7 +128,7 @@ async def test_http2(server: Running) -> None:
     assert gzip.decompress(client.bodies[7]) == b"0123456789" * 30000
     assert client.bodies[9] == b"400 Bad Request"
     seen = server.paths.requests[0]
-    assert seen.query == {"b": ["1"]}
+    assert seen.query == {"b": ("1",)}
     assert seen.credentials.certificates[0] == ssl.PEM_cert_to_DER_cert(server.files.admin_certificate.read_text())
     assert seen.credentials.remote == "127.0.0.1"
 

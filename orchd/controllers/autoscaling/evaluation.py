@@ -9,7 +9,7 @@ from typing import Any
 from orchd.client.interfaces import Object
 from orchd.controllers.autoscaling import replicas
 from orchd.controllers.autoscaling.metrics import MetricsClient, MetricsError, milli
-from orchd.controllers.autoscaling.replicas import Tuning, shown
+from orchd.controllers.autoscaling.replicas import Tuning, format_milli
 from orchd.kinds.objects.selectors import EVERYTHING, LabelSelector
 
 
@@ -48,7 +48,7 @@ def _selector(metric: Mapping[str, Any]) -> LabelSelector:
     return EVERYTHING if selector is None else LabelSelector.from_object(selector)
 
 
-def _described(selector: Mapping[str, Any] | None) -> str:
+def _format_selector(selector: Mapping[str, Any] | None) -> str:
     """A label selector as the reference prints it."""
     if selector is None:
         return "nil"
@@ -94,7 +94,7 @@ class Evaluator:
             size, usage = await self._by_usage(resource, wanted, target, tuning, container)
         except MetricsError as error:
             raise EvaluationError(reason, f"failed to get {resource} utilization: {error}") from error
-        current: dict[str, Any] = {"averageValue": shown(usage.value)}
+        current: dict[str, Any] = {"averageValue": format_milli(usage.value)}
         if not by_value:
             current["averageUtilization"] = usage.percent
         title = f"{resource} resource"
@@ -143,7 +143,7 @@ class Evaluator:
             )
         except MetricsError as error:
             raise EvaluationError("FailedGetPodsMetric", str(error), prefix + str(error)) from error
-        status = {"type": "Pods", "pods": {"metric": _identifier(metric), "current": {"averageValue": shown(usage.value)}}}
+        status = {"type": "Pods", "pods": {"metric": _identifier(metric), "current": {"averageValue": format_milli(usage.value)}}}
         return Proposal(size, f"pods metric {title}", status)
 
     async def _object(self, source: Mapping[str, Any], target: Target, tuning: Tuning) -> Proposal:
@@ -160,8 +160,8 @@ class Evaluator:
             cause = f"unable to get metric {title}: {kind} on {target.namespace} {called}/{error}"
             whole = cause if wanted.get("value") is not None else f"failed to get {title} object metric: {cause}"
             raise EvaluationError(reason, cause, prefix + whole) from error
-        size, current, by_value = _sized(value, wanted, target, tuning, lambda cause: EvaluationError(reason, cause, prefix + cause))
-        name = f"{described.get('kind', '')} metric {title}" if by_value else f"external metric {title}({_described(metric.get('selector'))})"
+        size, current, by_value = _size(value, wanted, target, tuning, lambda cause: EvaluationError(reason, cause, prefix + cause))
+        name = f"{described.get('kind', '')} metric {title}" if by_value else f"external metric {title}({_format_selector(metric.get('selector'))})"
         status = {"type": "Object", "object": {"metric": _identifier(metric), "current": current, "describedObject": dict(described)}}
         return Proposal(size, name, status)
 
@@ -172,7 +172,7 @@ class Evaluator:
             raise EvaluationError(
                 reason, "invalid external metric source: neither a value target nor an average value target was set"
             )
-        shown_selector = _described(metric.get("selector"))
+        shown_selector = _format_selector(metric.get("selector"))
         by_average = wanted.get("averageValue") is not None
         try:
             values = await self._metrics.external(target.namespace, title, _selector(metric))
@@ -180,7 +180,7 @@ class Evaluator:
             cause = f"unable to get external metric {target.namespace}/{title}/{shown_selector}: {error}"
             front = f"failed to get {title} external metric" if by_average else f"failed to get external metric {title}"
             raise EvaluationError(reason, cause, f"{front}: {cause}") from error
-        size, current, _ = _sized(sum(values), wanted, target, tuning, lambda cause: EvaluationError(reason, cause))
+        size, current, _ = _size(sum(values), wanted, target, tuning, lambda cause: EvaluationError(reason, cause))
         status = {"type": "External", "external": {"metric": _identifier(metric), "current": current}}
         return Proposal(size, f"external metric {title}({shown_selector})", status)
 
@@ -196,7 +196,7 @@ def _goal(source: Mapping[str, Any], member: str, reason: str) -> int:
         raise EvaluationError(reason, str(error)) from error
 
 
-def _sized(
+def _size(
     value: int,
     wanted: Mapping[str, Any],
     target: Target,
@@ -207,9 +207,9 @@ def _sized(
     try:
         if wanted.get("averageValue") is not None:
             size, part = replicas.per_pod(value, milli(wanted["averageValue"]), target.running, tuning)
-            return size, {"averageValue": shown(part)}, False
+            return size, {"averageValue": format_milli(part)}, False
         ratio = value / milli(wanted["value"])
         size = replicas.by_ratio(ratio, target.wanted, target.pods, tuning)
     except MetricsError as error:
         raise failed(str(error)) from error
-    return size, {"value": shown(value)}, True
+    return size, {"value": format_milli(value)}, True

@@ -172,6 +172,6 @@ def per_pod(value: int, target: int, running: int, tuning: Tuning) -> tuple[int,
     return wanted, ceil(value / running)
 
 
-def shown(value: int) -> Any:
+def format_milli(value: int) -> Any:
     """Thousandths as a quantity."""
     return f"{value // 1000}" if value % 1000 == 0 else f"{value}m"

@@ -8,11 +8,11 @@ from typing import Any
 
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
-from orchd.controllers.daemonset.template import HASH_LABEL, tolerated_spec, updated
+from orchd.controllers.daemonset.template import HASH_LABEL, add_default_tolerations, is_updated
 from orchd.controllers.objects import deleting, labels, name, spec, status
 from orchd.controllers.percent import scaled
 from orchd.dialect import Dialect
-from orchd.kinds.objects.placement import fits_required_affinity, untolerated
+from orchd.kinds.objects.placement import find_untolerated_taint, fits_required_affinity
 
 ByNode = Mapping[str, list[Object]]
 
@@ -31,13 +31,13 @@ def should_run(dialect: Dialect, parent: Object, node: Object) -> tuple[bool, bo
     pod_spec = spec(parent)["template"].get("spec") or {}
     if pod_spec.get("nodeName") and pod_spec["nodeName"] != name(node):
         return False, False
-    pod_spec = tolerated_spec(dialect, pod_spec)
+    pod_spec = add_default_tolerations(dialect, pod_spec)
     if not fits_required_affinity(pod_spec, node):
         return False, False
     taints = spec(node).get("taints") or ()
-    if untolerated(taints, pod_spec["tolerations"], ("NoSchedule", "NoExecute")) is None:
+    if find_untolerated_taint(taints, pod_spec["tolerations"], ("NoSchedule", "NoExecute")) is None:
         return True, True
-    return False, untolerated(taints, pod_spec["tolerations"], ("NoExecute",)) is None
+    return False, find_untolerated_taint(taints, pod_spec["tolerations"], ("NoExecute",)) is None
 
 
 def oldest_first(pod: Object) -> tuple[Any, ...]:
@@ -133,7 +133,7 @@ class Planner:
             old: list[Object] = []
             for pod in pods:
                 if not deleting(pod):
-                    (fresh if updated(self._parent, pod, self._revision) else old).append(pod)
+                    (fresh if is_updated(self._parent, pod, self._revision) else old).append(pod)
             clear = len(fresh) <= 1 and len(old) <= 1
             yield node, fresh[0] if fresh else None, old[0] if old else None, clear
 
@@ -182,7 +182,7 @@ class Planner:
             pod = min(pods, key=oldest_first)
             ready += podfacts.ready(pod)
             available += self._available(pod)
-            fresh += updated(self._parent, pod, self._revision)
+            fresh += is_updated(self._parent, pod, self._revision)
         numbers = {
             "currentNumberScheduled": current,
             "numberMisscheduled": misplaced,

@@ -30,7 +30,7 @@ def generation(parent: Object) -> str | None:
     return text if text.lstrip("-").isdigit() else None
 
 
-def updated(parent: Object, pod: Object, revision: str) -> bool:
+def is_updated(parent: Object, pod: Object, revision: str) -> bool:
     """Is the pod of the set's current template, whose revision has the hash `revision`?"""
     wanted = generation(parent)
     if wanted is not None and labels(pod).get(GENERATION_LABEL) == wanted:
@@ -38,7 +38,7 @@ def updated(parent: Object, pod: Object, revision: str) -> bool:
     return bool(revision) and labels(pod).get(HASH_LABEL) == revision
 
 
-def tolerated_spec(dialect: Dialect, pod_spec: Mapping[str, Any]) -> dict[str, Any]:
+def add_default_tolerations(dialect: Dialect, pod_spec: Mapping[str, Any]) -> dict[str, Any]:
     """A pod spec with the tolerations that every daemon has."""
     tolerations = [dict(each) for each in pod_spec.get("tolerations") or ()]
     wanted = (*_TOLERATED, _OF_HOST_NETWORK) if pod_spec.get("hostNetwork") else _TOLERATED
@@ -64,7 +64,7 @@ def pod_template(dialect: Dialect, parent: Object, revision: str) -> dict[str, A
         tags[GENERATION_LABEL] = wanted
     if revision:
         tags[HASH_LABEL] = revision
-    pod_spec = tolerated_spec(dialect, template.get("spec") or {})
+    pod_spec = add_default_tolerations(dialect, template.get("spec") or {})
     return {**template, "metadata": {**metadata, "labels": tags}, "spec": pod_spec}
 
 

@@ -21,7 +21,7 @@ def needs_scale(budget: Object) -> bool:
     return spec(budget).get("maxUnavailable") is not None or isinstance(spec(budget).get("minAvailable"), str)
 
 
-def desired(budget: Object, pods: int, scale: int) -> tuple[int, int]:
+def compute_desired(budget: Object, pods: int, scale: int) -> tuple[int, int]:
     """How many pods are expected and how many of them must be healthy. `scale` is that of the owners."""
     most = spec(budget).get("maxUnavailable")
     least = spec(budget).get("minAvailable")
@@ -32,7 +32,7 @@ def desired(budget: Object, pods: int, scale: int) -> tuple[int, int]:
     return (pods, int(least)) if least is not None else (0, 0)
 
 
-def disrupted(budget: Object, pods: Iterable[Object], now: float) -> tuple[dict[str, str], list[Object], float | None]:
+def sort_evictions(budget: Object, pods: Iterable[Object], now: float) -> tuple[dict[str, str], list[Object], float | None]:
     """Evictions that are still to delete their pods, pods whose eviction has failed, and seconds until one may have."""
     found = status(budget).get("disruptedPods") or {}
     pending: dict[str, str] = {}
@@ -51,7 +51,7 @@ def disrupted(budget: Object, pods: Iterable[Object], now: float) -> tuple[dict[
     return pending, failed, left
 
 
-def healthy(pods: Iterable[Object], pending: Mapping[str, str]) -> int:
+def count_healthy(pods: Iterable[Object], pending: Mapping[str, str]) -> int:
     """Pods that are ready and not about to be deleted."""
     return sum(1 for pod in pods if not deleting(pod) and name(pod) not in pending and podfacts.ready(pod))
 
@@ -77,7 +77,7 @@ def next_status(
     return fresh
 
 
-def failed_status(budget: Object, message: str, now: float) -> dict[str, Any]:
+def make_failed_status(budget: Object, message: str, now: float) -> dict[str, Any]:
     """The status after a count that failed: nothing may be evicted."""
     generation = int(status(budget).get("observedGeneration") or 0)
     found = _conditions(budget, "False", "SyncFailed", message, generation, now)

@@ -11,7 +11,7 @@ from orchd.controllers.disruption import budget as counting
 from orchd.controllers.disruption.scales import ScaleError, Scales
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, labels, name, namespace, spec, status
-from orchd.controllers.recording import NORMAL, WARNING, typed
+from orchd.controllers.recording import NORMAL, WARNING, with_type
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -63,14 +63,14 @@ class DisruptionController(Controller):
         except ScaleError as error:
             note = f"Failed to calculate the number of expected pods: {error}"
             self.record(budget, WARNING, "CalculateExpectedPodCountFailed", note)
-            await self._write(budget, counting.failed_status(budget, str(error), now))
+            await self._write(budget, counting.make_failed_status(budget, str(error), now))
             return None
-        expected, wanted = counting.desired(budget, len(pods), scale)
-        pending, failed, left = counting.disrupted(budget, pods, now)
+        expected, wanted = counting.compute_desired(budget, len(pods), scale)
+        pending, failed, left = counting.sort_evictions(budget, pods, now)
         for pod in failed:
             note = f"Pod was expected by PDB {namespace(budget)}/{name(budget)} to be deleted but it wasn't"
-            self.recorder.event(typed(pod, "v1", "Pod"), WARNING, "NotDeleted", note)
-        current = counting.healthy(pods, pending)
+            self.recorder.event(with_type(pod, "v1", "Pod"), WARNING, "NotDeleted", note)
+        current = counting.count_healthy(pods, pending)
         fresh = counting.next_status(budget, expected=expected, wanted=wanted, current=current, pending=pending, now=now)
         await self._write(budget, fresh)
         return left

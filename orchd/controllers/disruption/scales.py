@@ -69,16 +69,16 @@ class Scales:
         resource = self._catalog().kind(version, kind)
         if resource is None:
             raise ScaleError(f'no matches for kind "{kind}" in version "{version}"')
-        if "scale" not in resource.subresources:
-            title = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
-            raise ScaleError(f"{title} does not implement the scale subresource")
         ref = ResourceRef(resource.group, resource.version, resource.plural)
         try:
             scale = await self._client.get(ref, within, str(reference.get("name")), subresource="scale")
         except ApiError as error:
-            if error.code == 404:
+            if error.code != 404:
+                raise ScaleError(error.message) from error
+            if "scale" in resource.subresources:
                 return None
-            raise ScaleError(error.message) from error
+            title = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+            raise ScaleError(f"{title} does not implement the scale subresource") from error
         if scale["metadata"].get("uid") != reference.get("uid"):
             return None
         return uid(scale), int(spec(scale).get("replicas") or 0)

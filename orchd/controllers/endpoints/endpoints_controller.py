@@ -92,7 +92,8 @@ class EndpointsController(ServiceController):
     subject = ("v1", "Endpoints")
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env, workers=env.settings.concurrent_endpoint_syncs)
+        settings = env.settings
+        super().__init__(env, workers=settings.concurrent_endpoint_syncs, batch=settings.endpoint_updates_batch_period)
         self._headless = env.dialect("service.{long}.io/headless")
         self._capacity = env.dialect("endpoints.{long}.io/over-capacity")
         self._endpoints = self.follow(ENDPOINTS, self._endpoints_changed)

@@ -32,7 +32,7 @@ _BY_SERVICE: Final = "controllers/mirrored-service"
 Group = tuple[str, tuple[targets.Port, ...]]
 
 
-def mirrored(found: Object, most: int) -> tuple[dict[Group, list[dict[str, Any]]], int, int]:
+def group_addresses(found: Object, most: int) -> tuple[dict[Group, list[dict[str, Any]]], int, int]:
     """The endpoints of Endpoints by group, the number of wrong addresses and of those beyond `most` in their subset."""
     groups: dict[Group, list[dict[str, Any]]] = {}
     wrong = surplus = 0
@@ -97,11 +97,17 @@ class EndpointSliceMirroringController(Controller):
         self._manager = env.dialect("endpointslicemirroring-controller.{abbr}.io")
         self._leader = env.dialect("control-plane.alpha.{long}.io/leader")
         self._unmirrored = (env.dialect("endpoints.{long}.io/last-change-trigger-time"), env.dialect.last_applied)
-        self._endpoints = self.follow(ENDPOINTS, primary=True)
+        self._batch = env.settings.mirroring_endpointslice_updates_batch_period
+        self._endpoints = self.follow(ENDPOINTS, self._endpoints_changed, primary=True)
         self._services = self.follow(SERVICES, self._service_changed)
         self._slices = self.follow(self._ref, self._slice_changed)
         self._slices.add_index(_BY_SERVICE, self._service_of)
         self._expected: Expectations[Key] = Expectations(self._slices, env.clock.seconds)
+
+    def _endpoints_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        obj = new or old
+        if obj is not None:
+            self.queue.add_after(key_of(obj), self._batch)
 
     def _service_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if old is None or new is None or bool(spec(old).get("selector")) != bool(spec(new).get("selector")):
@@ -129,7 +135,7 @@ class EndpointSliceMirroringController(Controller):
             for each in current:
                 await self.remove(self._ref, namespace(each), name(each))
             return None
-        wanted, wrong, surplus = mirrored(found, self._most)
+        wanted, wrong, surplus = group_addresses(found, self._most)
         if wrong:
             note = f"Skipped {wrong} invalid IP addresses when mirroring to EndpointSlices"
             self.record(found, WARNING, "InvalidIPAddress", note)

@@ -11,10 +11,12 @@ from orchd.controllers.pods import ready
 
 
 class ServiceController(Controller):
-    """Services are the keys. A pod queues the services that choose it, before or after a change."""
+    """Services are the keys. A pod queues the services that choose it, before or after a change, `batch` seconds later, so
+    that changes of many pods are one."""
 
-    def __init__(self, env: Environment, *, workers: int = 5) -> None:
+    def __init__(self, env: Environment, *, workers: int, batch: float) -> None:
         super().__init__(env, workers=workers)
+        self._batch = batch
         self._services = self.follow(SERVICES, primary=True)
         self._pods = self.follow(PODS, self._pod_changed)
 
@@ -28,7 +30,7 @@ class ServiceController(Controller):
             for service in self._services.list(namespace(pod)):
                 selector = spec(service).get("selector")
                 if selector and selector.items() <= found.items():
-                    self.queue.add(key_of(service))
+                    self.queue.add_after(key_of(service), self._batch)
 
     def chosen(self, service: Object) -> list[Object]:
         """The service's pods, whatever their state."""

@@ -30,7 +30,9 @@ class EndpointSliceController(ServiceController):
     subject = ("v1", "Service")
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env, workers=env.settings.concurrent_service_endpoint_syncs)
+        settings = env.settings
+        workers, batch = settings.concurrent_service_endpoint_syncs, settings.endpointslice_updates_batch_period
+        super().__init__(env, workers=workers, batch=batch)
         self._most = env.settings.max_endpoints_per_slice
         group = env.dialect("discovery.{abbr}.io")
         self._ref = ResourceRef(group, "v1", "endpointslices")

@@ -18,6 +18,7 @@ from orchd.controllers.loop import ControlLoop, RetryError
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.monitor import Monitor
 from orchd.controllers.objects import MERGE, deleting
+from orchd.controllers.recording import WARNING
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.txkit.background import Background
@@ -56,6 +57,7 @@ class GarbageCollector:
         self.graph = Graph()
         self._env = env
         self._client = env.client(self.account)
+        self._recorder = env.recorder("garbage-collector-controller")
         self._loop: ControlLoop[Task] = ControlLoop(
             self.name, env.clock, self._reconcile, workers=env.settings.concurrent_gc_syncs, refill=self._refill
         )
@@ -217,9 +219,6 @@ class GarbageCollector:
             drop = {uid for uid, found in classes.items() if found != "solid"}
             if drop:
                 await self._drop_owners(node.ref, latest, drop)
-            if any(found == "solid" and uid not in self.graph.nodes for uid, found in classes.items()):
-                # The end of an owner that no monitor has shown would not be noticed.
-                raise RetryError(f"an owner of {node.ref.plural} {node.name} has not been observed")
         elif "waiting" in classes.values() and node.dependents:
             if any(dependent.waiting for dependent in self.graph.dependents(node.uid)):
                 # A circle of foreground deletions would wait for itself.
@@ -253,16 +252,33 @@ class GarbageCollector:
         if resource is None:
             raise RetryError(f"{owner.api_version} {owner.kind} is not served")
         if resource.namespaced and not node.namespace:
+            self._record_wrong_namespace(node, owner)
             return None
         ref = ResourceRef(resource.group, resource.version, resource.plural)
         found = await self._live(ref, node.namespace if resource.namespaced else "", owner.name, owner.uid)
         if found is None:
             if owner.uid not in self.graph.nodes:
                 self._remember_absent(owner.uid)
+            else:
+                self._record_wrong_namespace(node, owner)
             return "dangling"
         if deleting(found) and FOREGROUND in (found["metadata"].get("finalizers") or ()):
             return "waiting"
         return "solid"
+
+    def _record_wrong_namespace(self, node: Node, owner: Owner) -> None:
+        """An Event about an object that names an owner of another namespace, if that is what is wrong."""
+        above = self.graph.nodes.get(owner.uid)
+        if above is not None and above.namespace in ("", node.namespace):
+            return
+        kind = self._env.catalog().resource(node.ref.group, node.ref.version, node.ref.plural)
+        if kind is None:
+            return
+        metadata = {"namespace": node.namespace, "name": node.name, "uid": node.uid}
+        named = f"[{owner.api_version}/{owner.kind}, namespace: {node.namespace}, name: {owner.name}, uid: {owner.uid}]"
+        note = f'ownerRef {named} does not exist in namespace "{node.namespace}"'
+        obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+        self._recorder.event(obj, WARNING, "OwnerRefInvalidNamespace", note)
 
     async def _go_on(self, node: Node) -> None:
         """The object waits for its dependents: go when none blocks it, else see that they go."""

@@ -22,6 +22,8 @@ from orchd.kinds.objects.scalars import Quantity
 _MEASURED: Final = (PODS, SERVICES, CLAIMS)
 #: Seconds after which a quota is looked at again that names a kind which is not served, or not counted yet.
 _UNKNOWN: Final = 5.0
+#: What can be done with objects that are counted.
+_COUNTABLE: Final = frozenset(("create", "list", "watch", "delete"))
 
 
 def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> dict[ResourceRef, tuple[Resource, list[str]]]:
@@ -31,7 +33,8 @@ def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> dict[Re
     for group in catalog.groups:
         for version in (group.preferred, *group.versions):
             for resource in catalog.in_version(group.name, version):
-                if not resource.namespaced or not resource.stored or (resource.group, resource.plural) in found:
+                countable = resource.namespaced and set(resource.verbs) >= _COUNTABLE
+                if not countable or (resource.group, resource.plural) in found:
                     continue
                 names = sorted(n for n in wanted if concerns(resource, n, dialect))
                 if names:
@@ -73,7 +76,7 @@ class ResourceQuotaController(Controller):
 
     def _listener(self, ref: ResourceRef) -> Any:
         def changed(event: str, old: Object | None, new: Object | None) -> None:
-            if old is None:
+            if old is None or next(iter(self._quotas.list(namespace(old))), None) is None:
                 return
             resource = self.env.catalog().resource(ref.group, ref.version, ref.plural)
             if resource is None:

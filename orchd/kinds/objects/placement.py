@@ -24,7 +24,7 @@ def tolerates(toleration: Object, taint: Object) -> bool:
     return bool(operator == "Exists")
 
 
-def untolerated(taints: Iterable[Object], tolerations: Collection[Object], effects: Collection[str]) -> Object | None:
+def find_untolerated_taint(taints: Iterable[Object], tolerations: Collection[Object], effects: Collection[str]) -> Object | None:
     """The first taint with one of these effects that nothing tolerates."""
     for taint in taints:
         if taint.get("effect") in effects and not any(tolerates(each, taint) for each in tolerations):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchd.kinds.objects.placement import fits_required_affinity, tolerates, untolerated
+from orchd.kinds.objects.placement import find_untolerated_taint, fits_required_affinity, tolerates
 
 TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
 NODE = {"metadata": {"name": "n", "labels": {"zone": "a", "size": "4"}}}
@@ -29,12 +29,12 @@ NODE = {"metadata": {"name": "n", "labels": {"zone": "a", "size": "4"}}}
 def test_tolerations(toleration: dict[str, str], fits: bool) -> None:
     """An empty effect or key matches every one; Equal compares values, Exists does not."""
     assert tolerates(toleration, TAINT) is fits
-    assert (untolerated([TAINT], [toleration], ("NoSchedule",)) is None) is fits
+    assert (find_untolerated_taint([TAINT], [toleration], ("NoSchedule",)) is None) is fits
 
 
 def test_other_effects_do_not_count() -> None:
     """Only taints with the effects in question are looked at."""
-    assert untolerated([TAINT], [], ("NoExecute",)) is None
+    assert find_untolerated_taint([TAINT], [], ("NoExecute",)) is None
 
 
 def required(*terms: dict[str, Any]) -> dict[str, Any]:

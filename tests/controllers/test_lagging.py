@@ -1,0 +1,208 @@
+"""Controllers whose informers are late: nothing is done twice, and nothing is done on old news that cannot be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cluster_support import template
+from lagging_support import LaggingCluster
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.daemonset.controller import DaemonSetController
+from orchd.controllers.endpoints.mirroring_controller import EndpointSliceMirroringController
+from orchd.controllers.endpoints.slice_controller import EndpointSliceController
+from orchd.controllers.interfaces import Factory
+from orchd.controllers.job import JobController
+from orchd.controllers.objects import (
+    DAEMON_SETS,
+    ENDPOINTS,
+    JOBS,
+    NODES,
+    PODS,
+    REPLICA_SETS,
+    SERVICES,
+    STATEFUL_SETS,
+)
+from orchd.controllers.replicaset import ReplicaSetController
+from orchd.controllers.statefulset.controller import StatefulSetController
+from orchd.testing.server import run
+
+LABELS = {"a": "b"}
+SLICES = ResourceRef("discovery.orch.io", "v1", "endpointslices")
+Make = Callable[[Factory], LaggingCluster]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Starts a controller with informers that can be made late."""
+    made: list[LaggingCluster] = []
+
+    def start(factory: Factory) -> LaggingCluster:
+        made.append(LaggingCluster(tmp_path, factory))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.stop()
+
+
+def replica_set(replicas: int) -> dict[str, Any]:
+    spec = {"replicas": replicas, "selector": {"matchLabels": LABELS}, "template": template(LABELS)}
+    return {"metadata": {"name": "r"}, "spec": spec}
+
+
+def job(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "j"}, "spec": {"template": template(LABELS, restartPolicy="Never"), **spec}}
+
+
+class TestCreatesOnce:
+    """What was created and has not been seen is not created again."""
+
+    def test_replica_set(self, make: Make) -> None:
+        """Pods of a replica set."""
+        cluster = make(ReplicaSetController)
+        cluster.informers.hold(PODS)
+        cluster.create(REPLICA_SETS, replica_set(3))
+        for _ in range(3):
+            cluster.touch(REPLICA_SETS, "r")
+        assert len(cluster.names(PODS)) == 3
+        cluster.informers.deliver(PODS, 1)
+        cluster.settle()
+        assert len(cluster.names(PODS)) == 3
+        cluster.informers.release(PODS)
+        cluster.settle()
+        assert len(cluster.names(PODS)) == 3
+
+    def test_job(self, make: Make) -> None:
+        """Pods of a job."""
+        cluster = make(JobController)
+        cluster.informers.hold(PODS)
+        cluster.create(JOBS, job(parallelism=3, completions=6))
+        for _ in range(3):
+            cluster.touch(JOBS, "j")
+        assert len(cluster.names(PODS)) == 3
+        cluster.informers.release(PODS)
+        cluster.settle()
+        assert len(cluster.names(PODS)) == 3
+
+    def test_daemon_set(self, make: Make) -> None:
+        """Pods of a daemon set."""
+        cluster = make(DaemonSetController)
+        for name in ("m", "n"):
+            run(cluster.client.create(NODES, "", {"metadata": {"name": name}}))
+        cluster.informers.hold(PODS)
+        spec = {"selector": {"matchLabels": LABELS}, "template": template(LABELS)}
+        cluster.create(DAEMON_SETS, {"metadata": {"name": "d"}, "spec": spec})
+        for _ in range(3):
+            cluster.touch(DAEMON_SETS, "d")
+        assert len(cluster.names(PODS)) == 2
+
+    def test_stateful_set(self, make: Make) -> None:
+        """Pods of a stateful set, whose names can be used once only."""
+        cluster = make(StatefulSetController)
+        cluster.informers.hold(PODS)
+        spec = {"replicas": 2, "serviceName": "s", "selector": {"matchLabels": LABELS}, "template": template(LABELS)}
+        cluster.create(STATEFUL_SETS, {"metadata": {"name": "s"}, "spec": spec})
+        for _ in range(3):
+            cluster.touch(STATEFUL_SETS, "s")
+        assert cluster.names(PODS) == ["s-0"]
+        assert [note for note in cluster.recorder.notes if note[0] == "FailedCreate"] == []
+
+    @pytest.mark.parametrize("mirrored", [False, True])
+    def test_slices(self, make: Make, mirrored: bool) -> None:
+        """Slices of a service, by either controller."""
+        cluster = make(EndpointSliceMirroringController if mirrored else EndpointSliceController)
+        cluster.informers.hold(SLICES)
+        selector = {} if mirrored else {"selector": LABELS}
+        cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}], **selector}})
+        if mirrored:
+            subset = {"addresses": [{"ip": "192.0.2.1"}], "ports": [{"port": 80}]}
+            cluster.create(ENDPOINTS, {"metadata": {"name": "s"}, "subsets": [subset]})
+        for _ in range(3):
+            cluster.touch(ENDPOINTS if mirrored else SERVICES, "s")
+        assert len(cluster.names(SLICES)) == 1
+
+
+class TestDeletesOnce:
+    """What was deleted and is still shown does not count when more is to be deleted."""
+
+    def test_replica_set(self, make: Make) -> None:
+        """A pod that has become the first to go, while two others were deleted, stays."""
+        cluster = make(ReplicaSetController)
+        cluster.create(REPLICA_SETS, replica_set(3))
+        cluster.ready(PODS)
+        cluster.informers.hold(PODS)
+        cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 1}})
+        (left,) = cluster.names(PODS)
+        # Had this been known before, the pod would have been the first to go.
+        cluster.ready(PODS, left, value="False")
+        fresh = next(pod for pod in cluster.items(PODS) if pod["metadata"]["name"] == left)
+        cluster.informers.informer(PODS).put(fresh)
+        cluster.touch(REPLICA_SETS, "r")
+        assert cluster.names(PODS) == [left]
+
+    def test_job(self, make: Make) -> None:
+        """Neither does a job delete more of its pods than it has to."""
+        cluster = make(JobController)
+        cluster.create(JOBS, job(parallelism=3, completions=6))
+        cluster.ready(PODS)
+        cluster.informers.hold(PODS)
+        cluster.patch(JOBS, "j", {"spec": {"parallelism": 1}})
+        (left,) = cluster.names(PODS)
+        cluster.ready(PODS, left, value="False")
+        fresh = next(pod for pod in cluster.items(PODS) if pod["metadata"]["name"] == left)
+        cluster.informers.informer(PODS).put(fresh)
+        cluster.touch(JOBS, "j")
+        assert cluster.names(PODS) == [left]
+
+
+def orphan(name: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "labels": LABELS}, "spec": template({})["spec"]}
+
+
+def owners(cluster: LaggingCluster, name: str) -> list[str]:
+    found = next(pod for pod in cluster.items(PODS) if pod["metadata"]["name"] == name)
+    return [r["uid"] for r in found["metadata"].get("ownerReferences") or ()]
+
+
+class TestAdoption:
+    """Adoption asks the server about the owner first: the informer may show one that is not there any more."""
+
+    def test_owner_of_the_same_name(self, make: Make) -> None:
+        """A set that was replaced by another of its name adopts nothing with its old uid."""
+        cluster = make(ReplicaSetController)
+        old = cluster.create(REPLICA_SETS, replica_set(0))["metadata"]["uid"]
+        cluster.informers.hold(REPLICA_SETS)
+        cluster.delete(REPLICA_SETS, "r")
+        new = cluster.create(REPLICA_SETS, replica_set(1))["metadata"]["uid"]
+        cluster.create(PODS, orphan("p"))
+        assert owners(cluster, "p") == []
+        cluster.informers.release(REPLICA_SETS)
+        cluster.settle()
+        assert owners(cluster, "p") == [new] != [old]
+
+    def test_owner_that_is_being_deleted(self, make: Make) -> None:
+        """A set that is being deleted adopts nothing, also when its informer does not know of that."""
+        cluster = make(ReplicaSetController)
+        body = replica_set(1)
+        body["metadata"]["finalizers"] = ["example.com/hold"]
+        body["spec"]["replicas"] = 0
+        cluster.create(REPLICA_SETS, body)
+        cluster.informers.hold(REPLICA_SETS)
+        cluster.delete(REPLICA_SETS, "r")
+        cluster.create(PODS, orphan("p"))
+        assert owners(cluster, "p") == []
+
+    def test_pod_of_another(self, make: Make) -> None:
+        """A pod that another controller has taken meanwhile stays its own: the write is guarded by the version."""
+        cluster = make(ReplicaSetController)
+        cluster.informers.hold(PODS)
+        cluster.create(PODS, orphan("p"))
+        taken = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "1", "controller": True}
+        cluster.informers.deliver(PODS)
+        cluster.patch(PODS, "p", {"metadata": {"ownerReferences": [taken]}})
+        cluster.create(REPLICA_SETS, replica_set(1))
+        assert owners(cluster, "p") == ["1"]

@@ -1,0 +1,86 @@
+"""Kinds that were just defined, and groups that cannot be discovered: what garbage collector and namespaces do about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cluster_support import NAMESPACES, Cluster
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.objects import CONFIG_MAPS
+
+DEFINITIONS = ResourceRef("apiextensions.orch.io", "v1", "customresourcedefinitions")
+API_SERVICES = ResourceRef("apiregistration.orch.io", "v1", "apiservices")
+THINGS = ResourceRef("example.com", "v1", "things")
+
+
+def define(cluster: Cluster) -> None:
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    names = {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    cluster.create(DEFINITIONS, {"metadata": {"name": "things.example.com"}, "spec": spec}, "")
+
+
+def thing(cluster: Cluster, name: str) -> str:
+    body = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name}}
+    return str(cluster.create(THINGS, body)["metadata"]["uid"])
+
+
+def dependent(cluster: Cluster, name: str, uid: str) -> None:
+    owner = {"apiVersion": "example.com/v1", "kind": "Thing", "name": "t", "uid": uid}
+    cluster.create(CONFIG_MAPS, {"metadata": {"name": name, "ownerReferences": [owner]}})
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.05, 0.2, 0.5, 2.0])
+def test_dependents_of_a_new_kind(cluster: Cluster, wait: float) -> None:
+    """An owner of a kind that was just defined takes its dependents with it, however soon it is deleted."""
+    # Away from the times at which the collector compares the catalog anyway.
+    cluster.settle(0.3)
+    define(cluster)
+    cluster.settle(0.05)
+    dependent(cluster, "d", thing(cluster, "t"))
+    if wait:
+        cluster.settle(wait)
+    cluster.delete(THINGS, "t")
+    cluster.settle(2)
+    assert cluster.get(CONFIG_MAPS, "d") is None
+
+
+def test_dependents_stay_with_an_owner_of_a_new_kind(cluster: Cluster) -> None:
+    """A dependent that is older than the definition of its owner's kind stays when the owner is there."""
+    dependent(cluster, "early", "1")
+    # Long enough for the pause between looks at it to be long.
+    cluster.settle(3000)
+    assert cluster.get(CONFIG_MAPS, "early") is not None
+    define(cluster)
+    cluster.settle(0.05)
+    dependent(cluster, "d", thing(cluster, "t"))
+    cluster.settle(3)
+    assert cluster.get(CONFIG_MAPS, "d") is not None
+    # Its owner's name belongs to another object.
+    assert cluster.get(CONFIG_MAPS, "early") is None
+
+
+def conditions(cluster: Cluster) -> dict[str, tuple[str, str]]:
+    found = cluster.get(NAMESPACES, "a", "")
+    assert found is not None
+    result: dict[str, Any] = {c["type"]: (c["status"], c["reason"]) for c in found["status"]["conditions"]}
+    return result
+
+
+def test_a_namespace_waits_for_discovery(cluster: Cluster) -> None:
+    """While another server that answers for a group is away, a namespace stays, and its conditions say why."""
+    service = {"namespace": "default", "name": "absent"}
+    spec = {"group": "x.example.com", "version": "v1", "groupPriorityMinimum": 10, "versionPriority": 10, "service": service}
+    body = {"metadata": {"name": "v1.x.example.com"}, "spec": {**spec, "insecureSkipTLSVerify": True}}
+    cluster.create(API_SERVICES, body, "")
+    cluster.settle(2)
+    cluster.create(CONFIG_MAPS, {"metadata": {"name": "m"}})
+    cluster.delete(NAMESPACES, "a", "")
+    cluster.settle(2)
+    assert conditions(cluster)["NamespaceDeletionDiscoveryFailure"] == ("True", "DiscoveryFailed")
+    assert cluster.names(CONFIG_MAPS) == []
+    cluster.delete(API_SERVICES, "v1.x.example.com", "")
+    cluster.settle(30)
+    assert cluster.get(NAMESPACES, "a", "") is None

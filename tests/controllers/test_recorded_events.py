@@ -1,0 +1,120 @@
+"""What deployments, jobs and cron jobs record, in the reference's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cluster_support import Cluster, template
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.objects import CONFIG_MAPS, CRON_JOBS, DEPLOYMENTS, JOBS, PODS, REPLICA_SETS
+
+EVENTS = ResourceRef("", "v1", "events")
+
+
+def notes(cluster: Cluster, kind: str) -> list[tuple[str, str, str]]:
+    found = [e for e in cluster.items(EVENTS) if e["involvedObject"]["kind"] == kind]
+    found.sort(key=lambda e: e["metadata"]["name"])
+    return [(e["type"], e["reason"], e["message"]) for e in found]
+
+
+def test_deployment(cluster: Cluster) -> None:
+    """Every change of the size of a replica set."""
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template({"a": "b"})}
+    cluster.create(DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": spec})
+    cluster.settle()
+    (name,) = cluster.names(REPLICA_SETS)
+    cluster.patch(DEPLOYMENTS, "d", {"spec": {"replicas": 1}})
+    assert notes(cluster, "Deployment") == [
+        ("Normal", "ScalingReplicaSet", f"Scaled up replica set {name} to 2"),
+        ("Normal", "ScalingReplicaSet", f"Scaled down replica set {name} to 1"),
+    ]
+    assert cluster.items(EVENTS)[0]["source"]["component"].endswith("-controller")
+
+
+def job(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "j"}, "spec": {"template": template({"a": "b"}, restartPolicy="Never"), **spec}}
+
+
+def test_job(cluster: Cluster) -> None:
+    """Suspension, resumption and the end of a job; its start time survives suspension."""
+    cluster.create(JOBS, job())
+    cluster.settle()
+    before = cluster.get(JOBS, "j")
+    cluster.patch(JOBS, "j", {"spec": {"suspend": True}})
+    suspended = cluster.get(JOBS, "j")
+    assert before is not None and suspended is not None
+    assert suspended["status"]["startTime"] == before["status"]["startTime"]
+    cluster.patch(JOBS, "j", {"spec": {"suspend": False}})
+    cluster.make_ready(phase="Succeeded")
+    found = [note for note in notes(cluster, "Job") if not note[2].startswith(("Created pod: j-", "Deleted pod: j-"))]
+    assert found == [
+        ("Normal", "Suspended", "Job suspended"),
+        ("Normal", "Resumed", "Job resumed"),
+        ("Normal", "Completed", "Job completed"),
+    ]
+
+
+def test_failed_job(cluster: Cluster) -> None:
+    """A job that fails says why."""
+    cluster.create(JOBS, job(activeDeadlineSeconds=1))
+    cluster.settle(3)
+    assert ("Warning", "DeadlineExceeded", "Job was active longer than specified deadline") in notes(cluster, "Job")
+
+
+def test_indexed_job(cluster: Cluster) -> None:
+    """Pods of an indexed job have a generateName with their index."""
+    cluster.create(JOBS, job(completions=2, parallelism=2, completionMode="Indexed"))
+    cluster.settle()
+    assert sorted(pod["metadata"]["generateName"] for pod in cluster.items(PODS)) == ["j-0-", "j-1-"]
+
+
+def cron(**spec: Any) -> dict[str, Any]:
+    inner = {"spec": {"template": template({"a": "b"}, restartPolicy="Never")}}
+    return {"metadata": {"name": "c"}, "spec": {"schedule": "* * * * *", "jobTemplate": inner, **spec}}
+
+
+def test_cron_job(cluster: Cluster) -> None:
+    """Jobs that are made, that end, that were made by others, and times that are left out."""
+    cluster.create(CRON_JOBS, cron(concurrencyPolicy="Forbid"))
+    cluster.settle(61)
+    (first,) = cluster.names(JOBS)
+    assert notes(cluster, "CronJob") == [("Normal", "SuccessfulCreate", f"Created job {first}")]
+    cluster.settle(61)
+    note = "Not starting job because prior execution is running and concurrency policy is Forbid"
+    assert ("Normal", "JobAlreadyActive", note) in notes(cluster, "CronJob")
+    cluster.make_ready(phase="Succeeded")
+    assert ("Normal", "SawCompletedJob", f"Saw completed job: {first}, status: Complete") in notes(cluster, "CronJob")
+    parent = cluster.get(CRON_JOBS, "c")
+    assert parent is not None
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": parent["metadata"]["uid"], "controller": True}
+    cluster.create(JOBS, {**job(), "metadata": {"name": "by-hand", "ownerReferences": [owner]}})
+    cluster.settle()
+    note = "Saw a job that the controller did not create or forgot: by-hand"
+    assert ("Warning", "UnexpectedJob", note) in notes(cluster, "CronJob")
+    parent = cluster.get(CRON_JOBS, "c")
+    assert parent is not None and "by-hand" not in [ref["name"] for ref in parent["status"].get("active") or ()]
+
+
+def test_missed_times(cluster: Cluster) -> None:
+    """Very many missed times are warned of, and so is one that is too late."""
+    cluster.create(CRON_JOBS, cron(suspend=True))
+    cluster.settle()
+    cluster.patch(CRON_JOBS, "c", {"status": {"lastScheduleTime": "2027-01-01T00:00:00Z"}}, subresource="status")
+    cluster.patch(CRON_JOBS, "c", {"spec": {"suspend": False}})
+    found = [note for note in notes(cluster, "CronJob") if note[1] == "TooManyMissedTimes"]
+    assert found and found[0][2].endswith("Set or decrease .spec.startingDeadlineSeconds or check clock skew")
+
+
+def test_owner_of_another_namespace(cluster: Cluster) -> None:
+    """An object whose owner is in another namespace is collected, and an Event names the reference."""
+    cluster.namespace("b")
+    cluster.settle()
+    uid = cluster.create(CONFIG_MAPS, {"metadata": {"name": "o"}}, "b")["metadata"]["uid"]
+    cluster.settle()
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": uid}
+    cluster.create(CONFIG_MAPS, {"metadata": {"name": "d", "ownerReferences": [owner]}})
+    cluster.settle()
+    note = f'ownerRef [v1/ConfigMap, namespace: a, name: o, uid: {uid}] does not exist in namespace "a"'
+    assert notes(cluster, "ConfigMap") == [("Warning", "OwnerRefInvalidNamespace", note)]
+    assert cluster.get(CONFIG_MAPS, "d") is None

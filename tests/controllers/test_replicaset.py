@@ -1,0 +1,117 @@
+"""Replica sets and replication controllers: which pods go, what is adopted and let go, and what is recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cluster_support import Cluster, template
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.objects import PODS, QUOTAS, REPLICA_SETS, labels
+from orchd.testing.server import run
+
+EVENTS = ResourceRef("", "v1", "events")
+CONTROLLERS = ResourceRef("", "v1", "replicationcontrollers")
+LABELS = {"a": "b"}
+
+
+def create(cluster: Cluster, replicas: int, name: str = "r", *, owner: str = "", **tags: str) -> None:
+    chosen = {**LABELS, **tags}
+    metadata: dict[str, Any] = {"name": name}
+    if owner:
+        # A kind that is not served: the garbage collector waits, and the sets are one family.
+        reference = {"apiVersion": "example.com/v1", "kind": "Family", "name": owner, "uid": owner, "controller": True}
+        metadata["ownerReferences"] = [reference]
+    spec = {"replicas": replicas, "selector": {"matchLabels": chosen}, "template": template(chosen)}
+    cluster.create(REPLICA_SETS, {"metadata": metadata, "spec": spec})
+    cluster.settle()
+
+
+def scale(cluster: Cluster, replicas: int, name: str = "r") -> None:
+    cluster.patch(REPLICA_SETS, name, {"spec": {"replicas": replicas}})
+
+
+def notes(cluster: Cluster, kind: str = "ReplicaSet") -> list[tuple[str, str, str]]:
+    found = [e for e in cluster.items(EVENTS) if e["involvedObject"]["kind"] == kind]
+    return [(e["reason"], e["message"], e["source"]["component"]) for e in found]
+
+
+def test_useless_pods_go_first(cluster: Cluster) -> None:
+    """When a set shrinks, its pods that are not ready go and the ready ones stay."""
+    create(cluster, 4)
+    cluster.make_ready()
+    bad = sorted(cluster.names(PODS))[1:3]
+    condition = {"type": "Ready", "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"}
+    for name in bad:
+        cluster.patch(PODS, name, {"status": {"conditions": [condition]}}, subresource="status")
+    scale(cluster, 2)
+    assert not set(bad) & set(cluster.names(PODS))
+    assert len(cluster.names(PODS)) == 2
+
+
+def test_crowded_nodes_are_relieved(cluster: Cluster) -> None:
+    """Of equal pods those go that share their node with pods of sets of the same owner."""
+    create(cluster, 2, owner="o")
+    create(cluster, 1, "s", owner="o", other="set")
+    mine = sorted(p["metadata"]["name"] for p in cluster.items(PODS) if "other" not in labels(p))
+    theirs = [p["metadata"]["name"] for p in cluster.items(PODS) if "other" in labels(p)]
+    for name, node in ((mine[0], "m"), (mine[1], "n"), (theirs[0], "n")):
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": {"kind": "Node", "name": node}}
+        bind(cluster, name, body)
+    cluster.make_ready()
+    scale(cluster, 1)
+    left = [p["metadata"]["name"] for p in cluster.items(PODS) if p["metadata"]["name"] in mine and not p["metadata"].get("deletionTimestamp")]
+    assert left == [mine[0]]
+
+
+def bind(cluster: Cluster, name: str, body: dict[str, Any]) -> None:
+    run(cluster.client.create(PODS, "a", body, name=name, subresource="binding"))
+    cluster.settle()
+
+
+def test_release_and_adoption(cluster: Cluster) -> None:
+    """A pod whose labels fit no more is let go and replaced; when they fit again it is taken back, and one goes."""
+    create(cluster, 1)
+    (first,) = cluster.names(PODS)
+    cluster.patch(PODS, first, {"metadata": {"labels": {"a": "other"}}})
+    released = cluster.get(PODS, first)
+    assert released is not None and not released["metadata"].get("ownerReferences")
+    assert len(cluster.names(PODS)) == 2
+    cluster.patch(PODS, first, {"metadata": {"labels": {"a": "b"}}})
+    assert len(cluster.names(PODS)) == 1
+
+
+def test_events(cluster: Cluster) -> None:
+    """Pods that are made and deleted are recorded about their set."""
+    create(cluster, 1)
+    (name,) = cluster.names(PODS)
+    scale(cluster, 0)
+    component = "replicaset-controller"
+    assert notes(cluster) == [
+        ("SuccessfulCreate", f"Created pod: {name}", component),
+        ("SuccessfulDelete", f"Deleted pod: {name}", component),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "ReplicationController"])
+def test_failure_is_said(cluster: Cluster, kind: str) -> None:
+    """A refusal of the server is in the condition and in an Event, of replication controllers too."""
+    cluster.create(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "0"}}})
+    cluster.settle()
+    if kind == "ReplicaSet":
+        create(cluster, 1)
+        ref = REPLICA_SETS
+    else:
+        spec = {"replicas": 1, "selector": LABELS, "template": template(LABELS)}
+        cluster.create(CONTROLLERS, {"metadata": {"name": "r"}, "spec": spec})
+        cluster.settle()
+        ref = CONTROLLERS
+    found = cluster.get(ref, "r")
+    assert found is not None
+    (condition,) = found["status"]["conditions"]
+    assert (condition["type"], condition["reason"]) == ("ReplicaFailure", "FailedCreate")
+    reason, message, component = notes(cluster, kind)[0]
+    assert reason == "FailedCreate" and message.startswith('Error creating: pods "r-')
+    assert "exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0" in message
+    assert component == ("replicaset-controller" if kind == "ReplicaSet" else "replication-controller")

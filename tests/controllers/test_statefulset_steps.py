@@ -1,0 +1,192 @@
+"""Steps of a stateful set one by one: which pod is made, deleted or replaced next, and which is left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from cluster_support import Cluster, template
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.objects import PODS, STATEFUL_SETS, labels
+
+LABELS = {"app": "x"}
+EVENTS = ResourceRef("", "v1", "events")
+
+
+def create(cluster: Cluster, replicas: int, **spec: Any) -> None:
+    body = {"replicas": replicas, "serviceName": "s", "selector": {"matchLabels": LABELS}, "template": template(LABELS), **spec}
+    cluster.create(STATEFUL_SETS, {"metadata": {"name": "s"}, "spec": body})
+    cluster.settle()
+
+
+def up(cluster: Cluster, replicas: int, **spec: Any) -> None:
+    """A set all of whose pods are ready."""
+    create(cluster, replicas, podManagementPolicy="Parallel", **spec)
+    cluster.make_ready()
+    assert len(cluster.names(PODS)) == replicas
+
+
+def down(cluster: Cluster, *names: str) -> None:
+    """Pods that are not ready any more."""
+    for name in names:
+        condition = {"type": "Ready", "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"}
+        cluster.patch(PODS, name, {"status": {"conditions": [condition]}}, subresource="status")
+
+
+def hold(cluster: Cluster, *names: str) -> None:
+    """Pods whose deletion takes until they are let go."""
+    for name in names:
+        cluster.patch(PODS, name, {"metadata": {"finalizers": ["example.com/hold"]}})
+
+
+def let_go(cluster: Cluster, name: str) -> None:
+    cluster.patch(PODS, name, {"metadata": {"finalizers": None}})
+
+
+def going(cluster: Cluster) -> list[str]:
+    return sorted(p["metadata"]["name"] for p in cluster.items(PODS) if p["metadata"].get("deletionTimestamp"))
+
+
+def revisions(cluster: Cluster) -> dict[str, bool]:
+    """Pods, and whether they are of the updated template."""
+    parent = cluster.get(STATEFUL_SETS, "s")
+    assert parent is not None
+    newest = parent["status"]["updateRevision"]
+    return {p["metadata"]["name"]: labels(p)["controller-revision-hash"] == newest for p in cluster.items(PODS)}
+
+
+def ordered(cluster: Cluster, replicas: int) -> None:
+    create(cluster, replicas)
+    for _ in range(replicas):
+        cluster.make_ready()
+    hold(cluster, *cluster.names(PODS))
+
+
+def scale(cluster: Cluster, replicas: int) -> None:
+    cluster.patch(STATEFUL_SETS, "s", {"spec": {"replicas": replicas}})
+
+
+def test_the_last_goes_first_and_alone(cluster: Cluster) -> None:
+    """Surplus pods go from the last to the first, the next when the one before is gone."""
+    ordered(cluster, 4)
+    scale(cluster, 1)
+    assert going(cluster) == ["s-3"]
+    cluster.settle(60)
+    assert going(cluster) == ["s-3"]
+    let_go(cluster, "s-3")
+    assert going(cluster) == ["s-2"]
+    let_go(cluster, "s-2")
+    let_go(cluster, "s-1")
+    assert cluster.names(PODS) == ["s-0"]
+
+
+def test_the_first_unhealthy_pod_holds_others(cluster: Cluster) -> None:
+    """While a pod before it is not well, a surplus pod goes only if it is well itself or the first that is not."""
+    ordered(cluster, 4)
+    down(cluster, "s-3")
+    scale(cluster, 2)
+    assert going(cluster) == ["s-3"]
+    let_go(cluster, "s-3")
+    assert going(cluster) == ["s-2"]
+
+
+def test_an_unhealthy_surplus_pod_waits_for_those_before_it(cluster: Cluster) -> None:
+    """A surplus pod that is not well waits until an unhealthy pod before it has gone."""
+    ordered(cluster, 4)
+    down(cluster, "s-2", "s-3")
+    scale(cluster, 2)
+    assert going(cluster) == []
+
+
+def test_pods_that_are_kept_come_first(cluster: Cluster) -> None:
+    """Nothing is taken away while a pod that is to stay is not ready."""
+    ordered(cluster, 3)
+    down(cluster, "s-0")
+    scale(cluster, 2)
+    assert going(cluster) == []
+
+
+def test_parallel_scale_down(cluster: Cluster) -> None:
+    """A set without an order deletes all surplus pods at once."""
+    up(cluster, 4)
+    hold(cluster, *cluster.names(PODS))
+    scale(cluster, 1)
+    assert going(cluster) == ["s-1", "s-2", "s-3"]
+
+
+CHANGE = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "y"}]}}}}
+
+
+def rolling(partition: int) -> dict[str, Any]:
+    return {"type": "RollingUpdate", "rollingUpdate": {"partition": partition}}
+
+
+@pytest.mark.parametrize("partition", [0, 1, 2, 3])
+def test_partition(cluster: Cluster, partition: int) -> None:
+    """Exactly the pods from the partition on are replaced."""
+    up(cluster, 3, updateStrategy=rolling(partition))
+    cluster.patch(STATEFUL_SETS, "s", CHANGE)
+    for _ in range(4):
+        cluster.make_ready()
+    assert revisions(cluster) == {f"s-{n}": n >= partition for n in range(3)}
+
+
+def test_pods_below_the_partition_come_back_as_they_were(cluster: Cluster) -> None:
+    """A pod below the partition that is lost has the old template again; one above has the new one."""
+    up(cluster, 3, updateStrategy=rolling(2))
+    cluster.patch(STATEFUL_SETS, "s", CHANGE)
+    cluster.make_ready()
+    cluster.make_ready()
+    for name in ("s-1", "s-2"):
+        cluster.delete(PODS, name, gracePeriodSeconds=0)
+    cluster.make_ready()
+    assert revisions(cluster) == {"s-0": False, "s-1": False, "s-2": True}
+
+
+def test_an_update_replaces_one_at_a_time(cluster: Cluster) -> None:
+    """The next pod is replaced when the one after it is ready again, also in a set without an order."""
+    up(cluster, 3)
+    cluster.patch(STATEFUL_SETS, "s", CHANGE)
+    assert revisions(cluster) == {"s-0": False, "s-1": False, "s-2": True}
+    cluster.settle(60)
+    assert revisions(cluster) == {"s-0": False, "s-1": False, "s-2": True}
+    cluster.make_ready()
+    assert revisions(cluster) == {"s-0": False, "s-1": True, "s-2": True}
+
+
+def test_on_delete(cluster: Cluster) -> None:
+    """With OnDelete only pods that somebody deletes get the new template."""
+    up(cluster, 2, updateStrategy={"type": "OnDelete"})
+    cluster.patch(STATEFUL_SETS, "s", CHANGE)
+    cluster.make_ready()
+    assert revisions(cluster) == {"s-0": False, "s-1": False}
+    cluster.delete(PODS, "s-0", gracePeriodSeconds=0)
+    assert revisions(cluster) == {"s-0": True, "s-1": False}
+
+
+def test_names_that_do_not_fit(cluster: Cluster) -> None:
+    """A pod with the right labels and another name is left alone; one with a fitting name is adopted and labelled."""
+    for name in ("other", "s-x", "t-0", "s-1"):
+        cluster.create(PODS, {"metadata": {"name": name, "labels": LABELS}, "spec": template({})["spec"]})
+    up_label = "statefulset.orch.io/pod-name"
+    create(cluster, 2, podManagementPolicy="Parallel")
+    cluster.settle()
+    found = {p["metadata"]["name"]: p["metadata"] for p in cluster.items(PODS)}
+    assert sorted(name for name, m in found.items() if m.get("ownerReferences")) == ["s-0", "s-1"]
+    assert found["s-1"]["labels"][up_label] == "s-1"
+    assert found["s-0"]["generateName"] == "s-"
+
+
+def test_events(cluster: Cluster) -> None:
+    """What the set does to its pods is recorded in the reference's words."""
+    up(cluster, 1)
+    cluster.patch(PODS, "s-0", {"status": {"phase": "Failed"}}, subresource="status")
+    cluster.settle()
+    scale(cluster, 0)
+    notes = {e["message"] for e in cluster.items(EVENTS) if e["involvedObject"]["kind"] == "StatefulSet"}
+    assert {
+        "create Pod s-0 in StatefulSet s successful",
+        "StatefulSet a/s is recreating failed Pod s-0",
+        "delete Pod s-0 in StatefulSet s successful",
+    } <= notes
