@@ -139,7 +139,7 @@ class Decider:
             rows = await self._ask_extenders(pod, obj, rows, found.single)
         if not len(rows):
             raise UnfitError(found.refusals())
-        decision = Decision("", at.names(), rows, refusals=found.refusals())
+        decision = Decision("", at.names(), rows, refusals=found.refusals() if found.any_refused else None)
         if len(rows) == 1:
             decision.node = decision.names[int(rows[0])]
             return decision
@@ -350,6 +350,11 @@ class _Filtering:
                 if status is not None:
                     self.mask[row] = False
                     self.single[row] = status
+
+    @property
+    def any_refused(self) -> bool:
+        """Was any node refused?"""
+        return bool(self.single) or int(np.count_nonzero(self.mask)) < self._snapshot.count
 
     def refusals(self) -> Refusals:
         """Why rows were refused. Codes are copied, so that it stays true."""
