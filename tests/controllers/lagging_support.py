@@ -50,6 +50,7 @@ class LaggingCluster:
             catalog=lambda: catalog,
             authority="",
             issue_token=lambda account, name: "",
+            signing_authority=lambda signer: None,
             settings=ControllerSettings(),
         )
         run(self.client.create(NAMESPACES, "", {"metadata": {"name": "a"}}))

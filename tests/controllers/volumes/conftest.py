@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cluster_support import Cluster
-from volume_support import Storage
+from controller_volume_support import Storage
 
 
 @pytest.fixture

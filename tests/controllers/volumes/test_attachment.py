@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from volume_support import Storage, claim, pod, volume
+from controller_volume_support import Storage, claim, pod, volume
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import NODES, PODS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from volume_support import Storage, claim, pod, storage_class, volume
+from controller_volume_support import Storage, claim, pod, storage_class, volume
 
 from orchd.controllers.objects import CLAIMS, PODS
 

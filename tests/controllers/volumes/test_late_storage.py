@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from controller_volume_support import claim, pod, volume
 from lagging_support import LaggingCluster
-from volume_support import claim, pod, volume
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.interfaces import Factory

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from cluster_support import Cluster
-from volume_support import Storage, claim, pod, storage_class, volume
+from controller_volume_support import Storage, claim, pod, storage_class, volume
 
 from orchd.controllers.objects import CLAIMS, NODES, PODS
 from orchd.controllers.volumes.usage import VOLUMES
