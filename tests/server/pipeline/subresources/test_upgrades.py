@@ -17,7 +17,7 @@ from orchd.server.pipeline.verbs.subresources.upgrade import BackendSide, Side
 def _joined(clock: Clock, seconds: float) -> tuple[Side, BackendSide]:
     near, far = Side(), BackendSide()
     near.transport, far.transport = StringTransport(), StringTransport()
-    far.joined(near)
+    far.join_client(near)
     near.registered()
     far.registered()
     near.limit(clock, seconds)
