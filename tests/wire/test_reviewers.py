@@ -131,7 +131,7 @@ async def test_calls_that_are_given_up(place: Place) -> None:
 async def test_long_answers_are_cut(place: Place) -> None:
     """A review is a megabyte at most."""
     place.outside.review = lambda document: {"reason": "x" * 2_000_000}  # type: ignore[method-assign]  # as above
-    with pytest.raises(WebhookError, match="longer than 1048576 bytes"):
+    with pytest.raises(WebhookError, match="response exceeds 1048576 bytes"):
         await place.reviews().ask(REVIEW)
 
 
