@@ -126,13 +126,14 @@ class ApiServer:
         self.definitions.renewed = self.api.specification.changed
         self.bootstrap = ClusterBootstrap(runtime, self.state, client, self.definitions.base, self.identity, self.storage)
         self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open)
+        authority = self.files.made.ca_certificate.read_bytes()
         self.controllers = Controllers(
             runtime,
             access,
             informers,
             self.definitions,
             self.identity.authentication.issuer,
-            self.files.made.ca_certificate.read_bytes(),
+            authority,
             self.api.components,
             authority_files=(self.files.made.ca_certificate, self.files.made.ca_key),
             exclusive=self.storage.store.exclusive,
@@ -145,7 +146,7 @@ class ApiServer:
             access,
             informers,
             self.controllers.broadcaster.recorder(SIMULATION),
-            authority=self.files.made.ca_certificate.read_bytes(),
+            authority=authority,
             exclusive=self.storage.store.exclusive,
         )
         self.scheduler = self._make_scheduler(access) if settings.scheduler.enabled else None

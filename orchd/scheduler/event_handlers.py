@@ -7,8 +7,9 @@ from typing import Any
 
 from orchd.client.interfaces import IInformers, Object, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds.objects.placement import find_untolerated_taint
 from orchd.scheduler.cluster import Cluster
-from orchd.scheduler.nodes import NodeFacts, NodeView, untolerated
+from orchd.scheduler.nodes import NodeFacts, NodeView
 from orchd.scheduler.plugins.nodeports import ports_taken
 from orchd.scheduler.plugins.nodes import required_matches
 from orchd.scheduler.pods import Pod, PodTemplate, Templates
@@ -219,5 +220,5 @@ def may_fit(template: PodTemplate, node: NodeView) -> bool:
     return (
         required_matches(template, facts)
         and not ports_taken(template, node)
-        and untolerated(facts.taints, template.tolerations, ("NoSchedule",)) is None
+        and find_untolerated_taint(facts.taints, template.tolerations, ("NoSchedule",)) is None
     )

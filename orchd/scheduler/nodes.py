@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from orchd.client.interfaces import Object
 from orchd.scheduler.pods import Pod, PodTemplate
@@ -94,26 +93,3 @@ class NodeView:
             self.requested[name] = self.requested.get(name, 0) + sign * number
         self._nonzero[0] += sign * template.nonzero[0]
         self._nonzero[1] += sign * template.nonzero[1]
-
-
-def tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
-    """Does a toleration cover a taint?"""
-    effect, key = toleration.get("effect"), toleration.get("key")
-    if effect and effect != taint.get("effect"):
-        return False
-    if key and key != taint.get("key"):
-        return False
-    operator = toleration.get("operator") or "Equal"
-    if operator == "Exists":
-        return True
-    return operator == "Equal" and (toleration.get("value") or "") == (taint.get("value") or "")
-
-
-def untolerated(
-    taints: Iterable[Mapping[str, str]], tolerations: Iterable[Mapping[str, str]], effects: tuple[str, ...]
-) -> Mapping[str, str] | None:
-    """The first taint of one of `effects` that no toleration covers."""
-    for taint in taints:
-        if taint.get("effect") in effects and not any(tolerates(each, taint) for each in tolerations):
-            return taint
-    return None

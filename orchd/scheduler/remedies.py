@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from orchd.scheduler.nodes import NodeView, untolerated
+from orchd.kinds.objects.placement import find_untolerated_taint
+from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.resources import CPU
 
@@ -23,7 +24,7 @@ def _resources(pod: Pod, node: NodeView) -> str:
 
 
 def _taint(pod: Pod, node: NodeView) -> str:
-    taint = untolerated(node.facts.taints, pod.template.tolerations, ("NoSchedule", "NoExecute"))
+    taint = find_untolerated_taint(node.facts.taints, pod.template.tolerations, ("NoSchedule", "NoExecute"))
     if taint is None:
         return ""
     return f"a toleration of {taint.get('key', '')}={taint.get('value') or ''}:{taint.get('effect', '')}, or the taint removed"

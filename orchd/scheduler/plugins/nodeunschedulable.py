@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from zope.interface import implementer
 
+from orchd.kinds.objects.placement import tolerates
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IColumnFilter, IHandle, IRowFilter
-from orchd.scheduler.nodes import NodeView, tolerates
+from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, unresolvable
 

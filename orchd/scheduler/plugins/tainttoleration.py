@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from zope.interface import implementer
 
+from orchd.kinds.objects.placement import find_untolerated_taint, tolerates
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IColumnFilter, IColumnScore, IHandle, IPreScore, IRowFilter, IRowScore
-from orchd.scheduler.nodes import NodeView, tolerates, untolerated
+from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.plugins.scoring import scale, scale_plain
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.values import MAX_SCORE, Action, ClusterEvent, Columns, CycleState, Status, unresolvable
@@ -46,11 +47,11 @@ class TaintToleration:
         return len(self._snapshot.taint_lists)
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
-        taint = untolerated(node.facts.taints, pod.template.tolerations, _HARD)
+        taint = find_untolerated_taint(node.facts.taints, pod.template.tolerations, _HARD)
         return None if taint is None else refusal(taint)
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
-        found = [untolerated(taints, pod.template.tolerations, _HARD) for taints in self._snapshot.taint_lists]
+        found = [find_untolerated_taint(taints, pod.template.tolerations, _HARD) for taints in self._snapshot.taint_lists]
         return _Tainted(self._snapshot, found) if any(taint is not None for taint in found) else None
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
