@@ -1,0 +1,42 @@
+"""The web page of one server (--ui): its stages, its endpoints and the tail of the audit events that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from orchd.config.settings import Settings
+from orchd.server.pipeline.audit.tail import PATH, AuditTail
+from orchd.server.pipeline.endpoints.routes import Endpoint
+from orchd.server.pipeline.interfaces import Stage
+from orchd.server.ui.files import page_files
+from orchd.server.ui.stages import LocalPage, SessionStage, names_of, page_endpoints
+
+
+class Page:
+    """The page as --ui says: for clients on this machine (auto), for all (true) or for nobody (false)."""
+
+    def __init__(self, settings: Settings) -> None:
+        mode = settings.serving.ui
+        self._dialect = settings.dialect
+        self._enabled, self._everywhere = mode != "false", mode == "true"
+        self._files = page_files() if self._enabled else {}
+        #: None without the page.
+        self.tail = AuditTail() if self._enabled else None
+
+    def before_authentication(self) -> list[Stage]:
+        return [LocalPage(self._files)] if self._enabled else []
+
+    def before_authorization(self) -> list[Stage]:
+        return [SessionStage(names_of(self._dialect), local=not self._everywhere)] if self._enabled else []
+
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """Endpoints behind authorization."""
+        found: dict[str, Endpoint] = {}
+        if self.tail is not None:
+            found[PATH] = self.tail.answer
+        return {**found, **page_endpoints(self._files)} if self._everywhere else found
+
+    def end(self) -> None:
+        """End the streams of the page: the server stops."""
+        if self.tail is not None:
+            self.tail.end()

@@ -1,0 +1,5 @@
+"""The web page of the server (docs/ui.md): its files, who gets them, and the session that they ask for.
+
+Owns the files of the page and the paths below ``/ui``. Must not read objects: the page reads everything from the API, with
+the rights of its user. Imports pipeline's values only.
+"""

@@ -1,0 +1,106 @@
+"""Stages of the page: its files for this machine, and the session of the user.
+
+The files hold nothing of the cluster. They are needed to sign in, so clients on this machine get them without credentials.
+Everybody else needs permission to ``get`` the path, like that of any other path: see `page_endpoints`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from ipaddress import ip_address
+from typing import Any
+
+import orjson
+
+from orchd import errors
+from orchd.dialect import Dialect
+from orchd.kinds.identity import ANONYMOUS
+from orchd.server.pipeline.interfaces import Next, Request, Response
+from orchd.server.pipeline.representation import NO_STORE
+from orchd.server.ui.files import ROOT, SECURITY_HEADERS, StaticFile
+
+#: Path of the user's session.
+SESSION = f"{ROOT}/session"
+
+
+class LocalPage:
+    """Serves the files of the page to clients on this machine. Runs before authentication. Only browsers are redirected from
+    ``/ui``, which the reference does not have."""
+
+    def __init__(self, files: Mapping[str, StaticFile]) -> None:
+        self._files = files
+
+    async def __call__(self, request: Request, then: Next) -> Response:
+        path = request.path
+        if not path.startswith(ROOT) or not is_loopback(request.credentials.remote):
+            return await then(request)
+        if path == ROOT and "text/html" in request.header("accept"):
+            return to_page()
+        file = self._files.get(path)
+        return await then(request) if file is None else file.answer(request)
+
+
+class SessionStage:
+    """Answers ``/ui/session``: who the server takes the user for. Runs after authentication and impersonation, before
+    authorization: users may know their own names. `names` are those of the dialect for requests of the page; with `local`
+    only clients on this machine are answered."""
+
+    def __init__(self, names: Mapping[str, Any], *, local: bool) -> None:
+        self._names = dict(names)
+        self._local = local
+
+    async def __call__(self, request: Request, then: Next) -> Response:
+        if request.path != SESSION or (self._local and not is_loopback(request.credentials.remote)):
+            return await then(request)
+        if request.method not in ("GET", "HEAD"):
+            raise errors.method_not_allowed()
+        user = request.user
+        assert user is not None
+        known = user.name != ANONYMOUS
+        document = {
+            "user": {"name": user.name, "groups": list(user.groups)} if known else None,
+            "certificate": known and bool(request.credentials.certificates),
+            "names": self._names if known else {},
+        }
+        return Response(headers=[*SECURITY_HEADERS, NO_STORE], body=orjson.dumps(document))
+
+
+def page_endpoints(files: Mapping[str, StaticFile]) -> dict[str, Callable[[Request], Awaitable[Response]]]:
+    """The files as endpoints behind authorization, for clients on other machines."""
+
+    async def redirect(request: Request) -> Response:
+        return to_page()
+
+    return {ROOT: redirect, **{path: _endpoint(file) for path, file in files.items()}}
+
+
+def names_of(dialect: Dialect) -> dict[str, Any]:
+    """Names that the page uses in requests."""
+    return {
+        "dialect": dialect.name,
+        "meta": dialect.meta_group,
+        "discovery": dialect("apidiscovery.{abbr}.io"),
+        "authorization": dialect("authorization.{abbr}.io"),
+    }
+
+
+def to_page() -> Response:
+    """A redirect from ``/ui`` to the page: its files have relative addresses."""
+    return Response(code=307, content_type="", headers=[*SECURITY_HEADERS, ("Location", f"{ROOT}/"), NO_STORE])
+
+
+def is_loopback(address: str) -> bool:
+    """True for addresses of this machine alone; False for other text, such as the path of a socket."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(found, "ipv4_mapped", None)
+    return bool((mapped or found).is_loopback)
+
+
+def _endpoint(file: StaticFile) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        return file.answer(request)
+
+    return answer

@@ -1,0 +1,219 @@
+// The editor of an object: checks an edit on the server without storing it, shows what would change, and stores it by
+// server-side apply or by replacement.
+
+import {ApiError, explain, json} from './api.js';
+import {conflictsElement, isConflict} from './conflicts.js';
+import {diffElement} from './diff.js';
+import {button, fill, h} from './dom.js';
+import {editable, intentOf, MANAGER, same} from './intent.js';
+import {may} from './rights.js';
+import {YamlError, fromYaml} from './yaml_read.js';
+import {toYaml} from './yaml_write.js';
+
+const APPLY = 'application/apply-patch+yaml';
+
+export class Editor {
+  /**
+   * @param {{resource: Object, object: Object, where: string, tell: (text: string) => void, isNew?: boolean,
+   *   applied: (object: Object) => void}} options  `object` is what is edited; a new one for `isNew`
+   */
+  constructor({resource, object, where, tell, applied, isNew = false}) {
+    Object.assign(this, {resource, where, tell, applied, isNew});
+    this.stopping = new AbortController();
+    this.text = h('textarea', {class: 'editor', id: 'editor', spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-label': 'YAML of the object', on: {input: () => this.edited(), keydown: (e) => this.keyed(e)}});
+    this.problem = h('div', {role: 'alert', id: 'problem'});
+    this.result = h('div', {id: 'result', 'aria-live': 'polite'});
+    this.force = h('input', {type: 'checkbox', id: 'force'});
+    this.forcing = h('label', {class: 'check', hidden: true}, this.force, 'Force: take over the fields of the other owners');
+    this.replacing = h('input', {type: 'checkbox', id: 'replace', on: {change: () => this.edited()}});
+    this.check = button('Dry run', () => this.run(true), {id: 'dry-run', title: 'Ask the server what would change (Ctrl+Enter)'});
+    this.save = button('Apply', () => this.run(false), {id: 'apply', class: 'primary'});
+    this.stale = h('p', {class: 'note', id: 'stale', hidden: true}, 'The object has changed on the server. ', button('Load it again', () => this.load(this.newest), {id: 'reload'}));
+    this.element = h(
+      'div',
+      {class: 'panelpart editing'},
+      this.stale,
+      this.text,
+      h(
+        'div',
+        {class: 'actions'},
+        this.check,
+        this.save,
+        isNew ? null : button('Revert', () => this.load(this.newest), {id: 'revert'}),
+        isNew ? null : h('label', {class: 'check'}, this.replacing, 'Replace the whole object (also removes fields of other owners)'),
+        this.forcing,
+      ),
+      this.problem,
+      this.result,
+    );
+    this.load(object);
+    this.permissions();
+  }
+
+  stop() {
+    this.stopping.abort();
+  }
+
+  async permissions() {
+    const {name, namespace = ''} = this.object.metadata;
+    const allowed = await may(this.isNew ? 'create' : 'patch', this.resource, namespace, name).catch(() => true);
+    this.replacing.disabled = !(await may('update', this.resource, namespace, name).catch(() => true));
+    if (allowed) return;
+    this.check.disabled = this.save.disabled = true;
+    this.text.readOnly = true;
+    fill(this.problem, h('p', {class: 'note'}, 'You may not change this object.'));
+  }
+
+  load(object) {
+    this.put(object);
+    this.edited();
+  }
+
+  put(object) {
+    this.object = this.newest = object;
+    this.start = toYaml(editable(object));
+    this.text.value = this.start;
+    this.stale.hidden = true;
+  }
+
+  /** The object has changed on the server: shown at once unless the user has edited it. */
+  changed(object) {
+    this.newest = object;
+    if (object.metadata.resourceVersion === this.object.metadata.resourceVersion) return;
+    // Only the status, or managers: what is edited is the same.
+    if (same(editable(object), editable(this.object))) this.object = object;
+    // What is told of the last edit stays.
+    else if (this.text.value === this.start) this.put(object);
+    else this.stale.hidden = false;
+  }
+
+  edited() {
+    fill(this.problem);
+    fill(this.result);
+    this.forcing.hidden = true;
+    this.force.checked = false;
+    this.save.textContent = this.isNew ? 'Create' : this.replacing.checked ? 'Replace' : 'Apply';
+    this.text.removeAttribute('aria-invalid');
+  }
+
+  keyed(event) {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      this.run(true);
+    }
+  }
+
+  /** The edited object; null when it is none, after telling why. */
+  read() {
+    try {
+      const found = fromYaml(this.text.value);
+      if (!found || typeof found !== 'object' || Array.isArray(found)) throw new Error('the document is no object');
+      const {apiVersion, kind, metadata} = this.object;
+      if (found.apiVersion !== apiVersion || found.kind !== kind) throw new Error(`apiVersion and kind must stay ${apiVersion} ${kind}`);
+      if (!found.metadata || typeof found.metadata.name !== 'string' || !found.metadata.name) throw new Error('metadata.name is missing');
+      if (!this.isNew && (found.metadata.name !== metadata.name || (found.metadata.namespace || '') !== (metadata.namespace || ''))) throw new Error('name and namespace cannot be changed');
+      return found;
+    } catch (error) {
+      this.text.setAttribute('aria-invalid', 'true');
+      fill(this.problem, h('p', {class: 'problem'}, error.message));
+      if (error instanceof YamlError) this.select(error.line);
+      return null;
+    }
+  }
+
+  select(line) {
+    const lines = this.text.value.split('\n');
+    const begin = lines.slice(0, line).join('\n').length + (line ? 1 : 0);
+    this.text.focus();
+    this.text.setSelectionRange(begin, begin + (lines[line] || '').length);
+  }
+
+  async run(dry) {
+    const edited = this.read();
+    if (!edited || this.check.disabled) return;
+    fill(this.problem);
+    const replace = this.replacing.checked && !this.isNew;
+    const {intent, kept} = this.isNew ? {intent: edited, kept: []} : intentOf(this.object, edited);
+    this.check.disabled = this.save.disabled = true;
+    try {
+      const answer = await (replace ? this.replace(edited, dry) : this.apply(intent, edited, dry));
+      if (this.stopping.signal.aborted) return;
+      if (dry) this.showChanges(answer, replace ? [] : kept, edited);
+      else this.stored(answer, replace ? [] : kept);
+    } catch (error) {
+      if (this.stopping.signal.aborted) return;
+      this.failed(error);
+      if (dry && !replace && isConflict(error)) await this.showForced(intent, edited, kept);
+    } finally {
+      this.check.disabled = this.save.disabled = false;
+    }
+  }
+
+  /** After conflicts: what would change with force. */
+  async showForced(intent, edited, kept) {
+    try {
+      this.showChanges(await this.apply(intent, edited, true, true), kept, edited, 'What would change with force');
+    } catch (error) {
+      if (!this.stopping.signal.aborted) fill(this.result, h('p', {class: 'problem'}, explain(error)));
+    }
+  }
+
+  apply(intent, edited, dry, force = this.force.checked) {
+    const query = {fieldManager: MANAGER, force: force ? 'true' : '', dryRun: dry ? 'All' : '', fieldValidation: 'Strict'};
+    const where = this.isNew ? this.where(edited) : this.where;
+    return json('PATCH', where, {query, data: intent, type: APPLY, signal: this.stopping.signal});
+  }
+
+  replace(edited, dry) {
+    const metadata = {...edited.metadata, resourceVersion: this.object.metadata.resourceVersion, uid: this.object.metadata.uid};
+    const status = this.object.status === undefined ? {} : {status: this.object.status};
+    const query = {fieldManager: MANAGER, dryRun: dry ? 'All' : '', fieldValidation: 'Strict'};
+    return json('PUT', this.where, {query, data: {...edited, ...status, metadata}, signal: this.stopping.signal});
+  }
+
+  showChanges(answer, kept, edited, title = 'What would change') {
+    const before = this.isNew ? '' : this.start;
+    const after = toYaml(editable(answer));
+    const changed = before !== after;
+    fill(
+      this.result,
+      h('h2', {}, changed ? title : 'Nothing would change'),
+      changed ? diffElement(before, after, title) : null,
+      keptElement(kept),
+      changed && !same(editable(answer), edited) && !kept.length ? h('p', {class: 'note'}, 'The server adds to the edit: defaults, or what its admission plugins set.') : null,
+    );
+  }
+
+  stored(answer, kept) {
+    this.applied(answer);
+    if (this.isNew) return;
+    this.load(answer);
+    this.tell(`${answer.kind} ${answer.metadata.name} is stored`);
+    fill(this.result, h('p', {class: 'good', id: 'stored'}, `Stored as resourceVersion ${answer.metadata.resourceVersion}.`), keptElement(kept));
+  }
+
+  failed(error) {
+    if (isConflict(error) && !this.replacing.checked) {
+      this.forcing.hidden = false;
+      fill(this.problem, conflictsElement(error.status));
+      return;
+    }
+    const causes = (error instanceof ApiError && error.status.details && error.status.details.causes) || [];
+    fill(
+      this.problem,
+      h('p', {class: 'problem'}, explain(error)),
+      causes.length > 1 ? h('ul', {}, causes.map((each) => h('li', {}, h('code', {}, each.field || ''), ` ${each.message}`))) : null,
+    );
+  }
+}
+
+/** What stays although the user removed it. */
+function keptElement(kept) {
+  if (!kept.length) return null;
+  return h(
+    'div',
+    {id: 'kept'},
+    h('p', {class: 'busy'}, 'These fields stay: apply removes only what this page alone owns. “Replace the whole object” removes them.'),
+    h('ul', {}, kept.map((each) => h('li', {}, h('code', {}, each.path), each.owners.length ? ` owned by ${each.owners.join(', ')}` : ''))),
+  );
+}

@@ -1,0 +1,50 @@
+// Events about an object, as they are recorded.
+
+import {age} from './ages.js';
+import {compare} from './order.js';
+import {follow} from './follow.js';
+import {Grid} from './grid.js';
+import {h} from './dom.js';
+import {path} from './api.js';
+
+/** Events that are kept, the newest ones. */
+const MOST = 1000;
+
+export function eventsPanel(object) {
+  const stopping = new AbortController();
+  const found = new Map();
+  const state = h('p', {class: 'note', role: 'status'});
+  const moment = (event) => event.lastTimestamp || event.eventTime || event.firstTimestamp || event.metadata.creationTimestamp;
+  const grid = new Grid({label: 'Events', key: (event) => event.metadata.uid, open: () => {}, empty: 'No events'});
+  grid.setColumns([
+    {title: 'Last seen', text: (event) => age(moment(event))},
+    {title: 'Type', text: (event) => event.type || '', tone: (event) => (event.type === 'Warning' ? 'bad' : '')},
+    {title: 'Reason', text: (event) => event.reason || ''},
+    {title: 'Count', text: (event) => String((event.series && event.series.count) || event.count || 1)},
+    {title: 'From', text: (event) => event.reportingComponent || (event.source && event.source.component) || ''},
+    {title: 'Message', text: (event) => event.message || ''},
+  ]);
+  let frame = 0;
+  const draw = () => {
+    frame = 0;
+    const rows = [...found.values()].sort((one, other) => compare(moment(other), moment(one)));
+    for (const event of rows.splice(MOST)) found.delete(event.metadata.uid);
+    grid.setRows(rows);
+  };
+  const put = (answer, type) => {
+    for (const event of type === 'LIST' ? answer.items || [] : [answer]) {
+      if (type === 'DELETED') found.delete(event.metadata.uid);
+      else found.set(event.metadata.uid, event);
+    }
+    frame = frame || requestAnimationFrame(draw);
+  };
+  follow({
+    where: path('api', 'v1', 'namespaces', object.metadata.namespace || 'default', 'events'),
+    query: {fieldSelector: `involvedObject.uid=${object.metadata.uid}`},
+    accept: 'application/json',
+    listener: {begin: () => found.clear(), complete: draw, put, status: (text, live) => (state.textContent = live ? '' : text)},
+    signal: stopping.signal,
+  });
+  const timer = setInterval(() => grid.refresh(), 5000);
+  return {element: h('div', {class: 'panelpart filling'}, state, grid.element), stop: () => (clearInterval(timer), stopping.abort(), grid.stop())};
+}

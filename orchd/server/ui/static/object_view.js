@@ -1,0 +1,167 @@
+// One object: its YAML, the editor, its events, its owners; placement of pods, pods of nodes.
+
+import {explain, json} from './api.js';
+import {confirmDelete} from './delete_dialog.js';
+import {item, resourceOf} from './discovery.js';
+import {button, fill, h} from './dom.js';
+import {Editor} from './editor.js';
+import {eventsPanel} from './events_panel.js';
+import {follow} from './follow.js';
+import {ownersPanel} from './owners_panel.js';
+import {placementPanel} from './placement_panel.js';
+import {podsPanel} from './pods_panel.js';
+import {may} from './rights.js';
+import {listAddress} from './routes.js';
+import {withoutManagers} from './shown.js';
+import {tabList} from './tabs.js';
+import {toYaml} from './yaml_write.js';
+
+/** @returns {import('./frame.js').View} */
+export function objectView(address, {tell}) {
+  const [group, plural, namespace, name] = address.parts;
+  const resource = resourceOf(group, plural);
+  if (!resource || !name) return {title: '', element: h('p', {class: 'problem', role: 'alert'}, 'There is no such resource.'), stop() {}};
+  return new ObjectView(resource, namespace, name, address.query.tab || 'yaml', tell).view();
+}
+
+class ObjectView {
+  constructor(resource, namespace, name, tab, tell) {
+    Object.assign(this, {resource, namespace, name, tell});
+    this.where = item(resource, namespace, name);
+    this.object = null;
+    this.panel = null;
+    this.stopping = new AbortController();
+    this.state = h('span', {class: 'state', role: 'status'}, 'loading');
+    this.deleting = button('Delete', () => this.remove(), {class: 'danger', id: 'delete', disabled: true});
+    this.tabs = tabList(this.choices(), tab, (chosen) => this.show(chosen));
+    this.load();
+  }
+
+  choices() {
+    const {resource} = this;
+    const core = resource.group === '';
+    return [
+      {id: 'yaml', title: 'YAML', make: () => this.yamlPanel()},
+      {id: 'edit', title: 'Edit', make: () => this.editPanel()},
+      {id: 'events', title: 'Events', make: () => eventsPanel(this.object)},
+      {id: 'owners', title: 'Owners', make: () => ownersPanel(this.resource, this.object)},
+      core && resource.name === 'pods' && {id: 'placement', title: 'Placement', make: () => placementPanel(this.namespace, this.name)},
+      core && resource.name === 'nodes' && {id: 'pods', title: 'Pods', make: () => podsPanel(this.name)},
+    ].filter(Boolean);
+  }
+
+  view() {
+    const {resource, namespace, name} = this;
+    const back = listAddress(resource, {namespace});
+    return {
+      title: name,
+      back,
+      element: h(
+        'section',
+        {class: 'fillview'},
+        h(
+          'div',
+          {class: 'bar'},
+          h('h1', {}, name, h('small', {}, ` ${resource.kind}${namespace ? ` in ${namespace}` : ''}`)),
+          h('a', {class: 'button', href: back}, `All ${resource.name}`),
+          this.deleting,
+          this.state,
+        ),
+        this.tabs.element,
+        this.tabs.panel,
+      ),
+      focus: () => this.tabs.focus(),
+      stop: () => this.stop(),
+      shortcuts: [
+        ...this.tabs.choices.map((each, at) => ({key: String(at + 1), text: each.title, run: () => this.tabs.go(each.id)})),
+        {key: 'e', text: 'edit', run: () => this.edit()},
+        {key: 'd', text: 'delete', run: () => this.remove()},
+      ],
+    };
+  }
+
+  async load() {
+    try {
+      this.object = await json('GET', this.where, {signal: this.stopping.signal});
+    } catch (error) {
+      if (!this.stopping.signal.aborted) fill(this.state, explain(error));
+      return;
+    }
+    this.tabs.select(this.tabs.selected);
+    this.follow();
+    this.deleting.disabled = !(await may('delete', this.resource, this.namespace, this.name).catch(() => true));
+    this.deleting.title = this.deleting.disabled ? 'You may not delete this' : 'Delete (d)';
+  }
+
+  /** Keep the object current. */
+  async follow() {
+    const {resource} = this;
+    if (!(await may('watch', resource, this.namespace, this.name).catch(() => false))) return fill(this.state, 'not live: you may not watch this');
+    const listener = {
+      begin() {},
+      complete() {},
+      put: (answer, type) => this.changed(answer, type),
+      status: (text, live) => {
+        fill(this.state, live ? '● live' : text);
+        this.state.classList.toggle('live', live);
+      },
+    };
+    const where = this.where.slice(0, this.where.lastIndexOf('/'));
+    follow({where, query: {fieldSelector: `metadata.name=${this.name}`}, accept: 'application/json', listener, signal: this.stopping.signal});
+  }
+
+  changed(answer, type) {
+    const found = type === 'LIST' ? (answer.items || [])[0] : answer;
+    if (type === 'DELETED') {
+      this.tell(`${this.resource.kind} ${this.name} was deleted`);
+      this.deleting.disabled = true;
+    }
+    if (!found || (this.object && found.metadata.resourceVersion === this.object.metadata.resourceVersion)) return;
+    if (type === 'LIST') Object.assign(found, {apiVersion: this.object.apiVersion, kind: this.object.kind});
+    this.object = found;
+    if (this.panel && this.panel.changed) this.panel.changed(found);
+  }
+
+  show(choice) {
+    if (this.panel && this.panel.stop) this.panel.stop();
+    this.panel = null;
+    if (!this.object) return fill(this.tabs.panel, h('p', {class: 'note'}, 'Loading'));
+    this.panel = choice.make();
+    return fill(this.tabs.panel, this.panel.element);
+  }
+
+  yamlPanel() {
+    const managers = h('input', {type: 'checkbox', id: 'managers'});
+    const text = h('pre', {class: 'yaml', tabindex: 0, 'aria-label': 'YAML'});
+    const draw = () => (text.textContent = toYaml(managers.checked ? this.object : withoutManagers(this.object)));
+    managers.addEventListener('change', draw);
+    draw();
+    const copy = button('Copy', () => navigator.clipboard.writeText(text.textContent).then(() => this.tell('copied'), () => this.tell('the browser does not allow to copy')));
+    return {element: h('div', {class: 'panelpart'}, h('div', {class: 'actions'}, h('label', {class: 'check'}, managers, 'Field managers'), copy), text), changed: draw};
+  }
+
+  editPanel() {
+    const editor = new Editor({resource: this.resource, object: this.object, where: this.where, tell: this.tell, applied: (object) => (this.object = object)});
+    return {element: editor.element, changed: (object) => editor.changed(object), stop: () => editor.stop()};
+  }
+
+  edit() {
+    this.tabs.go('edit');
+    const editor = document.getElementById('editor');
+    if (editor) editor.focus();
+  }
+
+  remove() {
+    if (this.deleting.disabled || !this.object) return;
+    confirmDelete({kind: this.resource.kind, name: this.name, where: this.where, uid: this.object.metadata.uid, deleted: () => {
+      this.tell(`${this.resource.kind} ${this.name}: deletion requested`);
+      location.hash = listAddress(this.resource, {namespace: this.namespace});
+    }});
+  }
+
+  stop() {
+    this.stopping.abort();
+    if (this.panel && this.panel.stop) this.panel.stop();
+  }
+}
+

@@ -1,0 +1,70 @@
+// The tree of owners: what owns an object, and what it owns.
+
+import {explain} from './api.js';
+import {fill, h} from './dom.js';
+import {ownersOf, ownedBy} from './owner_graph.js';
+import {objectAddress} from './routes.js';
+
+/** @typedef {import('./owner_graph.js').Owned} Owned */
+
+export function ownersPanel(resource, object) {
+  const stopping = new AbortController();
+  const state = h('p', {class: 'note', role: 'status'}, 'Looking for owners and dependents');
+  const holder = h('div', {});
+  build(resource, object, stopping.signal, (text) => (state.textContent = text)).then(
+    (tree) => !stopping.signal.aborted && fill(holder, treeElement(tree, object.metadata.uid)),
+    (error) => !stopping.signal.aborted && fill(state, explain(error)),
+  );
+  return {element: h('div', {class: 'panelpart'}, state, holder), stop: () => stopping.abort()};
+}
+
+async function build(resource, object, signal, tell) {
+  const roots = await ownersOf(resource, object, signal);
+  const top = roots[0];
+  const {children, skipped} = await ownedBy(resource, object, signal, tell);
+  tell(skipped.length ? `Not looked at: ${skipped.join(', ')}` : '');
+  return {top, children};
+}
+
+/** A tree with the keys of the ARIA practices. */
+function treeElement({top, children}, here) {
+  const node = (each, level) => {
+    const below = children.get(each.uid) || [];
+    const more = each.below ? [each.below] : below;
+    const element = h(
+      'li',
+      {role: 'treeitem', tabindex: -1, 'aria-level': level, 'aria-expanded': more.length ? 'true' : null, class: each.uid === here ? 'here' : '', 'data-href': each.resource ? objectAddress(each.resource, each.namespace, each.name) : null},
+      each.resource
+        ? h('a', {class: 'node', tabindex: -1, href: objectAddress(each.resource, each.namespace, each.name)}, `${each.kind} ${each.name}`)
+        : h('span', {class: 'node'}, `${each.kind} ${each.name}`),
+      each.note ? h('span', {class: 'note'}, ` ${each.note}`) : null,
+      more.length ? h('ul', {role: 'group'}, more.map((child) => node(child, level + 1))) : null,
+    );
+    return element;
+  };
+  const tree = h('ul', {class: 'tree', role: 'tree', 'aria-label': 'Owners', on: {keydown: (event) => keyed(event, tree)}}, node(top, 1));
+  (tree.querySelector('.here') || tree.firstChild).tabIndex = 0;
+  return tree;
+}
+
+function keyed(event, tree) {
+  const all = [...tree.querySelectorAll('[role="treeitem"]')].filter((each) => !each.parentElement.closest('[aria-expanded="false"]'));
+  const at = all.indexOf(event.target.closest('[role="treeitem"]'));
+  const here = all[at];
+  const go = (each) => each && (all.forEach((other) => (other.tabIndex = -1)), (each.tabIndex = 0), each.focus());
+  const expand = (open) => {
+    here.setAttribute('aria-expanded', String(open));
+    here.querySelector('[role="group"]').hidden = !open;
+  };
+  if (event.key === 'ArrowDown') go(all[at + 1]);
+  else if (event.key === 'ArrowUp') go(all[at - 1]);
+  else if (event.key === 'Home') go(all[0]);
+  else if (event.key === 'End') go(all[all.length - 1]);
+  else if (event.key === 'ArrowRight' && here.getAttribute('aria-expanded') === 'false') expand(true);
+  else if (event.key === 'ArrowRight') go(here.querySelector('[role="treeitem"]'));
+  else if (event.key === 'ArrowLeft' && here.getAttribute('aria-expanded') === 'true') expand(false);
+  else if (event.key === 'ArrowLeft') go(here.parentElement.closest('[role="treeitem"]'));
+  else if (event.key === 'Enter' && here.dataset.href) location.hash = here.dataset.href;
+  else return;
+  event.preventDefault();
+}

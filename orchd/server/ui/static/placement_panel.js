@@ -1,0 +1,56 @@
+// Why a pod is where it is: the scheduler's explanation.
+
+import {explain, json} from './api.js';
+import {button, fill, h} from './dom.js';
+
+const EXPLAIN = '/debug/scheduler/explain';
+/** Rows that are shown of each table. */
+const MOST = 200;
+
+export function placementPanel(namespace, name) {
+  const holder = h('div', {id: 'placement'});
+  const load = async () => {
+    fill(holder, h('p', {class: 'note'}, 'Asking the scheduler'));
+    try {
+      fill(holder, explanation(await json('GET', EXPLAIN, {query: {namespace, pod: name}})));
+    } catch (error) {
+      fill(holder, h('p', {class: error.code === 403 ? 'note' : 'problem'}, error.code === 403 ? `You may not ask the scheduler (get ${EXPLAIN}).` : explain(error)));
+    }
+  };
+  load();
+  return {element: h('div', {class: 'panelpart'}, h('div', {class: 'actions'}, button('Ask again', load)), holder), changed() {}};
+}
+
+function explanation(answer) {
+  const feasible = Object.entries(answer.feasible || {}).sort((one, other) => other[1].total - one[1].total);
+  const filtered = Object.entries(answer.filtered || {});
+  const plugins = [...new Set(feasible.flatMap(([, each]) => Object.keys(each.plugins || {})))];
+  return [
+    h('p', {}, 'Node: ', h('strong', {}, answer.node || 'none')),
+    answer.message ? h('p', {class: answer.node ? 'note' : 'busy'}, answer.message) : null,
+    table('Nodes that fit, and their scores', ['Node', 'Total', ...plugins], feasible, ([node, each]) => [node, each.total, ...plugins.map((plugin) => (each.plugins || {})[plugin] ?? '')], answer.node),
+    table('Nodes that do not fit', ['Node', 'Plugin', 'Reasons', 'What would help'], filtered, ([node, each]) => [node, each.plugin, (each.reasons || []).join('; '), each.remedy || '']),
+    table('Changes that would help', ['Nodes', 'Plugin', 'Reasons', ''], answer.wouldHelp || [], (each) => [each.nodes, each.plugin, (each.reasons || []).join('; '), each.preemptionMayHelp ? 'preemption may help' : '']),
+  ];
+}
+
+function table(title, heads, rows, cells, marked = '') {
+  if (!rows.length) return null;
+  return [
+    h('h2', {}, title),
+    h(
+      'div',
+      {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title},
+      h(
+        'table',
+        {class: 'plain'},
+        h('thead', {}, h('tr', {}, heads.map((head) => h('th', {scope: 'col'}, head)))),
+        h('tbody', {}, rows.slice(0, MOST).map((row) => {
+          const texts = cells(row);
+          return h('tr', {}, texts.map((text) => h('td', {}, marked && texts[0] === marked ? h('strong', {}, text) : text)));
+        })),
+      ),
+    ),
+    rows.length > MOST ? h('p', {class: 'note'}, `and ${rows.length - MOST} more`) : null,
+  ];
+}

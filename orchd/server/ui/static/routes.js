@@ -1,0 +1,37 @@
+// Addresses of views: the part of the URL after "#". They hold names and filters, never credentials.
+
+const CORE = '-';
+
+/** Address of a list. `filters`: namespace, labels, fields, text. */
+export function listAddress(resource, filters = {}) {
+  return `#/list/${resource.group || CORE}/${encodeURIComponent(resource.name)}${query(filters)}`;
+}
+
+/** Address of an object. */
+export function objectAddress(resource, namespace, name, tab = '') {
+  const parts = [resource.group || CORE, resource.name, namespace || CORE, name].map(encodeURIComponent);
+  return `#/object/${parts.join('/')}${query({tab})}`;
+}
+
+function query(values) {
+  const text = new URLSearchParams(Object.entries(values).filter(([, value]) => value)).toString();
+  return text ? `?${text}` : '';
+}
+
+/**
+ * The parts of an address.
+ * @returns {{view: string, parts: string[], query: Object<string, string>}}
+ */
+export function parseAddress(hash) {
+  const [where, rest] = hash.replace(/^#\/?/, '').split('?');
+  const [view, ...parts] = where.split('/').map(decoded);
+  return {view, parts: parts.map((part) => (part === CORE ? '' : part)), query: Object.fromEntries(new URLSearchParams(rest || ''))};
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,69 @@
+// Sign-in: a token, or the client certificate that the browser has sent.
+
+import {explain, json} from './api.js';
+import {button, h} from './dom.js';
+import {getToken, session, setSession, setToken} from './session.js';
+
+const SESSION = '/ui/session';
+
+/** Ask the server who the user is. True when somebody is signed in. Raises what `json` raises, but for 401. */
+export async function readSession() {
+  try {
+    setSession(await json('GET', SESSION, {quiet: true}));
+  } catch (error) {
+    if (error.code !== 401) throw error;
+    setSession({user: null, certificate: false, names: {}});
+  }
+  return session().user !== null;
+}
+
+/**
+ * The sign-in view. `done` is called when somebody is signed in.
+ * @param {string} message  why the user has to sign in
+ * @param {() => void} done
+ */
+export async function signIn(message, done) {
+  const problem = h('p', {role: 'alert', class: 'problem', hidden: !message}, message);
+  const token = h('input', {id: 'token', type: 'password', autocomplete: 'off', spellcheck: 'false', required: true});
+  const keep = h('input', {id: 'keep', type: 'checkbox'});
+  const submit = async (event) => {
+    event.preventDefault();
+    setToken(token.value.trim(), keep.checked);
+    let known = false;
+    try {
+      known = await readSession();
+      problem.textContent = known ? '' : 'The server does not accept this token.';
+    } catch (error) {
+      problem.textContent = explain(error);
+    }
+    problem.hidden = known;
+    if (known) done();
+    else setToken('', false);
+  };
+  const form = h(
+    'form',
+    {class: 'signin', on: {submit}},
+    h('h1', {}, 'orchd'),
+    problem,
+    h('label', {for: 'token'}, 'Bearer token'),
+    token,
+    h('label', {class: 'check'}, keep, 'Keep it in this tab until the tab is closed'),
+    h('button', {type: 'submit', class: 'primary'}, 'Sign in'),
+    await certificateChoice(done),
+  );
+  return {element: h('main', {class: 'center'}, form), focus: () => token.focus()};
+}
+
+/** What to do with the certificate that the browser sent, or how to get one. */
+async function certificateChoice(done) {
+  if (getToken()) setToken('', false);
+  let known = false;
+  try {
+    known = await readSession();
+  } catch {
+    // The form says what is wrong when it is used.
+  }
+  const user = session().user;
+  if (!known || !user) return h('p', {class: 'note'}, 'With a client certificate in the browser no token is needed: reload the page and choose it.');
+  return h('p', {}, button(`Continue as ${user.name}`, done, {id: 'certificate'}), ' with the client certificate of this browser');
+}

@@ -1,0 +1,82 @@
+"""A browser for a session, a server for a module, and the page of a test. Without a browser the tests are skipped."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from selenium import webdriver
+
+from orchd.dialect import DIALECTS, KUBERNETES
+from orchd.testing.process import PATIENCE, DaemonProcess
+from tests.ui.page import STEP, Page
+
+TOKENS = 'admin-token,root,root-uid,"system:masters"\nfew-token,few,few-uid,"guests"\n'
+
+
+@pytest.fixture(scope="session")
+def driver() -> Iterator[Any]:
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = shutil.which("chromedriver")
+    if browser is None or program is None:
+        pytest.skip("no chromium with chromedriver here")
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    # The server's certificate is of an authority that no browser knows. Sandboxes need rights that test machines lack.
+    for each in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--ignore-certificate-errors"):
+        options.add_argument(each)
+    options.add_argument("--window-size=1280,800")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(program))
+    yield made
+    made.quit()
+
+
+@pytest.fixture(scope="module")
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A running server with two simulated nodes; of the stock dialect, or of those in the module's `DIALECT_NAMES`."""
+    folder = tmp_path_factory.mktemp("ui")
+    tokens = folder / "tokens.csv"
+    tokens.write_text(TOKENS)
+    flags = getattr(request.module, "FLAGS", ("--simulated-nodes=2",))
+    dialect = DIALECTS[getattr(request, "param", KUBERNETES.name)]
+    with DaemonProcess(folder, f"--token-auth-file={tokens}", *flags, dialect=dialect) as process:
+        yield process
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    names = getattr(metafunc.module, "DIALECT_NAMES", None)
+    if names and "server" in metafunc.fixturenames:
+        metafunc.parametrize("server", names, indirect=True, scope="module")
+
+
+@pytest.fixture
+def page(driver: Any, server: DaemonProcess) -> Iterator[Page]:
+    """The page, not signed in. Afterwards the browser must have complained of nothing: no error, no violated policy."""
+    driver.get_log("browser")
+    found = Page(driver, server)
+    found.load()
+    yield found
+    complaints = [each["message"] for each in driver.get_log("browser") if not _expected(each)]
+    driver.get("about:blank")
+    assert complaints == []
+
+
+def _expected(entry: dict[str, Any]) -> bool:
+    """Answers of 400 and above, and a server that is away, are noted by the browser itself."""
+    return "Failed to load resource" in entry["message"] or "net::ERR_" in entry["message"]
+
+
+@pytest.fixture
+def namespace(server: DaemonProcess, request: pytest.FixtureRequest) -> str:
+    """A namespace of the test's own, with its service account."""
+    name = f"{request.node.originalname.removeprefix('test_').replace('_', '-')[:50]}-ns"
+    assert server.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})[0] in (201, 409)
+    end = time.monotonic() + PATIENCE
+    while server.request("GET", f"/api/v1/namespaces/{name}/serviceaccounts/default")[0] != 200:
+        assert time.monotonic() < end
+        time.sleep(STEP)
+    return name

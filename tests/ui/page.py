@@ -1,0 +1,129 @@
+"""The page in a browser, as tests use it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+
+from orchd.testing.process import PATIENCE, DaemonProcess
+
+T = TypeVar("T")
+
+#: Seconds between looks at the page.
+STEP = 0.05
+
+
+class Page:
+    """The page in the browser. `until` waits for facts; nothing waits for time."""
+
+    def __init__(self, driver: Any, server: DaemonProcess) -> None:
+        self.driver = driver
+        self.server = server
+
+    @property
+    def url(self) -> str:
+        return f"{self.server.url}/ui/"
+
+    def load(self) -> None:
+        """Open the page anew, signed out."""
+        self.driver.get("about:blank")
+        self.driver.get(self.url)
+        self.driver.execute_script("sessionStorage.clear()")
+        self.driver.get("about:blank")
+        self.driver.get(self.url)
+        self.until(lambda: self.all("#token"))
+
+    def sign_in(self, token: str = "admin-token", then: str = "#/list/-/pods") -> None:
+        self.driver.execute_script("location.hash = arguments[0]", then)
+        self.one("#token").send_keys(token, Keys.ENTER)
+        self.until(lambda: self.all(".frame"))
+
+    def go(self, address: str) -> None:
+        """Show the view of an address, which begins with #."""
+        self.driver.execute_script("location.hash = arguments[0]", address)
+
+    def open_list(self, resource: str, query: str = "", group: str = "-") -> None:
+        """Show a list, and wait until it is complete and live."""
+        self.go(f"#/list/{group}/{resource}{query}")
+        self.until(lambda: self.one("#title").text.startswith(resource) and self.one("#state").text == "● live")
+
+    def all(self, selector: str) -> list[WebElement]:
+        found: list[WebElement] = self.driver.find_elements(By.CSS_SELECTOR, selector)
+        return found
+
+    def one(self, selector: str) -> WebElement:
+        """The element, as soon as it is there."""
+        found: WebElement = self.until(lambda: self.driver.find_element(By.CSS_SELECTOR, selector))
+        return found
+
+    def text(self, selector: str) -> str:
+        """What stands in a field of a form."""
+        return str(self.one(selector).get_property("value"))
+
+    def until(self, fact: Callable[[], T]) -> T:
+        """The first true value of `fact`. An element that is not there, or no longer, is no fact yet."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                if found := fact():
+                    return found
+            except (NoSuchElementException, StaleElementReferenceException):
+                pass
+            assert time.monotonic() < end, f"never: {self.driver.find_element(By.TAG_NAME, 'body').text[:2000]}"
+            time.sleep(STEP)
+
+    def rows(self, grid: str = ".grid") -> list[list[str]]:
+        """Texts of the cells of the rows that are in the document and in sight, from top to bottom."""
+        found: list[list[str]] = self.driver.execute_script(
+            """const rows = [...document.querySelector(arguments[0]).querySelectorAll('.rows .row')].filter((row) => !row.hidden);
+            rows.sort((one, other) => one.getAttribute('aria-rowindex') - other.getAttribute('aria-rowindex'));
+            return rows.map((row) => [...row.children].map((cell) => cell.textContent));""",
+            grid,
+        )
+        return found
+
+    def names(self) -> list[str]:
+        """The first column of the rows in sight that is named Name."""
+        heads: list[str] = self.driver.execute_script(
+            "return [...document.querySelectorAll('.head .cell')].map((cell) => cell.textContent.replace(/ [▲▼]$/, ''))"
+        )
+        return [row[heads.index("Name")] for row in self.rows()] if "Name" in heads else []
+
+    def keys(self, *keys: str) -> None:
+        """Press keys where the focus is."""
+        for key in keys:
+            ActionChains(self.driver).send_keys(key).perform()
+
+    def type_yaml(self, change: Callable[[str], str]) -> None:
+        """Change the text of the editor."""
+        editor = self.one("#editor")
+        text = change(self.text("#editor"))
+        self.driver.execute_script(
+            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))", editor, text
+        )
+
+    def open(self, address: str, tab: str = "") -> None:
+        """Show an object, and one of its tabs."""
+        self.go(f"{address}?tab={tab}" if tab else address)
+        self.until(lambda: self.all(".tabs") and not any("Loading" in each.text for each in self.all("#tabpanel .note")))
+
+
+def config_map(name: str, data: dict[str, str], **metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": data}
+
+
+def applied(server: DaemonProcess, path: str, obj: Any, manager: str) -> Any:
+    """Apply an object as `manager`."""
+    code, answer = server.request(
+        "PATCH", f"{path}?fieldManager={manager}", json.dumps(obj).encode(), content_type="application/apply-patch+yaml"
+    )
+    assert code in (200, 201), answer
+    return answer

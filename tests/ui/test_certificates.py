@@ -1,0 +1,131 @@
+"""Client certificates in a browser: the way in, and what pages of other origins cannot do with them."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from orchd.testing.process import DaemonProcess
+from tests.ui.page import Page
+
+
+class CertificateBrowser:
+    """A browser with the administrator's certificate, as the server sees it: a relay in front of the browser that adds the
+    certificate to its connections, and changes nothing else."""
+
+    def __init__(self, server: DaemonProcess) -> None:
+        self._server = server
+        self._context = server.context()
+        self._inner = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        pki = server.data / "pki"
+        self._inner.load_cert_chain(pki / "apiserver.crt", pki / "apiserver.key")
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._listening.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listening.accept()
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with suppress(OSError):
+            near = self._inner.wrap_socket(client, server_side=True)
+            far = self._context.wrap_socket(
+                socket.create_connection(("127.0.0.1", self._server.port)), server_hostname="127.0.0.1"
+            )
+            threading.Thread(target=_copy, args=(far, near), daemon=True).start()
+            _copy(near, far)
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+    for each in (source, target):
+        with suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def relay(server: DaemonProcess) -> Iterator[CertificateBrowser]:
+    made = CertificateBrowser(server)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[str]:
+    """The address of an empty page of another origin."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Quiet."""
+
+    found = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=found.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{found.server_port}/"
+    found.shutdown()
+    found.server_close()
+
+
+def test_a_certificate_signs_in_and_writes(page: Page, server: DaemonProcess, relay: CertificateBrowser) -> None:
+    """The page offers to continue as the user of the certificate; requests of the page itself pass the origin check."""
+    page.driver.get(f"https://127.0.0.1:{relay.port}/ui/")
+    page.until(lambda: "admin" in page.one("#certificate").text)
+    page.one("#certificate").click()
+    page.go("#/new/-/configmaps?namespace=default")
+    page.type_yaml(lambda text: text.replace('name: ""', "name: by-certificate"))
+    page.one("#apply").click()
+    page.until(lambda: page.one("h1").text.startswith("by-certificate"))
+    assert server.request("GET", "/api/v1/namespaces/default/configmaps/by-certificate")[0] == 200
+
+
+def test_pages_of_other_origins_change_nothing(
+    page: Page, server: DaemonProcess, relay: CertificateBrowser, elsewhere: str
+) -> None:
+    """A request that needs no preflight arrives with the certificate, and is refused."""
+    page.driver.get(f"https://127.0.0.1:{relay.port}/ui/")
+    page.until(lambda: page.all("#certificate"))
+    page.driver.get(elsewhere)
+    sent = page.driver.execute_async_script(
+        """const [url, done] = arguments, body = new Blob(['{"metadata": {"name": "forged"}}']);
+        fetch(url, {method: 'POST', mode: 'no-cors', credentials: 'include', body}).then((answer) => done(answer.type), (error) => done(String(error)));""",
+        f"https://127.0.0.1:{relay.port}/api/v1/namespaces",
+    )
+    assert sent == "opaque"
+    assert server.request("GET", "/api/v1/namespaces/forged")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({}, 201),
+        ({"Sec-Fetch-Site": "same-origin"}, 201),
+        ({"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}, 403),
+        ({"Origin": "https://evil.example"}, 403),
+    ],
+)
+def test_the_origin_decides(server: DaemonProcess, headers: dict[str, str], code: int) -> None:
+    """A body without a content type is taken for JSON, so only the origin tells a page from a program."""
+    connection: http.client.HTTPSConnection = server.connect()
+    connection.request("POST", "/api/v1/namespaces?dryRun=All", b'{"metadata": {"name": "any"}}', headers)
+    assert connection.getresponse().status == code
+    connection.close()

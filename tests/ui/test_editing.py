@@ -1,0 +1,156 @@
+"""The editor in a browser: dry runs, conflicts, replacement, deletion, creation."""
+
+from __future__ import annotations
+
+import re
+
+from orchd.testing.process import DaemonProcess
+from tests.ui.page import Page, applied, config_map
+
+
+def path_of(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/configmaps/{name}"
+
+
+def test_a_dry_run_shows_the_difference_and_stores_nothing(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """After it, apply stores the edit; the page then owns what it changed, and nothing else."""
+    path = path_of(namespace, "settings")
+    applied(server, path, config_map("settings", {"colour": "red", "size": "big"}), "deploy")
+    page.sign_in()
+    page.open(f"#/object/-/configmaps/{namespace}/settings", "edit")
+    page.type_yaml(lambda text: text.replace("\ndata:\n", "\ndata:\n  shape: round\n"))
+    page.one("#dry-run").click()
+    added = page.until(lambda: [each.text for each in page.all(".diff .add")])
+    assert added == ["+   shape: round"]
+    assert page.all(".diff .del") == []
+    assert "shape" not in server.request("GET", path)[1]["data"]
+    page.one("#apply").click()
+    page.until(lambda: page.all("#stored"))
+    stored = server.request("GET", path)[1]
+    assert stored["data"] == {"colour": "red", "size": "big", "shape": "round"}
+    own = [entry for entry in stored["metadata"]["managedFields"] if entry["manager"] == "orchd-ui"]
+    assert [entry["fieldsV1"] for entry in own] == [{"f:data": {"f:shape": {}}}]
+
+
+def test_a_conflict_names_owner_and_field_and_can_be_forced(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Nothing is stored before the user forces it."""
+    path = path_of(namespace, "owned")
+    applied(server, path, config_map("owned", {"colour": "red"}), "deploy")
+    page.sign_in()
+    page.open(f"#/object/-/configmaps/{namespace}/owned", "edit")
+    page.type_yaml(lambda text: text.replace("colour: red", "colour: blue"))
+    page.one("#apply").click()
+    row = page.until(lambda: page.all("#conflicts tbody tr"))[0]
+    assert ".data.colour" in row.text and "deploy" in row.text
+    assert server.request("GET", path)[1]["data"] == {"colour": "red"}
+    page.one("#force").click()
+    page.one("#apply").click()
+    page.until(lambda: page.all("#stored"))
+    assert server.request("GET", path)[1]["data"] == {"colour": "blue"}
+
+
+def test_fields_of_others_are_removed_by_replacement_only(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Apply says what stays and whose it is."""
+    path = path_of(namespace, "shared")
+    applied(server, path, config_map("shared", {"colour": "red", "size": "big"}), "deploy")
+    page.sign_in()
+    page.open(f"#/object/-/configmaps/{namespace}/shared", "edit")
+    page.type_yaml(lambda text: text.replace("  size: big\n", ""))
+    page.one("#dry-run").click()
+    page.until(lambda: ".data.size" in page.one("#kept").text and "deploy" in page.one("#kept").text)
+    page.one("#replace").click()
+    page.one("#apply").click()
+    page.until(lambda: page.all("#stored"))
+    assert server.request("GET", path)[1]["data"] == {"colour": "red"}
+
+
+def test_fields_of_the_page_are_removed_by_apply(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """What the page alone owns goes when the edit leaves it out."""
+    path = path_of(namespace, "mine")
+    applied(server, path, config_map("mine", {"colour": "red"}), "deploy")
+    applied(server, path, {**config_map("mine", {"size": "big"})}, "orchd-ui")
+    page.sign_in()
+    page.open(f"#/object/-/configmaps/{namespace}/mine", "edit")
+    page.type_yaml(lambda text: text.replace("  size: big\n", ""))
+    page.one("#apply").click()
+    page.until(lambda: page.all("#stored"))
+    assert not page.all("#kept")
+    assert server.request("GET", path)[1]["data"] == {"colour": "red"}
+
+
+def test_lists_with_keys_are_declared_by_item(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """A changed image declares its container alone: other containers stay whose they are."""
+    container = {"image": "example.com/a:1", "resources": {"limits": {"cpu": "1"}}}
+    spec = {
+        "replicas": 0, "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "one", **container}, {"name": "two", **container}]},
+        },
+    }  # fmt: skip
+    path = f"/apis/apps/v1/namespaces/{namespace}/deployments/web"
+    applied(server, path, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}, "deploy")
+    page.sign_in()
+    page.open(f"#/object/apps/deployments/{namespace}/web", "edit")
+    page.type_yaml(lambda text: re.sub(r"( +)- name: two\n", r"\1- name: two\n\1  tty: true\n", text))
+    page.one("#apply").click()
+    page.until(lambda: page.all("#stored"))
+    entries = server.request("GET", path)[1]["metadata"]["managedFields"]
+    own = next(entry["fieldsV1"] for entry in entries if entry["manager"] == "orchd-ui")
+    containers = own["f:spec"]["f:template"]["f:spec"]["f:containers"]
+    assert containers == {'k:{"name":"two"}': {".": {}, "f:name": {}, "f:tty": {}}}
+
+
+def test_an_edit_that_is_no_yaml_is_told_with_its_line(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Nothing is sent."""
+    applied(server, path_of(namespace, "plain"), config_map("plain", {"a": "b"}), "deploy")
+    page.sign_in()
+    page.open(f"#/object/-/configmaps/{namespace}/plain", "edit")
+    page.type_yaml(lambda text: text + "  broken: [\n")
+    page.one("#apply").click()
+    page.until(lambda: "line" in page.one("#problem").text)
+    assert page.one("#editor").get_attribute("aria-invalid") == "true"
+
+
+def test_a_change_on_the_server_while_editing(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Edited text stays, with a note; text that was not edited follows."""
+    path = path_of(namespace, "moving")
+    applied(server, path, config_map("moving", {"a": "1"}), "deploy")
+    page.sign_in()
+    page.open(f"#/object/-/configmaps/{namespace}/moving", "edit")
+    page.until(lambda: "live" in page.one(".state").text)
+    applied(server, path, config_map("moving", {"a": "2"}), "deploy")
+    page.until(lambda: 'a: "2"' in page.text("#editor"))
+    page.type_yaml(lambda text: text + "  mine: x\n")
+    applied(server, path, config_map("moving", {"a": "3"}), "deploy")
+    page.until(lambda: page.one("#stale").is_displayed())
+    assert "mine: x" in page.text("#editor")
+    page.one("#reload").click()
+    page.until(lambda: 'a: "3"' in page.text("#editor"))
+
+
+def test_deletion_asks(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Cancel keeps the object; delete deletes it, and leads back to the list."""
+    path = path_of(namespace, "short-lived")
+    applied(server, path, config_map("short-lived", {}), "deploy")
+    page.sign_in()
+    page.open(f"#/object/-/configmaps/{namespace}/short-lived")
+    page.until(lambda: page.one("#delete").is_enabled())
+    page.one("#delete").click()
+    page.one("#cancel-delete").click()
+    assert server.request("GET", path)[0] == 200
+    page.one("#delete").click()
+    page.one("#confirm-delete").click()
+    page.until(lambda: server.request("GET", path)[0] == 404)
+    page.until(lambda: "#/list/-/configmaps" in page.driver.current_url)
+
+
+def test_a_new_object(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """It is created by server-side apply, and shown."""
+    page.sign_in()
+    page.go(f"#/new/-/configmaps?namespace={namespace}")
+    page.until(lambda: page.all("#editor"))
+    page.type_yaml(lambda text: text.replace('name: ""', "name: fresh") + "data:\n  a: b\n")
+    page.one("#apply").click()
+    page.until(lambda: page.one("h1").text.startswith("fresh"))
+    assert server.request("GET", path_of(namespace, "fresh"))[1]["data"] == {"a": "b"}

@@ -1,0 +1,90 @@
+"""Live lists in a browser, in both dialects."""
+
+from __future__ import annotations
+
+from orchd.dialect import DIALECTS
+from orchd.testing.process import DaemonProcess
+from tests.ui.page import Page, config_map
+
+DIALECT_NAMES = tuple(DIALECTS)
+
+
+def create(server: DaemonProcess, namespace: str, name: str, **labels: str) -> None:
+    code, answer = server.request("POST", f"/api/v1/namespaces/{namespace}/configmaps", config_map(name, {"a": "b"}, labels=labels))
+    assert code == 201, answer
+
+
+def test_a_list_follows_the_server(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Objects appear and disappear without a reload."""
+    page.sign_in()
+    create(server, namespace, "one")
+    page.open_list("configmaps", f"?namespace={namespace}")
+    page.until(lambda: "one" in page.names())
+    create(server, namespace, "two")
+    page.until(lambda: "two" in page.names())
+    server.request("DELETE", f"/api/v1/namespaces/{namespace}/configmaps/one")
+    page.until(lambda: "one" not in page.names() and "two" in page.names())
+
+
+def test_filters(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Text filters what is there; label and field selectors are the server's; the address keeps them."""
+    for name, colour in (("red-a", "red"), ("red-b", "red"), ("blue-a", "blue")):
+        create(server, namespace, name, colour=colour)
+    page.sign_in()
+    page.open_list("configmaps", f"?namespace={namespace}")
+    page.until(lambda: {"red-a", "red-b", "blue-a"} <= set(page.names()))
+    page.one("#text").send_keys("blue")
+    page.until(lambda: page.names() == ["blue-a"])
+    assert " of " in page.one("#count").text
+    page.open_list("configmaps", f"?namespace={namespace}&labels=colour%3Dred")
+    page.until(lambda: page.names() == ["red-a", "red-b"])
+    page.open_list("configmaps", f"?namespace={namespace}&fields=metadata.name%3Dred-b")
+    page.until(lambda: page.names() == ["red-b"])
+    page.one("#labels").send_keys("colour in (blue)")
+    page.one("#fields").clear()
+    page.one("form[role=search] button").click()
+    page.until(lambda: page.names() == ["blue-a"])
+    assert "labels=" in page.driver.current_url
+
+
+def test_a_selector_that_is_none_is_told(page: Page) -> None:
+    """The server's message is shown, and nothing is tried again."""
+    page.sign_in()
+    page.go("#/list/-/configmaps?labels=%3D%3D")
+    page.until(lambda: page.one("#state").text.startswith("400"))
+
+
+def test_custom_resources(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """A kind that is defined while the page is open is found, and listed with its own columns."""
+    page.sign_in()
+    column = {"name": "Colour", "type": "string", "jsonPath": ".spec.colour"}
+    schema = {"openAPIV3Schema": {"type": "object", server.dialect("x-{long}-preserve-unknown-fields"): True}}
+    definition = {
+        "metadata": {"name": "things.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"},
+            "versions": [
+                {"name": "v1", "served": True, "storage": True, "schema": schema, "additionalPrinterColumns": [column]}
+            ],
+        },
+    }  # fmt: skip
+    group = server.dialect("apiextensions.{abbr}.io")
+    assert server.request("POST", f"/apis/{group}/v1/customresourcedefinitions", definition)[0] in (201, 409)
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "first"}, "spec": {"colour": "violet"}}
+    path = f"/apis/example.com/v1/namespaces/{namespace}/things"
+    page.until(lambda: server.request("POST", path, thing)[0] in (201, 409))
+    page.open_list("things", f"?namespace={namespace}", group="example.com")
+    page.until(lambda: any("violet" in row for row in page.rows()))
+
+
+def test_sorting(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """A heading sorts by its column, once more the other way."""
+    for name in ("b", "a", "c"):
+        create(server, namespace, name)
+    page.sign_in()
+    page.open_list("configmaps", f"?namespace={namespace}&fields=metadata.name%21%3D{server.dialect('{short}-root-ca.crt')}")
+    page.until(lambda: page.names() == ["a", "b", "c"])
+    page.one(".head button").click()
+    page.one(".head button").click()
+    page.until(lambda: page.names() == ["c", "b", "a"])
+    assert page.one("[role=columnheader]").get_attribute("aria-sort") == "descending"

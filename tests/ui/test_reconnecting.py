@@ -1,0 +1,52 @@
+"""The page while its server is away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchd.dialect import KUBERNETES
+from orchd.testing.process import DaemonProcess
+from tests.ui.conftest import TOKENS
+from tests.ui.page import Page, config_map
+
+COLLECTION = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A server that the tests stop and start."""
+    folder: Path = tmp_path_factory.mktemp("ui")
+    (folder / "tokens.csv").write_text(TOKENS)
+    with DaemonProcess(folder, f"--token-auth-file={folder / 'tokens.csv'}", "--history-duration=1s", dialect=KUBERNETES) as process:
+        yield process
+
+
+def test_a_list_goes_on_after_a_restart(page: Page, server: DaemonProcess) -> None:
+    """It tells that the server is away, and then has what was created and deleted meanwhile."""
+    for name in ("stays", "goes"):
+        assert server.request("POST", COLLECTION, config_map(name, {}))[0] == 201
+    page.sign_in()
+    page.open_list("configmaps", "?namespace=default")
+    page.until(lambda: {"stays", "goes"} <= set(page.names()))
+    server.terminate()
+    page.until(lambda: "trying again" in page.one("#state").text)
+    server.start()
+    assert server.request("POST", COLLECTION, config_map("later", {}))[0] == 201
+    assert server.request("DELETE", f"{COLLECTION}/goes")[0] == 200
+    page.until(lambda: page.one("#state").text == "● live")
+    page.until(lambda: {"stays", "later"} <= set(page.names()) and "goes" not in page.names())
+
+
+def test_a_forgotten_version_is_listed_again(page: Page, server: DaemonProcess) -> None:
+    """A watch from a version that the server no longer has begins with a list: nothing is missed."""
+    page.sign_in()
+    page.open_list("configmaps", "?namespace=default")
+    # The version that the page has is gone from the history of the new process.
+    server.kill()
+    server.start()
+    for at in range(5):
+        assert server.request("POST", COLLECTION, config_map(f"new-{at}", {}))[0] == 201
+    page.until(lambda: {f"new-{at}" for at in range(5)} <= set(page.names()))

@@ -1,0 +1,47 @@
+"""A user of few rights sees and does what the server allows, and is told the rest."""
+
+from __future__ import annotations
+
+from orchd.testing.process import DaemonProcess
+from tests.ui.page import Page, applied, config_map
+
+
+def allow(server: DaemonProcess, namespace: str) -> None:
+    """The user "few" may read config maps in one namespace."""
+    group = server.dialect("rbac.authorization.{abbr}.io")
+    base = f"/apis/{group}/v1/namespaces/{namespace}"
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}
+    assert server.request("POST", f"{base}/roles", {"metadata": {"name": "reader"}, "rules": [rule]})[0] in (201, 409)
+    binding = {
+        "metadata": {"name": "reader"},
+        "roleRef": {"apiGroup": group, "kind": "Role", "name": "reader"},
+        "subjects": [{"kind": "User", "apiGroup": group, "name": "few"}],
+    }
+    assert server.request("POST", f"{base}/rolebindings", binding)[0] in (201, 409)
+
+
+def test_a_user_of_few_rights(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Reading works where it is allowed; changes, other resources and other views are off."""
+    allow(server, namespace)
+    applied(server, f"/api/v1/namespaces/{namespace}/configmaps/seen", config_map("seen", {"a": "b"}), "deploy")
+    page.sign_in("few-token")
+    assert page.one(".who").text == "few"
+    page.open_list("configmaps", f"?namespace={namespace}")
+    page.until(lambda: "seen" in page.names())
+    page.until(lambda: [each.text for each in page.all("#resources a:not(.denied)") if each.text == "configmaps"])
+    assert any(each.text == "secrets" for each in page.all("#resources a.denied"))
+    assert [each.text for each in page.all("header nav a") if each.is_displayed()] == []
+    assert not any(each.is_displayed() for each in page.all(".bar a.button"))
+    page.open(f"#/object/-/configmaps/{namespace}/seen", "edit")
+    page.until(lambda: "may not change" in page.one("#problem").text)
+    assert not page.one("#apply").is_enabled() and not page.one("#delete").is_enabled()
+
+
+def test_what_may_not_be_listed_is_told(page: Page) -> None:
+    """The server's message names what is missing."""
+    page.sign_in("few-token")
+    page.go("#/list/-/secrets")
+    page.until(lambda: 'cannot list resource "secrets"' in page.one("#state").text)
+    for view in ("metrics", "audit"):
+        page.go(f"#/{view}")
+        page.until(lambda: "may not read" in page.one("#state").text)
