@@ -1,9 +1,10 @@
 # make run      a server with conf/orchd.flags; FLAGS='--secure-port=7443 ...' adds to them
 # make trio     three servers of one cluster on one etcd (Debian: etcd-server), on this machine; FLAGS as above
-# make test     all tests that can run anywhere
+# make test     all tests that can run anywhere; TESTS='tests/kinds ...' for a part, in one process
 # make fuzz     the properties again, with new random examples; EXAMPLES=5000 says how many
 # make rounds   servers are killed and clients checked for much longer than in `make test`: 100 kills; ROUNDS=1000 for more
 # make lint     ruff and mypy
+# make screenshots  the pictures of docs/ui.md, by the tests that look at the web page; needs chromium and chromedriver
 # make bench    figures of a server that is started for it; BENCH='--only GET' chooses rows, BENCH='--help' says more
 # make docs     docs/flags.md from the tables of flags
 # make site     the documentation as a site in build/site; `make site SERVE=1` shows it and follows changes
@@ -27,9 +28,12 @@ EXAMPLES ?= 1000
 ROUNDS ?= 100
 TRIO ?= orchd-data-trio
 
+# The tests of a module stay together: they share servers. WORKERS= runs all of them in one process.
+WORKERS ?= --numprocesses=4 --dist=loadfile --no-loadscope-reorder
+
 SERVE ?=
 
-.PHONY: run trio test fuzz rounds lint bench docs site man completion dist changelog deb clean
+.PHONY: run trio test fuzz rounds lint screenshots bench docs site man completion dist changelog deb clean
 .DEFAULT_GOAL := run
 
 $(BIN)/python:
@@ -49,7 +53,8 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	@$(PIP) --editable '.[test]'
 	@touch $@
 
-$(VENV)/.installed-lint: $(VENV)/.installed
+# mypy reads the tests as well, and what they import.
+$(VENV)/.installed-lint: $(VENV)/.installed-test
 	@echo "installing ruff and mypy"
 	@$(PIP) --editable '.[lint]'
 	@touch $@
@@ -66,7 +71,7 @@ trio: $(VENV)/.installed
 	@exec $(BIN)/python -m orchd.testing.trio $(TRIO) $(FLAGS)
 
 test: $(VENV)/.installed-test
-	@$(BIN)/python -m pytest -q $(TESTS)
+	@$(BIN)/python -m pytest -q $(if $(TESTS),$(TESTS),$(WORKERS))
 
 # Where a test says how many examples it needs, it stays at those, but they are new ones.
 fuzz: $(VENV)/.installed-test
@@ -84,6 +89,9 @@ rounds: $(VENV)/.installed-test
 lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
+
+screenshots: $(VENV)/.installed-test
+	@ORCHD_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/python -m pytest -q tests/ui/test_screens.py
 
 bench: $(VENV)/.installed-test
 	@$(BIN)/python -m benchmarks.run $(BENCH)

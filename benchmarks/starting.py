@@ -39,7 +39,7 @@ def wait_ready(process: subprocess.Popen[bytes], target: Target, began: float) -
 
 
 class Server:
-    """A server of this checkout on a folder of its own, without controllers; `more` are further flags."""
+    """A server of this checkout on a folder of its own; `more` are further flags. Controllers run only if these name some."""
 
     def __init__(self, folder: Path, *more: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ class Server:
             f"--secure-port={port}",
             f"--token-auth-file={tokens}",
             "--authorization-mode=Node,RBAC",
-            "--controllers=-*",
+            *(() if any(flag.startswith("--controllers=") for flag in more) else ("--controllers=-*",)),
             *(more or ("--scheduler=false",)),
         ]
         self.process: subprocess.Popen[bytes] | None = None

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from twisted.application.service import IService, MultiService
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.assembly.capabilities import capabilities
@@ -20,6 +19,7 @@ from orchd.config.component import ComponentOptions, ComponentSettings
 from orchd.daemon import ProcessEnd, collect_seldom, exit_cleanly_on_sigterm
 from orchd.dialect import Dialect
 from orchd.txkit.json_log import LoggedServices
+from orchd.txkit.log import Logger, set_verbosity
 from orchd.txkit.notify import Notifier
 
 _log = Logger(namespace="orchd")
@@ -70,6 +70,7 @@ def make_service(name: str, given: ComponentOptions, reactor: Any = None) -> ISe
 
     notifier = Notifier.from_environment(installed, os.environ, os.getpid())
     collect_seldom()
+    set_verbosity(settings.verbosity.of)
     try:
         service = COMPONENTS[name](settings, installed, ProcessEnd(installed))
     except (OSError, ValueError) as error:

@@ -11,8 +11,9 @@ import sys
 from typing import Any
 
 from twisted.internet.error import ReactorNotRunning
-from twisted.logger import Logger
 from twisted.python.failure import Failure
+
+from orchd.txkit.log import Logger
 
 _log = Logger(namespace="orchd")
 

@@ -89,6 +89,10 @@ KUBERNETES = Dialect(name="kubernetes", long="kubernetes", abbr="k8s", short="ku
 STOCK_PROTOBUF = KUBERNETES.protobuf
 #: Group that stock clients use to request tables and metadata from any server.
 STOCK_META_GROUP = KUBERNETES.meta_group
+#: Group that stock clients use to request aggregated discovery from any server.
+STOCK_DISCOVERY_GROUP = KUBERNETES("apidiscovery.{abbr}.io")
+#: Annotation by which stock clients recognize the bookmark after the initial state of a watch.
+STOCK_INITIAL_EVENTS_END = KUBERNETES("{abbr}.io/initial-events-end")
 #: Extension by which stock clients find the schema of an object in any server's OpenAPI document.
 STOCK_GVK = KUBERNETES("x-{long}-group-version-kind")
 #: Field by which stock tools name a client configuration file in other configurations, whatever server they talk to.

@@ -23,76 +23,41 @@ from typing import Any, Final
 
 import orjson
 from twisted.internet.task import react
-from twisted.python import usage
 
-from orchd.assembly.capabilities import capabilities
 from orchd.assembly.storage import etcd_servers, store_file
-from orchd.config.options import Options
 from orchd.config.settings import Settings
+from orchd.filecommands import FILE, NOTHING, PERHAPS, Command, Program, Report, Result
 from orchd.store.backup import Summary, back_up, check_copy, refuse_bad_values, restore
 from orchd.store.encryption_config import mark_of
 from orchd.store.export import export_content, import_content
 from orchd.store.interfaces import StoreError
 from orchd.store.salvage import salvage
 
-#: Runs the command and returns its output text. Raises StoreError.
-Command = Callable[[Settings, str], str]
 
-
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, report: Report | None = None) -> int:
     """Run one command; the exit status."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if not words or words[0] in ("-h", "--help", "help"):
-        (sys.stdout if words else sys.stderr).write(f"{__doc__}\n")
-        return 0 if words else 2
-    name, *rest = words
-    if name not in COMMANDS:
-        return _say(f"unknown command {name!r}: one of {', '.join(COMMANDS)}", 2)
-    run, takes = COMMANDS[name]
-    file = ""
-    if takes and rest and not rest[-1].startswith("-"):
-        file = rest.pop()
-    if takes == _FILE and not file:
-        return _say(f"{name} needs a file as its last argument", 2)
-    options = Options(capabilities=capabilities())
-    try:
-        options.parseOptions(rest)
-    except usage.UsageError as error:
-        return _say(str(error), 2)
-    settings = options.settings
-    assert settings is not None, "parsed"
-    try:
-        text = run(settings, file)
-    except StoreError as error:
-        return _say(str(error), 1)
-    sys.stdout.write(f"{text}\n")
-    return 0
+    return PROGRAM.run(arguments, report)
 
 
-def _say(text: str, status: int) -> int:
-    sys.stderr.write(f"orchd-store: {text}\n")
-    return status
-
-
-def _backup(settings: Settings, file: str) -> str:
+def _backup(settings: Settings, file: str, report: Report) -> Result:
     _embedded(settings, "etcdctl snapshot save makes a backup of etcd, and from-etcd copies it into an embedded store")
-    return f"{file}: {_words(back_up(store_file(settings), file))}"
+    return Result(f"{file}: {_words(back_up(store_file(settings), file))}")
 
 
-def _restore(settings: Settings, file: str) -> str:
+def _restore(settings: Settings, file: str, report: Report) -> Result:
     _embedded(settings, "etcdctl snapshot restore restores etcd")
     target = store_file(settings)
     before = os.path.exists(target)
     revision = restore(file, target)
     kept = f"; the store that was there is {target}.replaced" if before else ""
-    return f"{target}: restored, goes on at revision {revision}{kept}"
+    return Result(f"{target}: restored, goes on at revision {revision}{kept}")
 
 
-def _check(settings: Settings, file: str) -> str:
+def _check(settings: Settings, file: str, report: Report) -> Result:
     path = file or store_file(settings)
     found = check_copy(path, plausible=lambda value: _plausible(settings, value))
     refuse_bad_values(path, found)
-    return f"{path}: {_words(found)}"
+    return Result(f"{path}: {_words(found)}")
 
 
 def _plausible(settings: Settings, value: bytes) -> bool:
@@ -106,28 +71,28 @@ def _plausible(settings: Settings, value: bytes) -> bool:
     return True
 
 
-def _salvage(settings: Settings, file: str) -> str:
+def _salvage(settings: Settings, file: str, report: Report) -> Result:
     _embedded(settings, "etcd has tools of its own for this")
     path = store_file(settings)
     done = salvage(path, settings.dialect.name)
     lost = [f"the values of {', '.join(done.lost_keys)}"] if done.lost_keys else []
     lost += [f"{done.lost_rows} rows"] if done.lost_rows else []
     lost += [] if done.complete else ["writes that cannot be counted"]
-    return f"{path}: kept {done.keys} keys, goes on at revision {done.revision}; lost: {', '.join(lost)}; the damaged store is {done.aside}"
+    return Result(f"{path}: kept {done.keys} keys, goes on at revision {done.revision}; lost: {', '.join(lost)}; the damaged store is {done.aside}")
 
 
-def _to_etcd(settings: Settings, file: str) -> str:
+def _to_etcd(settings: Settings, file: str, report: Report) -> Result:
     from orchd.store.etcd.copying import fill
 
     servers, prefix = _etcd(settings)
     with export_content(store_file(settings)) as source:
         revision = _reacted(
-            lambda reactor: fill(reactor, servers(reactor), prefix, source, random=SystemRandom(), say=_progress)
+            lambda reactor: fill(reactor, servers(reactor), prefix, source, random=SystemRandom(), say=report.say, progress=report.progress)
         )
-    return f"{len(source.items)} keys are in etcd under {prefix}, at revision {revision}"
+    return Result(f"{len(source.items)} keys are in etcd under {prefix}, at revision {revision}")
 
 
-def _from_etcd(settings: Settings, file: str) -> str:
+def _from_etcd(settings: Settings, file: str, report: Report) -> Result:
     from orchd.store.etcd.copying import read_all
 
     servers, prefix = _etcd(settings)
@@ -135,18 +100,17 @@ def _from_etcd(settings: Settings, file: str) -> str:
     if os.path.exists(target):
         raise StoreError(f"there is a store at {target} already: move it away, or give another --data-dir")
     content = _reacted(lambda reactor: read_all(reactor, servers(reactor), prefix, random=SystemRandom()))
-    return f"{target}: {_words(import_content(target, content))}"
+    return Result(f"{target}: {_words(import_content(target, content))}")
 
 
-_NOTHING, _PERHAPS, _FILE = "", "[FILE]", "FILE"
 #: What each does, and what it takes besides flags.
 COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
-    "backup": (_backup, _FILE),
-    "restore": (_restore, _FILE),
-    "check": (_check, _PERHAPS),
-    "salvage": (_salvage, _NOTHING),
-    "to-etcd": (_to_etcd, _NOTHING),
-    "from-etcd": (_from_etcd, _NOTHING),
+    "backup": (_backup, FILE),
+    "restore": (_restore, FILE),
+    "check": (_check, PERHAPS),
+    "salvage": (_salvage, NOTHING),
+    "to-etcd": (_to_etcd, NOTHING),
+    "from-etcd": (_from_etcd, NOTHING),
 }
 
 
@@ -171,10 +135,6 @@ def _etcd(settings: Settings) -> tuple[Callable[[Any], Any], str]:
     return (lambda reactor: etcd_servers(etcd, reactor)), etcd.prefix
 
 
-def _progress(text: str) -> None:
-    sys.stderr.write(f"orchd-store: {text}\n")
-
-
 def _reacted(work: Callable[[Any], Any]) -> Any:
     """The result of a coroutine that needs the reactor, which runs only for it."""
     results: list[Any] = []
@@ -195,6 +155,8 @@ def _reacted(work: Callable[[Any], Any]) -> Any:
         raise results[0]
     return results[0]
 
+
+PROGRAM: Final = Program(name="orchd-store", text=__doc__, commands=COMMANDS, errors=(StoreError,))
 
 if __name__ == "__main__":
     sys.exit(main())

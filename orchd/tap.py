@@ -10,7 +10,6 @@ from typing import Any
 from twisted.application.service import IService, MultiService
 from twisted.internet.endpoints import serverFromString
 from twisted.internet.interfaces import IStreamServerEndpoint
-from twisted.logger import Logger
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
@@ -19,6 +18,7 @@ from orchd.config.options import TwistdOptions
 from orchd.daemon import ProcessEnd, collect_seldom, exit_cleanly_on_sigterm, settle_memory
 from orchd.dialect import KUBERNETES
 from orchd.txkit.json_log import LoggedServices
+from orchd.txkit.log import Logger, set_verbosity
 from orchd.txkit.notify import Notifier
 
 _log = Logger(namespace="orchd")
@@ -51,6 +51,7 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
 
     notifier = Notifier.from_environment(installed, os.environ, os.getpid())
     collect_seldom()
+    set_verbosity(settings.verbosity.of)
 
     def opened(server: ApiServer) -> None:
         _log.info("{text}", text=announcement(server))
@@ -107,5 +108,6 @@ def announcement(server: ApiServer) -> str:
         f"data folder: {folder}",
         f"client configuration of the administrator: {client}",
         f"try: {stock}={client} get namespaces",
+        *([] if server.settings.serving.ui == "false" else [f"web page: {server.url}/ui"]),
         f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key {server.url}/readyz?verbose",
     ))

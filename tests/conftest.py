@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,31 @@ if _EXAMPLES:
     settings.register_profile("new", settings.get_profile("same"), derandomize=False, max_examples=_EXAMPLES)
 settings.load_profile("new" if _EXAMPLES else "same")
 
-_SHARED = Path(os.environ.get("ORCHD_REFERENCE", Path(__file__).resolve().parents[2] / "shared" / "reference"))
+_ROOT = Path(__file__).resolve().parents[1]
+_SHARED = Path(os.environ.get("ORCHD_REFERENCE", _ROOT.parent / "shared" / "reference"))
+
+if sys.dont_write_bytecode and sys.pycache_prefix is None:
+    # Where none may be written beside the sources: compiling takes longer than anything else in a server's start.
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(_ROOT / "build" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As shells leave it to what they run in the background. Processes that tests interrupt would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+#: Where most of the time is spent waiting for processes: begun first, so that several workers end together.
+_FIRST = ("tests/store/", "tests/wire/", "tests/test_storecommands.py", "tests/test_packaging.py", "tests/test_tap.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(_FIRST))
+
+
+def pytest_collection_finish() -> None:
+    # Thousands of tests that live to the end: nothing to look at in every collection.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

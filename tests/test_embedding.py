@@ -22,6 +22,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.config.options import from_mapping
 from orchd.config.settings import Settings, from_options
 from orchd.tap import makeService
+from orchd.testing.process import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "docs" / "examples" / "embed.py"
@@ -37,7 +38,7 @@ def test_the_example_runs_as_a_program(tmp_path: Path) -> None:
     """The program in the documentation ends by itself, and says what each of its two servers did."""
     done = subprocess.run(
         [sys.executable, "-W", "error::ResourceWarning", str(EXAMPLE)], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert re.findall(r"lists (.*)", done.stdout) == ["from-orch", "from-kubernetes"]
@@ -96,12 +97,13 @@ async def test_a_service_with_a_reactor_leaves_the_process_alone(tmp_path: Path)
     """Whoever gives `makeService` a reactor learns of a failed start from `wait_ready`; the reactor goes on."""
     taken = await TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1").listen(Factory())
     values = {"data-dir": str(tmp_path / "d"), "bind-address": "127.0.0.1", "secure-port": str(taken.getHost().port)}
-    service: Any = makeService(from_mapping({**values, "controllers": "-*"}, capabilities=capabilities()), reactor)
+    options: Any = from_mapping({**values, "controllers": "-*"}, capabilities=capabilities())
+    service: Any = makeService(options, reactor)
     service.startService()
     try:
         with pytest.raises(OSError):
             await service.wait_ready()
-        assert reactor.running  # type: ignore[attr-defined]  # the module stands for the reactor in force
+        assert reactor.running
     finally:
         await service.stopService()
         await taken.stopListening()

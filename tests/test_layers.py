@@ -7,6 +7,7 @@ A package imports what its line names, plus `dialect` and `errors`, and itself. 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -24,15 +25,17 @@ LAYERS = {
     "kinds": "",
     "kinds.ir": "",
     "kinds.builtin": "kinds.ir",
+    # Go's texts of values: below all that writes messages.
+    "kinds.gotext": "kinds.ir",
     "kinds.catalog": "kinds.ir kinds.builtin",
     # Converts definitions to catalog entries.
     "kinds.crd": "kinds.ir kinds.catalog",
-    "kinds.objects": "kinds.ir kinds.catalog kinds.jsontext kinds.verbatim",
+    "kinds.objects": "kinds.ir kinds.catalog kinds.gotext kinds.verbatim",
     # Validates the schemas of definitions: reads the keywords that crd interprets.
-    "kinds.objects.schema_check": "kinds.ir kinds.catalog kinds.crd kinds.shorttexts",
+    "kinds.objects.schema_check": "kinds.ir kinds.catalog kinds.conditions kinds.crd kinds.gotext kinds.jsonvalues kinds.shorttexts",
     # Decodes bytes to an object in canonical shape; the shape is an algorithm over objects.
-    "kinds.codec": "kinds.ir kinds.catalog kinds.objects kinds.jsontext",
-    "kinds.patch": "kinds.ir kinds.catalog kinds.objects kinds.jsontext",
+    "kinds.codec": "kinds.ir kinds.catalog kinds.objects kinds.gotext kinds.nested",
+    "kinds.patch": "kinds.ir kinds.catalog kinds.objects kinds.gotext kinds.nested",
     "kinds.openapi": "kinds.ir kinds.catalog",
     "pki": "",
     "store": "txkit",
@@ -45,17 +48,18 @@ LAYERS = {
     # Values of reads pass from the cache through the verbs to HTTP, so the verbs use their types. Evictions read
     # disruption budgets through a client. Refused upgrades may have chunked bodies, like requests.
     "server.pipeline": "kinds txkit server.authn.interfaces server.authz.interfaces server.admission.interfaces"
-    " server.registry.interfaces cache.interfaces client.interfaces server.http.chunked",
+    " server.registry.interfaces server.registry.operations cache.interfaces client.interfaces server.http.chunked",
     # Impersonation and node names need authorization, through the contract. Both may call external services.
     "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces server.outbound.webhooks server.outbound.reviews plugins",
     "server.authz": "client.interfaces kinds txkit server.outbound.webhooks server.outbound.reviews plugins",
     # Calls to external services.
     "server.outbound": "",
-    "server.outbound.reviews": "kinds.jsontext pki.clientconfig txkit server.outbound.webhooks",
+    "server.outbound.reviews": "kinds.gotext pki.clientconfig txkit server.outbound.webhooks",
     # Some plugins check further permissions, through the contract. Webhooks use credentials from a client
     # configuration.
-    "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.outbound.webhooks plugins",
-    "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.jsontext pki.clientconfig txkit",
+    "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.outbound.webhooks plugins"
+    " server.registry.interfaces",
+    "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.gotext pki.clientconfig txkit",
     # Large objects are validated in another thread.
     "server.registry": "cache store.interfaces kinds pki txkit.aside",
     "server.retrying_worker": "txkit",
@@ -64,7 +68,7 @@ LAYERS = {
     # Definitions of custom kinds. They are followed in the cache and not with a client, so that a kind is served in the
     # same turn in which its definition is; objects of an older schema are upgraded in their stored form.
     "server.customkinds": "client kinds txkit server.retrying_worker server.outbound.webhooks server.registry.interfaces"
-    " cache.interfaces cache.stored",
+    " server.registry.operations cache.interfaces cache.stored",
     # Aggregated API groups.
     "server.aggregation": "client.interfaces kinds txkit server.retrying_worker server.pipeline",
     # The server's own components read its caches; custom kinds are read through a client.
@@ -75,10 +79,12 @@ LAYERS = {
     "server.escalation_guard": "server.authz.escalation server.registry.interfaces server.registry.objectmeta",
     # Lifecycle state of a server; read by health checks, stages and admission.
     "server.state": "",
+    # The web page: files, and who the user is.
+    "server.ui": "server.pipeline kinds.identity",
     # Control loops of the server itself, which write through a client.
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
     " server.authn.x509 server.http.tls server.pipeline.fairness.stage",
-    "server.local": "server.pipeline client kinds server.authn.interfaces",
+    "server.local": "server.pipeline client kinds server.authn.interfaces txkit",
     "controllers": "client kinds pki txkit plugins",
     # A client of the API that plays nodes; works in loops as controllers do.
     "simulation": "client controllers.loop controllers.metrics kinds txkit",
@@ -92,7 +98,7 @@ LAYERS = {
     "tap": ANYTHING,
     # Controllers and scheduler as separate processes.
     "component_tap": ANYTHING,
-    "daemon": "",
+    "daemon": "txkit",
     # Console programs; what they run is named by the twistd plugin.
     "programs": "",
     "__main__": "programs",
@@ -101,9 +107,12 @@ LAYERS = {
     # The command line of users; what it says about resources comes from the server's documents.
     "ctl": "client kinds pki txkit",
     "ctl.store": "ctl storecommands",
+    "ctl.certs": "ctl certcommands",
     # A program of its own, which knows where the settings keep things.
     "storecommands": ANYTHING,
     "certcommands": ANYTHING,
+    # What the two share.
+    "filecommands": ANYTHING,
 }
 #: Inside a package: implementations of authentication and authorization do not import each other, nor verbs stages.
 APART = (
@@ -111,7 +120,7 @@ APART = (
     ("store.memory", "store.sqlite"),
 )
 #: What nothing that is shipped but itself may import.
-CLOSED = ("testing", "tap", "component_tap", "assembly", "storecommands", "certcommands")
+CLOSED = ("testing", "tap", "component_tap", "assembly", "storecommands", "certcommands", "filecommands")
 #: These packages are pure, or below Twisted: no module of it at all.
 WITHOUT_TWISTED = ("kinds", "pki", "dialect", "errors", "config")
 #: Twisted modules allowed for option parsing, and for the plugin system.
@@ -207,7 +216,7 @@ def test_closed_packages(package: str) -> None:
         for module, path in modules()
         if not any(
             within(module, p)
-            for p in (package, "tap", "component_tap", "testing", "storecommands", "certcommands", "manuals", "ctl.store")
+            for p in (package, "tap", "component_tap", "testing", "storecommands", "certcommands", "filecommands", "manuals", "ctl.store", "ctl.certs")
         )
         for target, line in own(imports(path))
         if within(target, package)
@@ -254,3 +263,12 @@ def test_packages_are_docstrings() -> None:
 def test_plugin_folder_is_shared() -> None:
     """Twisted's plugin folders have no `__init__.py`, or they would hide those of other distributions."""
     assert not list((ROOT / "twisted").rglob("__init__.py"))
+
+
+def test_one_logger() -> None:
+    """Log lines are emitted through `orchd.txkit.log`, which adds the request that they belong to."""
+    assert [
+        str(path)
+        for path in sorted((ROOT / "orchd").rglob("*.py"))
+        if path.name != "log.py" and re.search(r"^from twisted\.logger import .*\bLogger\b", path.read_text(), re.M)
+    ] == []

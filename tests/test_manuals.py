@@ -11,6 +11,7 @@ import pytest
 from orchd import manuals, storecommands
 from orchd.config import completion, manpage
 from orchd.config.table import Flag, FlagTable
+from orchd.testing.process import PATIENCE
 
 PROGRAMS = {**{name: flags for name, (_, flags) in manuals.programs().items()}}
 
@@ -54,7 +55,7 @@ def test_man_reads_the_pages(folder: Path, name: str) -> None:
     if mandoc is None:
         pytest.skip("mandoc is not installed")
     done = subprocess.run(
-        [mandoc, "-T", "lint", "-W", "warning", str(folder / "man" / f"{name}.8")], capture_output=True, text=True, timeout=60, check=False
+        [mandoc, "-T", "lint", "-W", "warning", str(folder / "man" / f"{name}.8")], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []
 
@@ -66,7 +67,7 @@ def test_shells_read_the_scripts(folder: Path, shell: str) -> None:
     if program is None:
         pytest.skip(f"{shell} is not installed")
     for path in sorted((folder / "completion" / shell).iterdir()):
-        done = subprocess.run([program, "-n", str(path)], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([program, "-n", str(path)], capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert (done.returncode, done.stderr) == (0, ""), path.name
 
 
@@ -94,7 +95,7 @@ def test_bash_completes(folder: Path, tmp_path: Path, program: str, words: list[
     function = "_" + program.replace("-", "_")
     done = subprocess.run(
         [bash, "--norc", "-c", script, "bash", source, function, program, *words], cwd=tmp_path, capture_output=True, text=True,
-        timeout=60, check=True,
+        timeout=PATIENCE, check=True,
     )
     assert done.stdout.split() == expected
 

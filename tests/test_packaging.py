@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from orchd.testing.process import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -38,7 +40,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "source"
     copy_sources(source)
     command = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(folder), str(source)]
-    subprocess.run([sys.executable, "-m", "pip", *command], check=True, capture_output=True, text=True, timeout=300)
+    subprocess.run([sys.executable, "-m", "pip", *command], check=True, capture_output=True, text=True, timeout=PATIENCE)
     (built,) = folder.glob("*.whl")
     return built
 
@@ -72,7 +74,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(place, symlinks=True)
     (packages,) = place.glob("lib/python*/site-packages")
     install = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*install, str(wheel)], check=True, capture_output=True, text=True, timeout=120)
+    subprocess.run([*install, str(wheel)], check=True, capture_output=True, text=True, timeout=PATIENCE)
     # The requirements come from this environment; the .pth files there, one of which may name a checkout, are not read.
     (packages / "requirements.pth").write_text(f"{Path(pytest.__file__).resolve().parents[1]}\n")
     return place
@@ -82,7 +84,7 @@ def run_in(environment: Path, folder: Path, *command: str) -> subprocess.Complet
     """A program of the environment, in a folder outside the checkout."""
     return subprocess.run(
         [environment / "bin" / command[0], *command[1:]], cwd=folder,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, capture_output=True, text=True, timeout=120, check=False,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, capture_output=True, text=True, timeout=PATIENCE, check=False,
     )
 
 
@@ -154,7 +156,7 @@ def build(folder: Path, umask: str, mtime: int) -> dict[str, bytes]:
             path.chmod(0o666 & ~int(umask, 8))
     subprocess.run(
         [sys.executable, "-c", BUILD, str(out), umask], cwd=source, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
-        check=True, capture_output=True, text=True, timeout=300,
+        check=True, capture_output=True, text=True, timeout=PATIENCE,
     )
     return {path.name: path.read_bytes() for path in out.iterdir()}
 
@@ -181,6 +183,6 @@ def test_changelog_takes_every_fragment() -> None:
     if towncrier is None:
         pytest.skip("towncrier is not installed: pip install 'orchd[docs]'")
     done = subprocess.run(
-        [towncrier, "build", "--draft", "--version", "0.0.0"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+        [towncrier, "build", "--draft", "--version", "0.0.0"], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert done.stdout.count("\n- ") >= len(fragments)

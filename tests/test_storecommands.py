@@ -22,7 +22,7 @@ import pytest
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.storecommands import main
 from orchd.testing.etcd import Etcd, find_etcd
-from orchd.testing.process import DaemonProcess
+from orchd.testing.process import PATIENCE, DaemonProcess
 
 ROOT = Path(__file__).resolve().parents[1]
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -38,7 +38,7 @@ def command(*words: str | Path, outside: bool = False) -> tuple[int, str, str]:
             return main(arguments), out.getvalue(), error.getvalue()
     done = subprocess.run(
         [sys.executable, "-m", "orchd.storecommands", *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr

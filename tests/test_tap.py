@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from orchd.dialect import KUBERNETES, ORCH
+from orchd.testing.process import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = "import sys; from twisted.scripts.twistd import run; sys.exit(run())"
@@ -32,7 +33,7 @@ def daemon(folder: Path, *flags: str, port: int = 0) -> list[str]:
 
 def ended(command: list[str]) -> tuple[int, str, str]:
     """Status, standard output, standard error of a command that ends by itself."""
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -84,7 +85,7 @@ def test_a_service_manager_is_served(tmp_path: Path) -> None:
     told = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, listening() as (given, port):
         manager.bind(str(told))
-        manager.settimeout(60)
+        manager.settimeout(PATIENCE)
         process = subprocess.Popen(
             ["sh", "-c", AS_SERVICE, "sh", *daemon(tmp_path, port=port)],
             env=environment(NOTIFY_SOCKET=str(told), WATCHDOG_USEC="60000000", LISTEN_FDS="1", LISTEN_FDNAMES="api"),
@@ -101,7 +102,7 @@ def test_a_service_manager_is_served(tmp_path: Path) -> None:
             assert manager.recv(1000) == b"STOPPING=1"
         finally:
             process.terminate()
-            log, _ = process.communicate(timeout=60)
+            log, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode in (0, -signal.SIGTERM)
     for text in (f"ready at https://127.0.0.1:{port}", "data folder: ", "client configuration of the administrator: "):
         assert text in log
@@ -115,7 +116,7 @@ def test_a_socket_of_another_port_is_refused(tmp_path: Path) -> None:
         done = subprocess.run(
             ["sh", "-c", AS_SERVICE, "sh", *daemon(tmp_path, port=1)],
             env=environment(LISTEN_FDS="1", LISTEN_FDNAMES="api"), preexec_fn=lambda: os.dup2(given.fileno(), 3, inheritable=True),
-            pass_fds=(3, given.fileno()), capture_output=True, text=True, timeout=60, check=False,
+            pass_fds=(3, given.fileno()), capture_output=True, text=True, timeout=PATIENCE, check=False,
         )
     assert done.returncode == 1
     assert f"a socket of port {port}, but --secure-port is 1" in done.stderr
@@ -146,6 +147,6 @@ def test_the_module_runs_in_the_foreground(tmp_path: Path) -> None:
         assert any("ready at https://127.0.0.1" in line for line in process.stdout)
     finally:
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert not (tmp_path / "twistd.pid").exists()

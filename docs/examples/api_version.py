@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow
+
 GROUP: Final = "coordination.{abbr}.io"
 VERSION: Final = "v1beta1"
 #: Prefix of the names under which OpenAPI publishes these types.
@@ -17,15 +19,13 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "leases",
-        "kind": "Lease",
-        "namespaced": True,
-        "key": "leases",
-        "storage_version": "coordination.{abbr}.io/v1",
-        "deprecated": ("v1.14", "v1.22", "coordination.{abbr}.io/v1"),
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    VersionRow(
+        kind="Lease",
+        of="coordination/v1",
+        deprecated=Deprecation(since="v1.14", removed="v1.22", replacement="coordination.{abbr}.io/v1"),
+        conversion=Conversion("conversions.leases.from_v1beta1", "conversions.leases.to_v1beta1"),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import orjson
 
+from orchd.kinds.rows import Subresource
 from orchd.server.pipeline.endpoints.routes import json_response
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 
-#: The row of the subresource in the table of its parent (orchd/kinds/builtin/core_v1.py): name, kind, verbs, and the
-#: group and version of the kind where they differ from the parent's.
-ROW = ("keys", "ConfigMap", "get", "")
+#: The row of the subresource, in `subresources` of its parent's row (orchd/kinds/builtin/core_v1.py).
+ROW = Subresource(name="keys", verbs=("get",), served_by="keys of a config map")
 
 
 async def get_keys(context: VerbContext, request: Request, target: ResourceTarget) -> Response:

@@ -13,12 +13,12 @@ from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient
+from orchd.kinds.naming import random_suffix
 from orchd.server.admission import builtin
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.admission.interfaces import PluginContext
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.outbound.reviews import ConfigurationFile, RemoteReviews
-from orchd.server.registry.objectmeta import ALPHABET
 from orchd.server.state import ServerState
 
 
@@ -42,7 +42,6 @@ def admission_chain(
         ).ask
 
     chosen = runtime.settings.admission
-    wanted = set(chosen.plugins)
     context = PluginContext(
         dialect=runtime.dialect,
         client=client,
@@ -55,19 +54,18 @@ def admission_chain(
         wall=runtime.wall,
         reactor=reactor,
         catalog=definitions.current,
-        random_suffix=lambda length: "".join(random.choice(ALPHABET) for _ in range(length)),
+        random_suffix=lambda length: random_suffix(random, length),
         uid=objects.naming.uid,
         webhooks=webhooks,
         reviewer=reviewer,
         observe_webhook=metrics.webhooks.observe,
-        settle=objects.store.canonicalize,
-        translate=objects.store.to_working_version,
+        settle=objects.store.versions.settle,
+        translate=objects.store.versions.to_requested,
         serving=state.is_open,
     )
     return builtin.make_chain(
         context,
-        enable=[name for name in chosen.plugins if name not in builtin.DEFAULT_ON],
-        disable=[name for name in builtin.DEFAULT_ON if name not in wanted],
+        chosen.plugins,
         configurations=sections(chosen.config_file),
         more=builtin.drop_ins(),
         observe=metrics.admission.observe,

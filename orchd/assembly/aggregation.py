@@ -8,6 +8,7 @@ from functools import partial
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.server.aggregation.availability import Availability
+from orchd.server.aggregation.discovered import ForeignDiscovery
 from orchd.server.aggregation.proxy import AggregationProxy
 from orchd.server.key_pairs import KeyPair
 from orchd.server.pipeline.interfaces import Request, Response
@@ -38,11 +39,23 @@ class Aggregation:
             runtime.dialect, client, informers, self.forwarding.probe, clock=reactor, wall=runtime.wall
         )
         self.groups = self.availability.registry.groups
+        self.discovery = ForeignDiscovery(
+            self.availability.registry,
+            informers.informer(ResourceRef(runtime.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")),
+            self.forwarding.download,
+            clock=reactor,
+            in_thread=runtime.in_thread,
+        )
+        #: The group versions of other servers with their resources.
+        self.discovered = self.discovery.versions
 
     def elsewhere(self, group: str, version: str) -> Callable[[Request], Awaitable[Response]] | None:
         """The handler for a group and version that another server serves; None when this server serves it."""
         found = self.availability.registry.find(group, version)
         return None if found is None else partial(self.forwarding.forward, found)
 
-    def member(self) -> Member:
-        return as_member("availability of API services", self.availability.start, self.availability.stop)
+    def members(self) -> list[Member]:
+        return [
+            as_member("availability of API services", self.availability.start, self.availability.stop),
+            as_member("discovery of API services", self.discovery.start, self.discovery.stop),
+        ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from orchd import errors
 from orchd.assembly import stages
@@ -20,20 +21,26 @@ from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
 from orchd.assembly.runtime import RELEASE, Runtime
 from orchd.assembly.storage import Storage
-from orchd.assembly.verbs import VerbDependencies, subresource_verbs, virtual_verbs
+from orchd.assembly.ui import Page
+from orchd.assembly.verbs import VerbDependencies, named_verbs
 from orchd.client.interfaces import IClient
 from orchd.kinds.catalog import Resource
+from orchd.kinds.openapi.discovery import version_info
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
+from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.authz.interfaces import Decision
 from orchd.server.authz.messages import forbidden
+from orchd.server.bootstrap.apiservices import api_priorities
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints import metrics
+from orchd.server.pipeline.endpoints.aggregated import AggregatedDocuments
 from orchd.server.pipeline.endpoints.audit_metrics import audit_metrics
 from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.fairness_metrics import fairness_metrics
 from orchd.server.pipeline.endpoints.health import Health, Probe
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
+from orchd.server.pipeline.endpoints.request_families import limit_metrics, request_metrics, watch_metrics
 from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
 from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
@@ -49,7 +56,7 @@ from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, served
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
-from orchd.server.pipeline.verbs.watch import WatchVerb
+from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
 from orchd.txkit.services import Member, as_member
@@ -84,7 +91,7 @@ class Subsystems:
 
 
 class Api:
-    """The request pipeline. `pipeline` is its entry point; shutdown ends `watches` and waits for `in_flight`."""
+    """The request pipeline. `pipeline` is its entry point; shutdown calls `end_streams` and waits for `in_flight`."""
 
     def __init__(
         self, runtime: Runtime, state: ServerState, subsystems: Subsystems, extra_stages: Sequence[Stage] = ()
@@ -100,8 +107,11 @@ class Api:
         self.in_flight = InFlightCount()
         self.watches = WatchVerb(reactor, runtime.random, shortest=settings.serving.min_watch_timeout)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
-        self.request_metrics = RequestMetrics(reactor.seconds, lambda info: served(definitions.current(), info))
-        self.trail = make_trail(runtime, subsystems.outbound.reviews)
+        self.request_metrics = RequestMetrics(
+            reactor.seconds, lambda info: served(definitions.current(), info), own_user=LOOPBACK_USER
+        )
+        self.page = Page(settings)
+        self.trail = make_trail(runtime, subsystems.outbound.reviews, self.page.tail)
         limits, self.flow_control = flow_control(
             runtime, self.in_flight, subsystems.client, subsystems.objects.informers, count=self._count_objects
         )
@@ -111,8 +121,21 @@ class Api:
             self._presenter,
             server_address=self._address(),
             elsewhere=subsystems.aggregation.groups,
+            aggregated=AggregatedDocuments(
+                definitions.current, self._presenter, api_priorities(runtime.dialect), subsystems.aggregation.discovered
+            ),
         )
         self.specification = Specification(definitions.current, in_thread=runtime.in_thread, clock=reactor)
+        self.schemas: Schemas | None = None
+        if runtime.objects.feature("OpenAPIV3", True):
+            self.schemas = Schemas(
+                definitions.current,
+                in_thread=runtime.in_thread,
+                clock=reactor,
+                wall=runtime.wall,
+                always=runtime.objects.feature("OpenAPIV3", False),
+                foreign=subsystems.aggregation.discovered,
+            )
         authorizer = identity.authorization.union
         authorization = identity_stages.Authorization(authorizer, forbidden, runtime.dialect)
         self.pipeline = Pipeline(
@@ -122,6 +145,7 @@ class Api:
                 Failure(self._presenter.failure),
                 *extra_stages,
                 *stages.before_authentication(settings, state.is_draining, self.trail),
+                *self.page.before_authentication(),
                 self.deadline,
                 identity_stages.Authentication(identity.authentication.chain),
                 *stages.after_authentication(self.trail),
@@ -131,6 +155,7 @@ class Api:
                     forbidden,
                     ImpersonationError,
                 ),
+                *self.page.before_authorization(),
                 limits,
                 authorization,
             ],
@@ -149,10 +174,33 @@ class Api:
 
     def metrics(self) -> Iterable[metrics.Source]:
         return [
-            metrics.request_metrics(self.request_metrics, self.in_flight, self.watches),
-            *([] if self.trail is None else [audit_metrics(self.trail)]),
+            request_metrics(self.request_metrics, self._subsystems.definitions.current),
+            metrics.build_info(self._runtime.dialect, version_info(git_version=RELEASE)),
+            limit_metrics(self.in_flight),
+            watch_metrics(self.watches),
+            audit_metrics(self.trail),
             *([] if self.flow_control is None else [fairness_metrics(self.flow_control.fairness)]),
         ]
+
+    def renew_documents(self) -> None:
+        """Build the documents of another catalog."""
+        self.specification.build.changed()
+        if self.schemas is not None:
+            self.schemas.build.changed()
+
+    def documentation(self) -> list[Member]:
+        """The builds of OpenAPI documents."""
+        built = self.specification.build
+        members = [as_member("OpenAPI document", built.start, built.stop)]
+        if self.schemas is not None:
+            later = self.schemas.build
+            members.append(as_member("OpenAPI v3 documents", partial(later.start, eager=False), later.stop))
+        return members
+
+    def end_streams(self) -> None:
+        """End the responses that last until their clients leave: the server stops."""
+        self.watches.end()
+        self.page.end()
 
     def drop_version(self, resource: Resource) -> None:
         """End the watches of a custom kind's version that changed its schema or is no longer served."""
@@ -195,11 +243,10 @@ class Api:
             delete_workers=settings.api.delete_collection_workers,
             aside=Aside(self._runtime.in_thread),
         )
-        admission = parts.admission
         dependencies = VerbDependencies(
             catalog=parts.definitions.current(),
             foreign=ForeignBodyContext(
-                registry=parts.registries.unreviewed, mutate=admission.admit, validate=admission.validate
+                registry=parts.registries.unreviewed, admission=parts.admission
             ),
             client=parts.client,
             authentication=parts.identity.authentication,
@@ -218,8 +265,7 @@ class Api:
         return Dispatch(
             context,
             watch=self.watches,
-            subresources=subresource_verbs(dependencies),
-            virtual=virtual_verbs(dependencies),
+            named=named_verbs(dependencies),
         )
 
     def _routes(self, dispatch: Dispatch) -> Routes:
@@ -235,7 +281,6 @@ class Api:
             parts.storage.notes,
         )
         profiling = runtime.settings.serving.profiling
-        v3 = runtime.objects.feature("OpenAPIV3", False)
         self.endpoints |= {
             "/": root_endpoint(catalog, health),
             "/version": version_endpoint(git_version=RELEASE),
@@ -243,6 +288,7 @@ class Api:
             "/openapi/v2": self.specification.answer,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),
             **(profiling_endpoints(runtime.in_thread) if profiling else {}),
+            **self.page.endpoints(),
         }
         return Routes(
             dispatch,
@@ -250,5 +296,5 @@ class Api:
             documents=self.documents,
             exact=self.endpoints,
             elsewhere=parts.aggregation.elsewhere,
-            schemas=Schemas(catalog, in_thread=runtime.in_thread) if v3 else None,
+            schemas=self.schemas,
         )

@@ -20,18 +20,20 @@ from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.logfile import LogFile, Rotation
 from orchd.server.pipeline.audit.sinks import Batches, Batching, Direct, End, Send, Truncation, truncating
 from orchd.server.pipeline.audit.stage import AuditTrail
+from orchd.server.pipeline.audit.tail import AuditTail, TailRules
 from orchd.server.pipeline.audit.webhook_backend import AgainError, Remote
 
 #: Timeout of one webhook call in seconds, and maximum size of its response in bytes.
 _SECONDS, _MOST_ANSWER = 30.0, 1024 * 1024
 
 
-def make_trail(runtime: Runtime, calls: WebhookClient) -> AuditTrail | None:
-    """The audit trail; None when auditing is off. Raises ValueError naming the invalid flag and file."""
+def make_trail(runtime: Runtime, calls: WebhookClient, tail: AuditTail | None) -> AuditTrail | None:
+    """The audit trail; None when auditing is off. `tail` gets what the policy records; without a policy the metadata of
+    all requests while it is followed. Raises ValueError naming the invalid flag and file."""
     settings, clock, wall = runtime.settings, runtime.reactor, runtime.wall
     audit = settings.audit
     if not audit.policy_file:
-        return None
+        return None if tail is None else AuditTrail(settings.dialect, TailRules(tail), [tail], wall, clock)
     try:
         rules = policy.parse(Path(audit.policy_file).read_text(encoding="utf-8"), settings.dialect)
     except (OSError, ValueError) as error:
@@ -44,6 +46,8 @@ def make_trail(runtime: Runtime, calls: WebhookClient) -> AuditTrail | None:
     if audit.webhook is not None:
         send = _to_service(settings, audit.webhook, calls, clock, runtime.random)
         sinks.append(_sink("webhook", send, _nothing, audit.webhook.sink, mark, clock))
+    if tail is not None:
+        sinks.append(tail)
     return AuditTrail(settings.dialect, rules, sinks, wall, clock)
 
 

@@ -12,7 +12,7 @@ from orchd.server.authz import modes
 def capabilities() -> Capabilities:
     """Names of all built-in and drop-in components."""
     return Capabilities(
-        admission_plugins=frozenset((*builtin.BUILT, *(str(f.name) for f in builtin.drop_ins()))),
+        admission_plugins=frozenset((*builtin.NAMES, *(str(f.name) for f in builtin.drop_ins()))),
         authorizers=frozenset((*modes.MODES, *modes.drop_ins())),
         controllers=frozenset((*(name for name, _ in CONTROLLERS), *drop_ins())),
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from orchd.assembly.runtime import RELEASE, Runtime
-from orchd.client.interfaces import IClient
+from orchd.client.interfaces import IRawClient
 from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.local import LocalClient, PipelineEntrance
+from orchd.txkit.turns import TurnBudget
 
 
 class ClientAccess:
@@ -16,12 +17,14 @@ class ClientAccess:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self.entrance = PipelineEntrance()
+        self._turns = TurnBudget(runtime.reactor)
         self.user = User(name=LOOPBACK_USER, groups=(MASTERS_GROUP,))
         # The default field manager is the part of the user agent before "/".
         agent = runtime.dialect("{short}-apiserver/") + RELEASE
-        self.system: IClient = self.client(self.user, agent)
+        self.system: IRawClient = self.client(self.user, agent)
 
-    def client(self, user: User, agent: str) -> IClient:
+    def client(self, user: User, agent: str) -> IRawClient:
         """A client that acts as `user`."""
-        made: IClient = LocalClient(self.entrance, user, agent=agent, clock=self._runtime.reactor.seconds)
+        clock = self._runtime.reactor.seconds
+        made: IRawClient = LocalClient(self.entrance, user, agent=agent, clock=clock, turns=self._turns)
         return made

@@ -15,7 +15,6 @@ from socket import gethostname
 from typing import Any
 
 from twisted.internet.threads import deferToThreadPool
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
@@ -33,7 +32,6 @@ from orchd.pki.clientconfig import ClientConfig, ClientConfigError
 from orchd.pki.keys import private_pem
 from orchd.server.authz.messages import forbidden
 from orchd.server.http.factory import ApiServerFactory
-from orchd.server.http.http2 import Http2Factory
 from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
 from orchd.server.pipeline.endpoints import metrics
@@ -44,10 +42,12 @@ from orchd.server.pipeline.endpoints.routes import Endpoint, json_response
 from orchd.server.pipeline.interfaces import Request, Response, Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
+from orchd.server.pipeline.stages import access_log
 from orchd.server.pipeline.stages.access_log import AccessLog
 from orchd.server.pipeline.stages.failure import Failure as FailureStage
 from orchd.server.pipeline.stages.identity import Authentication, Authorization
 from orchd.server.pipeline.verbs.dispatch import text_not_found
+from orchd.txkit.log import Logger
 
 #: The -v level from which each request is logged, as in the API server.
 _ACCESS_LOG = 3
@@ -198,8 +198,9 @@ class SecurePort:
         )
         catalog = builtin_catalog(dialect)
         present = Presenter(lambda: catalog, wall)
-        stages: list[Stage] = [AccessLog(reactor.seconds)] if settings.verbosity >= _ACCESS_LOG else []
-        stages += [
+        logged = settings.verbosity.of(access_log.NAMESPACE) >= _ACCESS_LOG
+        stages: list[Stage] = [
+            *([AccessLog(reactor.seconds)] if logged else []),
             FailureStage(present.failure),
             Authentication(self.chain),
             Authorization(authorizer, forbidden, dialect),
@@ -232,7 +233,11 @@ class SecurePort:
         """Read the trusted authorities, then listen. Raises OSError and ValueError naming the cause."""
         await self.chain.start()
         port = self._settings.port
-        streams = port.http2_max_streams
+        http2 = None
+        if port.http2_max_streams:
+            from orchd.server.http.http2 import Http2Factory
+
+            http2 = Http2Factory(self.pipeline, self._reactor, streams=port.http2_max_streams, limits=self._factory.limits)
         self.listener = Listener(
             self._reactor,
             self._factory,
@@ -243,9 +248,7 @@ class SecurePort:
                 share_address=port.share_address,
             ),
             contexts=ServerContexts(self._tls()),
-            h2=None
-            if not streams
-            else Http2Factory(self.pipeline, self._reactor, streams=streams, limits=self._factory.limits),
+            h2=http2,
         )
         await self.listener.start(failed)
         host, number = self.listener.address

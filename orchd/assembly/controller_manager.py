@@ -9,7 +9,6 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.assembly.component import Connections, SecurePort, health_checks, without_credentials
@@ -22,7 +21,7 @@ from orchd.client.discovery import DiscoveredCatalog
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.informers import Informers
-from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.interfaces import IClient, IRawClient, Object, ResourceRef
 from orchd.client.remote import RemoteClient
 from orchd.config.component import ComponentSettings
 from orchd.config.table import component_table
@@ -31,6 +30,7 @@ from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
 from orchd.errors import ApiError
 from orchd.pki.clientconfig import ClientConfigError
+from orchd.txkit.log import Logger
 from orchd.txkit.services import ServiceGroup, as_member
 
 #: Seconds to wait at the beginning of a term for an unreachable API server, and between attempts.
@@ -177,7 +177,7 @@ class ControllerManager:
     def _term(self, may_write: Callable[[], bool]) -> ManagerTerm:
         dialect = self.settings.dialect
         catalog = DiscoveredCatalog(self._root.document, dialect, self._reactor)
-        reader: IClient = self.connections.client("informers")
+        reader: IRawClient = self.connections.client("informers")
         informers = Informers(reader, self._reactor, self._random)
         env = Environment(
             dialect=dialect,

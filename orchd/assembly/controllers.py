@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from random import Random
 from socket import gethostname
-from typing import Any, cast
+from typing import Any, Final, cast
 from uuid import UUID
 
 from orchd.assembly.api import ComponentProbes
@@ -25,7 +25,10 @@ from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
+from orchd.controllers.volumes.binding import recycler
 from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.kinds.codec import yaml_
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User, service_account
 from orchd.pki.keys import load_private
 from orchd.server.authn.serviceaccount import TokenIssuer
@@ -33,6 +36,9 @@ from orchd.server.authn.signedtokens import Signer
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.txkit.services import Member, as_member
+
+#: Flags whose values are files with pod templates.
+_TEMPLATES: Final = frozenset(f"pv-recycler-pod-template-filepath-{kind}" for kind in ("hostpath", "nfs"))
 
 
 class ControllerTerm:
@@ -197,6 +203,22 @@ def account_token_issuer(dialect: Dialect, flags: Mapping[str, Any], wall: Calla
     return TokenIssuer(dialect, Signer(key), issuer="", audiences=(), wall=wall)
 
 
+def recycler_template(flag: str, path: str) -> Any:
+    """The pod template in the file of a flag, None without one. Raises ValueError naming the flag."""
+    if not path:
+        return None
+    try:
+        found = yaml_.decode(Path(path).read_bytes())
+    except OSError as error:
+        raise ValueError(f"--{flag}: {path}: {error.strerror}") from error
+    except (ApiError, ValueError) as error:
+        raise ValueError(f"--{flag}: {path}: {error}") from error
+    problem = recycler.check_template(found)
+    if problem:
+        raise ValueError(f"--{flag}: {path}: {problem}")
+    return found
+
+
 def controller_settings(flags: Mapping[str, Any]) -> ControllerSettings:
     """Controller settings from values keyed by flag name."""
     chosen = {}
@@ -204,5 +226,5 @@ def controller_settings(flags: Mapping[str, Any]) -> ControllerSettings:
         flag = field.metadata.get("flag") or field.name.replace("_", "-")
         # Release 1.23 has one setting without a flag.
         if flag in flags:
-            chosen[field.name] = flags[flag]
+            chosen[field.name] = recycler_template(flag, flags[flag]) if flag in _TEMPLATES else flags[flag]
     return ControllerSettings(**chosen)

@@ -10,7 +10,6 @@ from secrets import token_bytes
 from typing import Any
 
 from twisted.internet.task import LoopingCall
-from twisted.logger import Logger
 
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.config.component import DelegatedAuthentication, DelegatedAuthorization
@@ -33,6 +32,7 @@ from orchd.server.authz.union import AuthorizerUnion
 from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 #: The ConfigMap with the cluster's trusted authorities.
 _MAP = "extension-apiserver-authentication"

@@ -11,7 +11,6 @@ from orchd.assembly.api import Api
 from orchd.assembly.files import ServerFiles
 from orchd.assembly.runtime import Runtime
 from orchd.server.http.factory import ApiServerFactory
-from orchd.server.http.http2 import Http2Factory
 from orchd.server.http.limits import Limits
 from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import ServerContexts
@@ -41,6 +40,9 @@ class Frontend:
         self.factory = factory = ApiServerFactory(api.pipeline, reactor, Limits() if compress else Limits(gzip_above=None))
         http2 = None
         if serving.http2_max_streams:
+            # Twisted's own server and the h2 library: much to import for what is off by default.
+            from orchd.server.http.http2 import Http2Factory
+
             http2 = Http2Factory(api.pipeline, reactor, streams=serving.http2_max_streams, limits=factory.limits)
         binding = Binding(
             address=str(serving.bind_address),
@@ -52,9 +54,7 @@ class Frontend:
         self.listener = Listener(reactor, factory, endpoint or binding, contexts=self.contexts, h2=http2)
 
     def members(self) -> list[Member]:
-        specification = self._api.specification
-        documents = as_member("OpenAPI document", specification.start, specification.stop)
-        return [self.listener, documents, as_member("open", self._open, self.close)]
+        return [self.listener, *self._api.documentation(), as_member("open", self._open, self.close)]
 
     @property
     def url(self) -> str:
@@ -74,7 +74,7 @@ class Frontend:
         if serving.shutdown_delay:
             await deferLater(reactor, serving.shutdown_delay)
         self._state.draining = True
-        self._api.watches.end()
+        self._api.end_streams()
         if serving.shutdown_retry_after:
             # Load balancers stop sending new clients while in-flight requests complete.
             end = reactor.seconds() + serving.request_timeout

@@ -9,8 +9,6 @@ from random import Random
 from secrets import token_bytes, token_hex
 from typing import Any
 
-from twisted.logger import Logger
-
 from orchd.assembly.files import ServerFiles
 from orchd.assembly.metrics import ServerMetrics
 from orchd.assembly.runtime import Runtime
@@ -45,6 +43,7 @@ from orchd.server.outbound.reviews import ConfigurationFile, Observe, RemoteRevi
 from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.reconcilers.authentication_config import Authorities, CaBundlePublisher
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 from orchd.txkit.services import Member, as_member
 
 _log = Logger(namespace="orchd.authn")

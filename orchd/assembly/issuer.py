@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from twisted.logger import Logger
-
 from orchd.assembly.files import ServerFiles
 from orchd.config.settings import Settings
 from orchd.server.authn.discovery import CONFIGURATION_PATH, KEYS_PATH, configuration, key_set
 from orchd.server.pipeline.endpoints.simple import Endpoint, document_endpoint
+from orchd.txkit.log import Logger
 
 _log = Logger(namespace="orchd.authn")
 

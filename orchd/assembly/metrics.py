@@ -156,4 +156,6 @@ def client_metrics(counts: RequestCounts) -> metrics.Source:
 
 def selected_metrics(flags: Mapping[str, Any]) -> MetricSelection:
     """The metrics that the metric flags enable."""
-    return metric_selection(flags["disabled-metrics"], flags["allow-metric-labels"])
+    return metric_selection(
+        flags["disabled-metrics"], flags["allow-metric-labels"], flags["show-hidden-metrics-for-version"]
+    )

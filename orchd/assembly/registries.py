@@ -8,8 +8,9 @@ from orchd.assembly.runtime import Runtime
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authz.bootstrap_policy import RBAC_GROUP
 from orchd.server.authz.escalation import EscalationCheck
-from orchd.server.escalation_guard import with_escalation_check
-from orchd.server.pipeline.verbs.subresources.foreign import skip_admission
+from orchd.server.escalation_guard import EscalationGuard
+from orchd.server.pipeline.verbs.subresources.foreign import NoAdmission
+from orchd.server.registry.interfaces import IAdmission
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
 from orchd.txkit.aside import Aside
@@ -21,19 +22,12 @@ class Registries:
 
     def __init__(self, runtime: Runtime, objects: Objects, admission: AdmissionChain, identity: Identity) -> None:
         authorization = identity.authorization
-        check = (
-            None
-            if authorization.rbac is None
-            else EscalationCheck(runtime.dialect, authorization.rbac, authorization.union.authorize)
-        )
+        guarded: IAdmission = admission
+        if authorization.rbac is not None:
+            check = EscalationCheck(runtime.dialect, authorization.rbac, authorization.union.authorize)
+            guarded = EscalationGuard(admission, check, runtime.dialect(RBAC_GROUP))
         event_ttl = int(runtime.settings.storage.event_ttl)
         self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl)
-        self.unreviewed = Registry(objects.store, self.strategies, objects.naming, mutate=skip_admission, validate=skip_admission)
-        self.reviewed = Registry(
-            objects.store,
-            self.strategies,
-            objects.naming,
-            mutate=with_escalation_check(admission.admit, check, runtime.dialect(RBAC_GROUP)),
-            validate=admission.validate,
-            aside=Aside(runtime.in_thread),
-        )
+        aside = Aside(runtime.in_thread)
+        self.unreviewed = Registry(objects.store, self.strategies, objects.naming, NoAdmission())
+        self.reviewed = Registry(objects.store, self.strategies, objects.naming, guarded, aside=aside)

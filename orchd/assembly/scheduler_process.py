@@ -9,7 +9,6 @@ from random import SystemRandom
 from socket import gethostname
 from typing import Any
 
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.assembly.component import Connections, SecurePort, health_checks
@@ -26,6 +25,7 @@ from orchd.errors import ApiError
 from orchd.scheduler.config.encoding import as_json, as_yaml
 from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
 from orchd.scheduler.service import DEFAULT_NAME
+from orchd.txkit.log import Logger
 from orchd.txkit.services import ServiceGroup, as_member
 
 _log = Logger(namespace="orchd.scheduler")

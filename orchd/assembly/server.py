@@ -27,7 +27,6 @@ from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
 from orchd.assembly.runtime import Runtime
-from orchd.assembly.simulation import NAME as SIMULATION
 from orchd.assembly.simulation import Simulation
 from orchd.assembly.storage import Storage
 from orchd.config.settings import Settings, object_settings
@@ -123,7 +122,7 @@ class ApiServer:
         self.pipeline = self.api.pipeline
         access.entrance.connect(self.pipeline)
         self.definitions.gone, self.definitions.dropped = self.api.drop_version, self.objects.store.forget
-        self.definitions.renewed = self.api.specification.changed
+        self.definitions.renewed = self.api.renew_documents
         self.bootstrap = ClusterBootstrap(runtime, self.state, client, self.definitions.base, self.identity, self.storage)
         self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open)
         authority = self.files.made.ca_certificate.read_bytes()
@@ -145,7 +144,7 @@ class ApiServer:
             runtime,
             access,
             informers,
-            self.controllers.broadcaster.recorder(SIMULATION),
+            self.controllers.broadcaster.recorder,
             authority=authority,
             exclusive=self.storage.store.exclusive,
         )
@@ -179,7 +178,7 @@ class ApiServer:
             self.identity.publishing(),
             *self.api.reconcilers(),
             self.custom_kinds.reconciling(),
-            self.aggregation.member(),
+            *self.aggregation.members(),
             *self.frontend.members(),
             *self.bootstrap.reconcilers(),
             self.controllers.events(),

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 
 from orchd.dialect import Dialect
 from orchd.pki.certificates import Signed, load_chain
 from orchd.pki.keys import load_private
+from orchd.txkit.log import Logger
 
 _log = Logger(namespace="orchd.certificates")
 #: Seconds after which files are looked at again.

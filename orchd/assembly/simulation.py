@@ -14,8 +14,10 @@ from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import IClient, IEventRecorder, IInformers
 from orchd.client.scoped_informers import ScopedInformers
 from orchd.controllers.metrics import ControllerMetrics
+from orchd.controllers.objects import PODS
 from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.server.pipeline.endpoints import metrics
+from orchd.simulation.pod_events import COMPONENT, PodEvents
 from orchd.simulation.settings import SimulationSettings, simulation_settings
 from orchd.simulation.simulator import Simulator
 from orchd.txkit.services import Member
@@ -27,12 +29,14 @@ NAME = "orchd-simulated-nodes"
 class SimulationTerm:
     """The simulation for as long as this process leads."""
 
-    def __init__(self, simulator: Simulator, scope: ScopedInformers) -> None:
+    def __init__(self, simulator: Simulator, scope: ScopedInformers, events: PodEvents) -> None:
         self.simulator = simulator
+        self._events = events
         self._scope = scope
 
     async def start(self) -> None:
         await self.simulator.start()
+        self._scope.informer(PODS).add_listener(self._events.change)
 
     async def stop(self) -> None:
         try:
@@ -49,13 +53,14 @@ class Simulation:
         runtime: Runtime,
         access: ClientAccess,
         informers: IInformers,
-        recorder: IEventRecorder,
+        recorder: Callable[[str], IEventRecorder],
         *,
         authority: bytes,
         exclusive: bool,
     ) -> None:
-        """`authority` and `exclusive` as for `Controllers`; `recorder` records the events of the election. Raises ValueError
+        """`authority` and `exclusive` as for `Controllers`; `recorder(component)` records Events. Raises ValueError
         naming the flag at fault."""
+        self._recorder = recorder
         self._settings: SimulationSettings = simulation_settings(runtime.settings.flags)
         self._runtime = runtime
         self._informers = informers
@@ -73,7 +78,7 @@ class Simulation:
                 random=runtime.random,
                 wall=runtime.wall,
                 identity=candidate_identity(authority if exclusive else b"", runtime.random),
-                recorder=recorder,
+                recorder=recorder(NAME),
             )
 
     def members(self) -> list[Member]:
@@ -119,4 +124,4 @@ class Simulation:
             wall=self._runtime.wall,
             random=self._runtime.random,
         )
-        return SimulationTerm(simulator, scope)
+        return SimulationTerm(simulator, scope, PodEvents(self._recorder(COMPONENT), simulator.is_simulated))

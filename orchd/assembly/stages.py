@@ -7,17 +7,19 @@ from collections.abc import Callable
 from orchd.config.settings import Settings
 from orchd.server.pipeline.audit.stage import AuditStage, AuditTrail, UnauthenticatedAuditStage
 from orchd.server.pipeline.interfaces import Stage
+from orchd.server.pipeline.stages import access_log
 from orchd.server.pipeline.stages.access_log import AccessLog
+from orchd.server.pipeline.stages.cross_site import CrossSite
 from orchd.server.pipeline.stages.headers import CrossOrigin, DrainingStage, StrictTransport
 
 #: The -v level from which each request is logged, as in the reference.
-_JOURNAL = 3
+_ACCESS_LOG = 3
 
 
 def outermost(settings: Settings, clock: Callable[[], float]) -> list[Stage]:
     """Stages around the whole pipeline, failures included."""
     stages: list[Stage] = []
-    if settings.verbosity >= _JOURNAL:
+    if settings.verbosity.of(access_log.NAMESPACE) >= _ACCESS_LOG:
         stages.append(AccessLog(clock))
     if settings.serving.strict_transport_security:
         stages.append(StrictTransport(settings.serving.strict_transport_security))
@@ -31,6 +33,7 @@ def before_authentication(settings: Settings, leaving: Callable[[], bool], trail
         stages.append(DrainingStage(settings.dialect, leaving))
     if settings.serving.cors_allowed_origins:
         stages.append(CrossOrigin(settings.serving.cors_allowed_origins))
+    stages.append(CrossSite(settings.serving.cors_allowed_origins))
     if trail is not None:
         stages.append(UnauthenticatedAuditStage(trail))
     return stages

@@ -15,6 +15,7 @@ from orchd.server.pipeline.verbs.dispatch import OF_OBJECT, Verb
 from orchd.server.pipeline.verbs.reviews import access, tokens
 from orchd.server.pipeline.verbs.reviews.components import Components, Probe
 from orchd.server.pipeline.verbs.reviews.posted import review
+from orchd.server.pipeline.verbs.reviews.selfreview import self_review
 from orchd.server.pipeline.verbs.subresources.binding import Bindings
 from orchd.server.pipeline.verbs.subresources.connect import Logs, Streams
 from orchd.server.pipeline.verbs.subresources.eviction import Evictions
@@ -70,44 +71,37 @@ class ClientBudgets:
         return written
 
 
-def subresource_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
-    """Verbs by ``plural/subresource``, or ``*/subresource`` for any kind."""
-    catalog, foreign, authentication = parts.catalog, parts.foreign, parts.authentication
-    tokens = Tokens(
+def named_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
+    """Verbs of subresources and of kinds that are not stored, by the name that rows give in `served_by`
+    (`orchd.kinds.rows`)."""
+    catalog, foreign, authentication, authorizer = parts.catalog, parts.foreign, parts.authentication, parts.authorizer
+    requests = Tokens(
         catalog, foreign, authentication.issuer,
         audiences=authentication.audiences, most_seconds=parts.most_token_seconds,
     )  # fmt: skip
     streams = Streams(foreign, parts.nodes.agents, preferred=parts.preferred)
     to_nodes = Proxies(foreign, parts.nodes.proxied, parts.random, preferred=parts.preferred)
     proxies = Proxies(foreign, parts.others, parts.random)
+    bindings = Bindings(catalog, foreign)
     return {
-        "*/status": OF_OBJECT,
-        "*/scale": Scales(catalog, foreign).verbs,
-        "namespaces/finalize": {"update": OF_OBJECT["update"]},
-        "certificatesigningrequests/approval": OF_OBJECT,
-        "pods/ephemeralcontainers": OF_OBJECT,
-        "nodes/proxy": to_nodes.nodes,
-        "pods/attach": streams.verbs("attach"),
-        "pods/binding": {"create": Bindings(catalog, foreign).create},
-        "pods/eviction": {"create": Evictions(catalog, foreign, ClientBudgets(parts.client)).create},
-        "pods/exec": streams.verbs("exec"),
-        "pods/log": Logs(parts.nodes.agents, preferred=parts.preferred).verbs,
-        "pods/portforward": streams.verbs("portforward"),
-        "pods/proxy": proxies.pods,
-        "services/proxy": proxies.services,
-        "serviceaccounts/token": {"create": tokens.create},
-    }
-
-
-def virtual_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
-    """Verbs by plural, for kinds that are not stored."""
-    foreign, authorizer = parts.foreign, parts.authorizer
-    return {
-        "bindings": {"create": Bindings(parts.catalog, foreign).create_legacy},
-        "componentstatuses": Components(parts.components).verbs,
-        "tokenreviews": {"create": review(foreign, tokens.token_review(parts.authentication.bearer))},
-        "subjectaccessreviews": {"create": review(foreign, access.access_review(authorizer))},
-        "selfsubjectaccessreviews": {"create": review(foreign, access.self_access_review(authorizer))},
-        "localsubjectaccessreviews": {"create": review(foreign, access.local_access_review(authorizer))},
-        "selfsubjectrulesreviews": {"create": review(foreign, access.self_rules_review(authorizer), echoed=False)},
+        "object": OF_OBJECT,
+        "scale": Scales(catalog, foreign).verbs,
+        "pod binding": {"create": bindings.create},
+        "eviction": {"create": Evictions(catalog, foreign, ClientBudgets(parts.client)).create},
+        "token request": {"create": requests.create},
+        "log": Logs(parts.nodes.agents, preferred=parts.preferred).verbs,
+        "attach": streams.verbs("attach"),
+        "exec": streams.verbs("exec"),
+        "port forward": streams.verbs("portforward"),
+        "node proxy": to_nodes.nodes,
+        "pod proxy": proxies.pods,
+        "service proxy": proxies.services,
+        "binding": {"create": bindings.create_legacy},
+        "component statuses": Components(parts.components).verbs,
+        "token review": {"create": review(foreign, tokens.token_review(authentication.bearer))},
+        "access review": {"create": review(foreign, access.access_review(authorizer))},
+        "self access review": {"create": review(foreign, access.self_access_review(authorizer))},
+        "local access review": {"create": review(foreign, access.local_access_review(authorizer))},
+        "self subject review": {"create": review(foreign, self_review, echoed=False, stamped=True)},
+        "self rules review": {"create": review(foreign, access.self_rules_review(authorizer), echoed=False)},
     }

@@ -13,16 +13,17 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import LoopingCall, deferLater
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from orchd.cache.announced import Announced
 from orchd.cache.derived import DerivedBudget
 from orchd.cache.interfaces import ICaches, Index
 from orchd.cache.progress import Progress
 from orchd.cache.resource import ResourceCache
 from orchd.errors import ApiError, unavailable
 from orchd.store.interfaces import CompactedError, Event, IStore, IWatch, KeyValue, Range, StoreError
+from orchd.txkit.log import Logger
 from orchd.txkit.memory import release_free_memory
 
 _log = Logger()
@@ -60,6 +61,7 @@ class Caches:
         self.caches: dict[str, ResourceCache] = {}
         self.restarts = 0
         self.derived_budget = DerivedBudget(derived_bytes)
+        self.announced = Announced()
         self._store = store
         self._clock = clock
         self._window_seconds = window_seconds
@@ -123,6 +125,7 @@ class Caches:
                 limit=self._window_events,
                 limit_bytes=self._window_bytes,
                 budget=self.derived_budget,
+                announced=self.announced,
             )
             if self._watch is not None:
                 self._load([found])

@@ -13,6 +13,7 @@ from typing import Any
 
 from zope.interface import Attribute, Interface
 
+from orchd.cache.announced import Announced
 from orchd.cache.derived import DerivedBudget, DerivedHolder
 from orchd.errors import ApiError, internal
 
@@ -23,9 +24,11 @@ class Entry(DerivedHolder):
     `path` is ``namespace/name`` or ``name`` (the key below the resource's prefix), `json` the object's complete JSON,
     `labels` its labels, `fields` the values of its selectable fields. `derived` caches representations computed from `json`
     by codec key (media type and version), within `budget`; without a budget, nothing is cached.
+
+    `fresh` is the decoded object while the change of a write of this process is delivered, and None otherwise.
     """
 
-    __slots__ = ("created", "fields", "json", "labels", "path", "revision")
+    __slots__ = ("created", "fields", "fresh", "json", "labels", "path", "revision")
 
     def __init__(
         self,
@@ -44,6 +47,7 @@ class Entry(DerivedHolder):
         self.json = json
         self.labels = labels
         self.fields = fields
+        self.fresh: dict[str, Any] | None = None
 
     def at_revision(self, revision: int) -> Entry:
         """The same object with another revision, for the DELETED event of an object that stopped matching a selector."""
@@ -117,8 +121,9 @@ class Page:
 
 #: True for entries that belong to a list. None means all entries.
 Match = Callable[[Entry], bool]
-#: Extracts labels and selectable fields from stored bytes: the only decoding in the cache, once per write.
-Index = Callable[[bytes], tuple[Mapping[str, str], Mapping[str, str]]]
+#: Extracts labels and selectable fields from stored bytes (the only decoding in the cache, once per write), or from the
+#: object that they encode.
+Index = Callable[[bytes | dict[str, Any]], tuple[Mapping[str, str], Mapping[str, str]]]
 
 
 def under(path: str, prefix: str) -> bool:
@@ -197,6 +202,8 @@ class ICache(Interface):
 
 class ICaches(Interface):
     """The caches of a server by resource key. A cache is created at its first request and kept until it is dropped."""
+
+    announced: Announced = Attribute("Objects whose bytes this process is writing: caches do not decode these.")
 
     def cache(key: str, index: Index) -> ICache:
         """The cache of objects under ``/{key}/``. Starts loading if the cache is new."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from sortedcontainers import SortedList
 from twisted.internet.defer import Deferred
-from twisted.logger import Logger
 from zope.interface import implementer
 
+from orchd.cache.announced import Announced
 from orchd.cache.derived import DerivedBudget
 from orchd.cache.indexes import Indexes
 from orchd.cache.interfaces import Change, ChangeType, Damaged, Entry, ICache, Index, Match, Page, under
@@ -21,6 +21,7 @@ from orchd.cache.subscriptions import Subscription, Subscriptions
 from orchd.cache.window import Window
 from orchd.errors import ApiError, expired, resource_version_too_large, unavailable
 from orchd.store.interfaces import DamagedValue, Event, EventType, IStore, KeyValue, StoreError
+from orchd.txkit.log import Logger
 
 _EMPTY: Mapping[str, str] = {}
 #: Number of distinct label or field sets retained for sharing between entries.
@@ -48,6 +49,7 @@ class ResourceCache:
         limit: int,
         limit_bytes: int,
         budget: DerivedBudget,
+        announced: Announced,
     ) -> None:
         self.key = key
         self.prefix = f"/{key}/"
@@ -58,6 +60,7 @@ class ResourceCache:
         self._progress = progress
         self._clock = clock
         self._budget = budget
+        self._announced = announced
         self._entries: dict[str, Entry] = {}
         self._paths: SortedList = SortedList()
         self._share = _Shared()
@@ -228,6 +231,7 @@ class ResourceCache:
         self.applied_events += 1
         self._window.add(change, self._clock.seconds())
         self._subscriptions.publish(path, change)
+        change.entry.fresh = None
         if before is not None:
             self._budget.forget(before)
 
@@ -238,6 +242,7 @@ class ResourceCache:
         if isinstance(now, Damaged):
             self._damaged[path] = now
         elif now is not None:
+            now.fresh = None
             self._entries[path] = now
         after = self._entries.get(path)
         if before is None and after is not None:
@@ -256,7 +261,8 @@ class ResourceCache:
             if value.__class__ is DamagedValue:
                 raise ValueError("its checksum differs")
             json = with_revision(value, revision)
-            labels, fields = self._index(value)
+            announced = self._announced.find(self.prefix + path, value)
+            labels, fields = self._index(value if announced is None else announced)
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             damaged = Damaged(self.prefix + path, revision, str(error))
             _log.error("{why}", why=damaged.error().message)
@@ -266,7 +272,10 @@ class ResourceCache:
             fields = before.fields if fields == before.fields else self._share(fields)
         else:
             labels, fields = self._share(labels), self._share(fields)
-        return Entry(path, revision, created, json, labels, fields, self._budget)
+        entry = Entry(path, revision, created, json, labels, fields, self._budget)
+        if announced is not None:
+            entry.fresh = {**announced, "metadata": {**announced["metadata"], "resourceVersion": str(revision)}}
+        return entry
 
     # Waiting.
 

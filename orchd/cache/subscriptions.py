@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchd.cache.interfaces import Change, ISubscription
+from orchd.txkit.log import Logger
 
 _log = Logger()
 

@@ -9,13 +9,14 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from orchd.client.interfaces import Object
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
-from orchd.kinds.catalog import Catalog, Group, Resource, Subresource, builtin_catalog
+from orchd.kinds.catalog import Catalog, Group, Resource, builtin_catalog
+from orchd.kinds.rows import Subresource
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 #: Seconds between looks at what is served, and before one that something calls for.
 _PERIOD, _SOON = 30.0, 0.25

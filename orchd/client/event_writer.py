@@ -11,12 +11,12 @@ from zlib import crc32
 from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from orchd.client.errors import NoAnswerError, UnreachableError
 from orchd.client.interfaces import IClient, Object, ResourceRef
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 #: Events that wait to be written at most; further ones are dropped and counted.
 QUEUE_LIMIT = 1000

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from cryptography import x509
 from twisted.internet.defer import Deferred
-from twisted.logger import Logger
 
 from orchd.errors import ApiError
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
+from orchd.txkit.log import Logger
 from orchd.txkit.shared_call import SharedCall
 
 #: Seconds that a program may take, and one that talks to a person.

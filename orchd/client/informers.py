@@ -13,12 +13,12 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchd.client.interfaces import IClient, IInformer, IInformers, Object, ResourceRef
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 #: First and maximum backoff in seconds.
 _PAUSE, _LONGEST_PAUSE = 0.1, 30.0
@@ -77,7 +77,7 @@ class Informer:
     def holds(self, index: str, value: str) -> bool:
         return value in self._indexes[index]
 
-    async def indexed(self, index: str) -> None:
+    async def wait_indexed(self, index: str) -> None:
         await self.wait_synced()
         if index not in self._indexes:
             raise KeyError(index)
@@ -103,8 +103,8 @@ class Informer:
             self._waiting.append(waiting)
             await waiting
 
-    async def told(self) -> None:
-        # Listeners are told in the turn in which they are added, or in which there is something to tell.
+    async def wait_delivered(self) -> None:
+        # Listeners are called in the turn in which they are added, and in that of each later change.
         await self.wait_synced()
 
     # -- list and watch

@@ -116,6 +116,29 @@ class IRawClient(IClient):
         """An answer as it comes, for at most so many seconds."""
 
 
+class IWebSocket(Interface):
+    """An open WebSocket."""
+
+    protocol: str = Attribute("The subprotocol that the server has chosen.")
+
+    async def next() -> bytes | None:
+        """The next message; None when the server has closed in good order. Raises ApiError when the connection broke."""
+
+    async def send(message: bytes) -> None:
+        """Send a binary message; returns when more can be sent. Does nothing once the WebSocket is closed."""
+
+    def close() -> None:
+        """Close it; messages that wait are not read any more. Idempotent."""
+
+
+class ISocketClient(IRawClient):
+    """A client that opens WebSockets."""
+
+    async def websocket(path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:
+        """Open a WebSocket that speaks one of `protocols`, the first of which is preferred. Raises ApiError with the server's
+        Status for a refusal."""
+
+
 class IInformer(Interface):
     """A continuously updated view of one resource: a copy kept by list and watch, or the watch cache of the server."""
 
@@ -124,9 +147,9 @@ class IInformer(Interface):
     async def wait_synced() -> None:
         """Wait until the first list has been applied."""
 
-    async def told() -> None:
-        """Wait for the first list, and until all who listen by now have been told of everything that was there when they
-        began."""
+    async def wait_delivered() -> None:
+        """Wait for the first list, and until every listener added by now has received the objects that existed when it was
+        added."""
 
     def get(namespace: str, name: str) -> Object | None:
         """Get one object."""
@@ -143,7 +166,7 @@ class IInformer(Interface):
     def add_index(index: str, function: Callable[[Object], Iterable[str]]) -> None:
         """Register an index, before or after the first list. It may be built at its first use."""
 
-    async def indexed(index: str) -> None:
+    async def wait_indexed(index: str) -> None:
         """Wait until the first list has been applied and the index is built, without blocking the reactor.
 
         Otherwise the first query builds the index synchronously. Raises KeyError for an unknown index.

@@ -14,7 +14,6 @@ from random import Random
 from twisted.internet.defer import CancelledError, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.client.interfaces import IEventRecorder
@@ -23,6 +22,7 @@ from orchd.client.times import micro_time
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger
 from orchd.txkit.timeouts import within
 
 #: By what share the pauses between attempts are stretched at most.

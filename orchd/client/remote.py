@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import orjson
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.error import ConnectError, ConnectionLost, DNSLookupError
+from twisted.internet.protocol import Factory
 from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThreadPool
 from twisted.web.client import ResponseFailed
@@ -26,7 +27,15 @@ from orchd.client.byte_stream import ByteStream
 from orchd.client.credentials import Credential, Credentials, ITokenSource, impersonation_headers
 from orchd.client.errors import NoAnswerError, UnreachableError
 from orchd.client.exec_plugin import ExecCredentials
-from orchd.client.interfaces import Answer, IByteStream, IRawClient, IWatchStream, Object, ResourceRef
+from orchd.client.interfaces import (
+    Answer,
+    IByteStream,
+    ISocketClient,
+    IWatchStream,
+    IWebSocket,
+    Object,
+    ResourceRef,
+)
 from orchd.client.methods import Methods
 from orchd.client.request_counts import RequestCounts
 from orchd.client.requests import Call
@@ -34,6 +43,7 @@ from orchd.client.statuses import error_of, warning_text
 from orchd.client.streams import LineStream, read_body
 from orchd.client.throttle import Throttle
 from orchd.client.transport import Transport
+from orchd.client.websocket import WebSocket
 from orchd.errors import ApiError
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
@@ -48,7 +58,7 @@ _WATCH_SECONDS, _WATCH_GRACE = 300, 30.0
 _MOST_BODY = 512 * 1024 * 1024
 
 
-@implementer(IRawClient)
+@implementer(ISocketClient)
 class RemoteClient(Methods):
     """Speaks to one server as one user. `timeout` seconds bound every wait for an answer; watches end by themselves.
 
@@ -194,6 +204,26 @@ class RemoteClient(Methods):
     async def stream(self, call: Call, seconds: float) -> IByteStream:
         stream: IByteStream = ByteStream(await self._request(call), self._reactor, self._server, seconds)
         return stream
+
+    async def websocket(self, path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:
+        self._transport.reread()
+        credential = await self._credentials.get(self._transport.config)
+        headers = [("User-Agent", self._user_agent), *self._impersonation]
+        if credential.authorization:
+            headers.append(("Authorization", credential.authorization))
+        words = urlencode(list(query), quote_via=quote)
+        target = urlsplit(self._server).path + path + (f"?{words}" if words else "")
+        socket = WebSocket(self._server, target, self._host, headers, tuple(protocols))
+        factory = Factory.forProtocol(lambda: socket)
+        factory.noisy = False
+        await self._bounded(self._transport.connect(factory, (credential.certificate, credential.key)))
+        try:
+            opened: IWebSocket = await self._bounded(socket.opened)
+        except ApiError as error:
+            if error.code == 401:
+                self._credentials.refused(credential)
+            raise
+        return opened
 
     # -- IClient
 

@@ -27,8 +27,8 @@ class ScopedInformer:
     async def wait_synced(self) -> None:
         await self._informer.wait_synced()
 
-    async def told(self) -> None:
-        await self._informer.told()
+    async def wait_delivered(self) -> None:
+        await self._informer.wait_delivered()
 
     def get(self, namespace: str, name: str) -> Object | None:
         found: Object | None = self._informer.get(namespace, name)
@@ -49,8 +49,8 @@ class ScopedInformer:
     def add_index(self, index: str, function: Callable[[Object], Iterable[str]]) -> None:
         self._informer.add_index(index, function)
 
-    async def indexed(self, index: str) -> None:
-        await self._informer.indexed(index)
+    async def wait_indexed(self, index: str) -> None:
+        await self._informer.wait_indexed(index)
 
     def add_listener(self, listener: Listener) -> None:
         self._listeners.append(listener)

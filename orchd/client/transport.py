@@ -7,10 +7,11 @@ from urllib.parse import urlsplit
 
 from OpenSSL.crypto import Error as CryptoError
 from twisted.internet import ssl
+from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.internet.error import VerifyError
-from twisted.logger import Logger
-from twisted.web.client import Agent
+from twisted.internet.interfaces import IProtocolFactory
+from twisted.web.client import URI, Agent
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
@@ -18,6 +19,7 @@ from orchd.client.proxy_tunnel import TunnelEndpoint, tunnel_request
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
 from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
 
 #: Seconds between looks at the files of certificates.
@@ -108,12 +110,21 @@ class Transport:
             self.config = before
             self._log.warn("certificates of {server} were not read again: {error}", server=self._host, error=str(error))
 
-    def request(self, method: bytes, url: bytes, headers: Any, body: Any, pair: tuple[bytes, bytes]) -> Any:
-        """A Deferred of the response, on a connection that shows the certificate and key of `pair`."""
+    def connect(self, factory: IProtocolFactory, pair: tuple[bytes, bytes]) -> Deferred[Any]:
+        """A connection of its own to the server, not one of those that are kept; it shows the certificate of `pair`."""
+        self._present(pair)
+        connecting: Deferred[Any] = self._endpoints.endpointForURI(URI.fromBytes(self.config.server.encode())).connect(factory)
+        return connecting
+
+    def _present(self, pair: tuple[bytes, bytes]) -> None:
         if self._stale or pair != self._pair:
             self._stale, self._pair = False, pair
             self._renew()
             self._background.add(self._drop(), "closing connections with an old certificate")
+
+    def request(self, method: bytes, url: bytes, headers: Any, body: Any, pair: tuple[bytes, bytes]) -> Any:
+        """A Deferred of the response, on a connection that shows the certificate and key of `pair`."""
+        self._present(pair)
         return self._agent.request(method, url, headers, body)
 
     async def _drop(self) -> None:

@@ -11,7 +11,7 @@ FROM_SHARED: Final = (
     "tls-private-key-file", "tls-sni-cert-key", "contention-profiling", "profiling", "client-ca-file",
     "requestheader-allowed-names", "requestheader-client-ca-file", "cloud-config", "cloud-provider",
     "allow-metric-labels", "disabled-metrics", "show-hidden-metrics-for-version",
-    "experimental-logging-sanitization", "log-flush-frequency", "logging-format", "v", "service-cluster-ip-range",
+    "experimental-logging-sanitization", "log-flush-frequency", "logging-format", "v", "vmodule", "service-cluster-ip-range",
     "alsologtostderr", "help", "logtostderr", "stderrthreshold",
 )
 

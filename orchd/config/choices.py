@@ -38,12 +38,8 @@ CONTROLLERS: Final = (
 #: Controllers that `*` does not enable.
 CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"))
 
+#: Controllers of the reference that are not implemented.
+CONTROLLERS_NOT_BUILT: Final = frozenset(("cloud-node-lifecycle",))
+
 #: Controllers that are implemented.
-CONTROLLERS_BUILT: Final = (
-    "attachdetach", "bootstrapsigner", "clusterrole-aggregation", "cronjob", "csrapproving", "csrcleaner",
-    "csrsigning", "daemonset", "deployment", "disruption", "endpoint", "endpointslice", "endpointslicemirroring",
-    "ephemeral-volume", "garbagecollector", "horizontalpodautoscaling", "job", "namespace", "nodeipam",
-    "nodelifecycle", "persistentvolume-binder", "persistentvolume-expander", "podgc", "pv-protection",
-    "pvc-protection", "replicaset", "replicationcontroller", "resourcequota", "root-ca-cert-publisher", "route",
-    "service", "serviceaccount", "serviceaccount-token", "statefulset", "tokencleaner", "ttl", "ttl-after-finished",
-)
+CONTROLLERS_BUILT: Final = tuple(name for name in CONTROLLERS if name not in CONTROLLERS_NOT_BUILT)

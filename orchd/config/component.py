@@ -18,6 +18,7 @@ from orchd.config.options import Options, PlainErrors
 from orchd.config.settings import Capabilities, SettingsBuilder
 from orchd.config.table import component_table
 from orchd.config.values import NamedCertKey
+from orchd.config.verbosity import Verbosity
 from orchd.dialect import Dialect
 
 
@@ -86,7 +87,7 @@ class ComponentSettings:
     election: ElectionSettings
     controllers: tuple[str, ...]
     features: Mapping[str, bool]
-    verbosity: int
+    verbosity: Verbosity
     #: Every flag's value by its name in the table.
     flags: Mapping[str, Any]
     #: Names of the flags that were given.
@@ -146,7 +147,7 @@ class _ComponentBuilder(SettingsBuilder):
             election=election(v, self._error, self._lock_name()),
             controllers=self._controller_names() if "controllers" in v else (),
             features=features,
-            verbosity=self._at_least("v", 0),
+            verbosity=self._verbosity(),
             flags=dict(v),
             given=frozenset(self._given),
         )
@@ -175,7 +176,7 @@ class _ComponentBuilder(SettingsBuilder):
 
     def _port(self) -> PortSettings:
         v = self._values
-        self._check_metric_labels()
+        self._check_metrics()
         cert, key = self._pair("tls-cert-file", "tls-private-key-file")
         if not 0 <= v["secure-port"] <= 65535:
             raise self._error("secure-port", "must be between 0 and 65535 (0: no port)")

@@ -104,7 +104,8 @@ GATES: Final[tuple[tuple[str, str, bool], ...]] = (
     ("MixedProtocolLBService", "alpha", False),
     ("NodeSwap", "alpha", False),
     ("OpenAPIEnums", "alpha", False),
-    ("OpenAPIV3", "alpha", False),
+    # On as in release 1.24: only newer clients look for it.
+    ("OpenAPIV3", "beta", True),
     ("PodAndContainerStatsFromCRI", "alpha", False),
     ("ProcMountType", "alpha", False),
     ("ProxyTerminatingEndpoints", "alpha", False),

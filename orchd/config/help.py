@@ -49,7 +49,7 @@ def usage_text(table: FlagTable, dialect: Dialect, width: int) -> str:
             if flag.deprecated:
                 text = "Deprecated. " + text
             lines.extend(textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8))
-    lines.append("Not built yet (only the default value is accepted):")
+    lines.append("Not built yet, or without effect here (only the default value is accepted):")
     lines.extend(
         textwrap.wrap(" ".join(sorted(waiting)), max(40, width - 2), initial_indent="  ", subsequent_indent="  ",
                       break_on_hyphens=False)
@@ -66,7 +66,7 @@ def flags_markdown(table: FlagTable) -> str:
         "Generated from the tables in `orchd/config`. Names that contain the product word follow the default dialect; the",
         "spelling of the chosen `--dialect` is accepted as well. `--name=value`, `--name value` and, for booleans,",
         "`--name` alone are accepted, on the command line and in flag files (one flag per line, `#` comments). A later",
-        "later wins. A flag marked *not built yet* is refused when it is given another value than its default; one marked",
+        "one wins. A flag marked *not built yet* or *can have no effect* is refused when it is given another value than its default; one marked",
         ORCH("*only in a process of its own* is for `twistd {short}-controller-manager` and `twistd {short}-scheduler`, which"),
         "take the flags of the controllers and of the scheduler.",
     ]
@@ -78,6 +78,8 @@ def flags_markdown(table: FlagTable) -> str:
                 notes.append("Deprecated.")
             if flag.own and not flag.built:
                 notes.append("*Only in a process of its own.*")
+            elif flag.void:
+                notes.append(f"*Can have no effect: {flag.void}.*")
             elif not flag.built:
                 notes.append("*Not built yet.*")
             help_ = " ".join([ORCH(flag.help), *notes]).replace("|", "\\|")

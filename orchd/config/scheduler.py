@@ -16,7 +16,7 @@ FROM_SHARED: Final = (
     "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-resource-lock",
     "leader-elect-resource-namespace", "leader-elect-retry-period", "feature-gates", "allow-metric-labels",
     "disabled-metrics", "show-hidden-metrics-for-version", "experimental-logging-sanitization",
-    "log-flush-frequency", "logging-format", "v", "alsologtostderr", "help", "logtostderr", "stderrthreshold",
+    "log-flush-frequency", "logging-format", "v", "vmodule", "alsologtostderr", "help", "logtostderr", "stderrthreshold",
 )
 
 FLAGS: Final[tuple[Row, ...]] = (

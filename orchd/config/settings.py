@@ -21,6 +21,7 @@ from orchd.config.runtime import RuntimeConfig, parse_runtime_config
 from orchd.config.source import FlagError
 from orchd.config.tls import check_ciphers
 from orchd.config.values import NamedCertKey, parse_cidrs
+from orchd.config.verbosity import Verbosity, parse_modules
 from orchd.dialect import Dialect
 from orchd.kinds.objects.settings import ObjectSettings
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from orchd.config.options import Options
 
 _DEFAULT_SERVICE_RANGE: Final = "10.0.0.0/24"
+#: The only release whose hidden metrics can be served.
+_PREVIOUS_RELEASE: Final = "1.22"
 _ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 
 
@@ -43,7 +46,8 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingSettings:
-    """The listener and the limits of requests. `min_tls` and `ciphers` are flag values; `ciphers` () means the secure suites."""
+    """The listener and the limits of requests. `min_tls` and `ciphers` are flag values; `ciphers` () means the secure suites.
+    `ui` is who gets the web page: auto, true or false."""
 
     bind_address: IPv4Address | IPv6Address
     advertise_address: IPv4Address | IPv6Address | None
@@ -69,6 +73,7 @@ class ServingSettings:
     shutdown_delay: float
     shutdown_retry_after: bool
     profiling: bool
+    ui: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +192,7 @@ class Settings:
     audit: AuditSettings
     aggregation: AggregationSettings
     nodes: NodeSettings
-    verbosity: int
+    verbosity: Verbosity
     #: Values of all flags by their names in the tables, for drop-ins.
     flags: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = field(default=())
@@ -258,7 +263,7 @@ class SettingsBuilder:
             audit=audit.audit(self._values, self._error),
             aggregation=self._aggregation(),
             nodes=self._nodes(),
-            verbosity=self._at_least("v", 0),
+            verbosity=self._verbosity(),
             flags=dict(self._values),
             warnings=tuple(self._warnings),
         )
@@ -274,7 +279,7 @@ class SettingsBuilder:
 
     def _serving(self) -> ServingSettings:
         v = self._values
-        self._check_metric_labels()
+        self._check_metrics()
         cert, key = self._pair("tls-cert-file", "tls-private-key-file")
         if not 0 <= v["secure-port"] <= 65535:
             raise self._error("secure-port", "must be between 0 and 65535 (0: a free port)")
@@ -307,9 +312,20 @@ class SettingsBuilder:
             shutdown_delay=self._at_least("shutdown-delay-duration", 0),
             shutdown_retry_after=v["shutdown-send-retry-after"],
             profiling=v["profiling"],
+            ui=v["ui"],
         )
 
-    def _check_metric_labels(self) -> None:
+    def _verbosity(self) -> Verbosity:
+        try:
+            modules = parse_modules(self._values["vmodule"])
+        except ValueError as error:
+            raise self._error("vmodule", str(error)) from None
+        return Verbosity(default=self._at_least("v", 0), modules=modules)
+
+    def _check_metrics(self) -> None:
+        if self._values["show-hidden-metrics-for-version"] not in ("", _PREVIOUS_RELEASE):
+            text = f"must be omitted or have the value {_PREVIOUS_RELEASE}: only the previous release is allowed"
+            raise self._error("show-hidden-metrics-for-version", text)
         for key in self._values["allow-metric-labels"]:
             metric, comma, label = key.partition(",")
             if not metric.strip() or not comma or not label.strip():

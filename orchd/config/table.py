@@ -3,7 +3,7 @@
 A row of a table is ``(name, type, default, marks, help)``. Name and default are dialect templates; the default is
 written as on a command line, "" being the type's zero. Marks, separated by spaces: ``built`` (the feature behind the
 flag exists: without it any value but the default is refused at start), ``own`` (it exists for a component in a process of
-its own, and has no meaning in the one process), ``deprecated``, ``choices=a|b`` (what a non-empty value may be).
+its own, and has no meaning in the one process), ``void=reason`` (it can have no effect here, see `VOID`), ``deprecated``, ``choices=a|b`` (what a non-empty value may be).
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ OWN: Final[tuple[Row, ...]] = (
      "Retention of past revisions, for watches, lists at a past resourceVersion and continue tokens."),
     ("scheduler", "bool", "true", "built",
      "Run the scheduler in this process."),
+    ("ui", "string", "auto", "built choices=auto|true|false",
+     "Serve the web page at /ui: auto for clients on this machine; true for all, where other machines need permission to get"
+     " the path; false for nobody."),
     ("history-events", "int", "100000", "built",
      "Maximum number of changes in the history of the embedded store."),
     ("simulated-nodes", "int", "", "built",
@@ -52,9 +55,19 @@ OWN: Final[tuple[Row, ...]] = (
 )
 
 
+#: Why flags of the reference can have no effect here: the reasons that the mark ``void=`` names.
+VOID: Final = {
+    "cloud": "there is no cloud provider, whose resources it is about",
+    "migration": "it divides the controllers of a cloud between two processes, and there are none",
+    "plugins": "volume plugins are external drivers, and none runs in this process",
+    "approval": "the reference ignores it too; bind the approval role of node requests to the group instead",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """One flag. `name` is a template and the key of its value everywhere in the product."""
+    """One flag. `name` is a template and the key of its value everywhere in the product. `void` says why it can have no
+    effect, "" for a flag that has one or will."""
 
     name: str
     type: str
@@ -63,6 +76,7 @@ class Flag:
     built: bool = False
     own: bool = False
     deprecated: bool = False
+    void: str = ""
     choices: tuple[str, ...] = ()
     components: tuple[str, ...] = ()
 
@@ -158,6 +172,7 @@ def _flag(row: Row, components: Iterable[str]) -> Flag:
         built="built" in words,
         own="own" in words,
         deprecated="deprecated" in words,
+        void=VOID[words["void"]] if "void" in words else "",
         choices=tuple(words["choices"].split("|")) if "choices" in words else (),
         components=tuple(components),
     )

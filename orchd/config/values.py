@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 
+from orchd.kinds.gotext import durations
+
 _TRUE: Final = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _FALSE: Final = frozenset(("0", "f", "F", "FALSE", "false", "False"))
-_DURATION: Final = re.compile(r"([0-9]*\.?[0-9]+|[0-9]+\.)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
-_UNIT: Final = {"ns": 1e-9, "us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,35 +52,15 @@ def parse_float(text: str) -> float:
 
 def parse_duration(text: str) -> float:
     """Seconds of a duration such as ``1h30m``, ``1.5s``, ``-10ms`` or ``0``."""
-    body = text[1:] if text[:1] in ("+", "-") else text
-    if body == "0":
-        return 0.0
-    seconds, end = 0.0, 0
-    for match in _DURATION.finditer(body):
-        if match.start() != end:
-            break
-        seconds += float(match.group(1)) * _UNIT[match.group(2)]
-        end = match.end()
-    if not body or end != len(body):
-        raise ValueError(f"{text!r} is not a duration such as 1h, 1m30s, 500ms")
-    return -seconds if text[0] == "-" else seconds
+    try:
+        return durations.parse_duration(text) / 1e9
+    except durations.DurationError:
+        raise ValueError(f"{text!r} is not a duration such as 1h, 1m30s, 500ms") from None
 
 
 def format_duration(seconds: float) -> str:
     """Seconds as a duration string such as ``1m0s``."""
-    if seconds == 0:
-        return "0s"
-    sign, left = ("-", -seconds) if seconds < 0 else ("", seconds)
-    if left < 1:
-        return f"{sign}{left * 1000:g}ms"
-    minutes, rest = divmod(left, 60)
-    hours, minutes = divmod(int(minutes), 60)
-    text = f"{rest:g}s"
-    if minutes or hours:
-        text = f"{minutes}m{text}"
-    if hours:
-        text = f"{hours}h{text}"
-    return sign + text
+    return durations.format_duration(round(seconds * 1e9))
 
 
 def parse_strings(text: str) -> tuple[str, ...]:

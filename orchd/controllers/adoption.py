@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from orchd.client.interfaces import IClient, IInformer, Object, ResourceRef
-from orchd.controllers.objects import BY_CONTROLLER, MERGE, deleting, labels, name, namespace, owner_reference, uid
+from orchd.controllers.members import Census, Member, Members
+from orchd.controllers.objects import (
+    BY_CONTROLLER,
+    MERGE,
+    PODS,
+    deleting,
+    labels,
+    name,
+    namespace,
+    owner_reference,
+    uid,
+)
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -38,21 +49,69 @@ async def claim(
             await _patch(client, ref, obj, kept or None)
     if deleting(parent):
         return mine
+    orphans = informer.by_index(BY_CONTROLLER, "/" + namespace(parent))
+    found = [obj for obj in orphans if not deleting(obj) and selector.matches(labels(obj)) and fits(obj)]
+    return mine + await _adopt(client, parent, parent_ref, owner_reference(parent, api_version, kind), found, ref)
+
+
+async def claim_members(
+    client: IClient,
+    parent: Object,
+    *,
+    parent_ref: ResourceRef,
+    reference: Mapping[str, Any],
+    selector: LabelSelector,
+    members: Members,
+    informer: IInformer,
+) -> Census:
+    """As `claim` for pods, but by their label sets: the cost grows with the number of different ones. `reference` is the
+    owner reference that adopted pods get."""
+    owned, within = members.owned(namespace(parent), uid(parent)), namespace(parent)
+    adopted: list[Object] = []
+    if not deleting(parent):
+        for found in list(owned.classes.values()):
+            if not selector.matches(found.labels):
+                for obj in _shown(informer, found.members.values()):
+                    kept = [r for r in obj["metadata"].get("ownerReferences") or () if r.get("uid") != uid(parent)]
+                    await _patch(client, PODS, obj, kept or None)
+        classes = [found for found in members.orphans(within).classes.values() if selector.matches(found.labels)]
+        orphans = [each for found in classes for each in found.members.values() if not each.deleting]
+        adopted = await _adopt(client, parent, parent_ref, reference, _shown(informer, orphans), PODS)
+    # Read again: what was adopted may have been shown meanwhile, under the owner's uid.
+    owned = members.owned(within, uid(parent))
+    late = [members.describe(obj) for obj in adopted if uid(obj) not in owned.members]
+    return Census((found for found in owned.classes.values() if selector.matches(found.labels)), late)
+
+
+def _shown(informer: IInformer, members: Iterable[Member]) -> list[Object]:
+    """The objects of these members, without those that have gone."""
+    found = ((each.uid, informer.get(each.namespace, each.name)) for each in members)
+    return [obj for wanted, obj in found if obj is not None and uid(obj) == wanted]
+
+
+async def _adopt(
+    client: IClient,
+    parent: Object,
+    parent_ref: ResourceRef,
+    reference: Mapping[str, Any],
+    orphans: Iterable[Object],
+    ref: ResourceRef,
+) -> list[Object]:
+    """Make `parent` the controller of these objects; gives those that it controls now."""
+    adopted: list[Object] = []
     checked = False
-    for obj in informer.by_index(BY_CONTROLLER, "/" + namespace(parent)):
-        if deleting(obj) or not selector.matches(labels(obj)) or not fits(obj):
-            continue
+    for obj in orphans:
         if not checked:
             # The informer may not know yet that the parent is going away; what it adopted now would be lost.
             live = await client.get(parent_ref, namespace(parent), name(parent))
             if uid(live) != uid(parent) or deleting(live):
-                return mine
+                return []
             checked = True
-        owners = [*(obj["metadata"].get("ownerReferences") or ()), owner_reference(parent, api_version, kind)]
-        adopted = await _patch(client, ref, obj, owners)
-        if adopted is not None:
-            mine.append(adopted)
-    return mine
+        owners = [*(obj["metadata"].get("ownerReferences") or ()), dict(reference)]
+        changed = await _patch(client, ref, obj, owners)
+        if changed is not None:
+            adopted.append(changed)
+    return adopted
 
 
 async def _patch(client: IClient, ref: ResourceRef, obj: Object, owners: Any) -> Object | None:

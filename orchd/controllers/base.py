@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from twisted.internet.interfaces import IDelayedCall
 from zope.interface import implementer
 
 from orchd.client.informers import key_of
@@ -44,6 +45,7 @@ class Controller:
         )
         self._followed: list[tuple[IInformer, Listener | None]] = []
         self._primary: IInformer | None = None
+        self._resync: IDelayedCall | None = None
 
     @property
     def counts(self) -> ControllerMetrics:
@@ -73,16 +75,35 @@ class Controller:
             for obj in self._primary.list():
                 self.queue.add(key_of(obj))
 
-    async def start(self) -> None:
+    async def listen(self) -> None:
+        """Wait for the first lists of all informers that are followed, then add the listeners."""
         for informer, _ in self._followed:
             await informer.wait_synced()
         for informer, listener in self._followed:
             if listener is not None:
                 informer.add_listener(listener)
+
+    async def start(self) -> None:
+        await self.listen()
         self.loop.start()
+        self.schedule_resync()
 
     async def stop(self) -> None:
+        if self._resync is not None:
+            self._resync.cancel()
+            self._resync = None
         await self.loop.stop()
+
+    def schedule_resync(self) -> None:
+        """Queue all objects of the primary kind after a random time of one to two resync periods, and again."""
+        period = self.env.settings.min_resync_period
+        if self._primary is not None and period > 0:
+            self._resync = self.env.clock.callLater(period * (1 + self.env.random.random()), self._resync_all)
+
+    def _resync_all(self) -> None:
+        self._resync = None
+        self._refill()
+        self.schedule_resync()
 
     async def reconcile(self, key: Key) -> float | None:
         """See `loop.Reconcile`."""

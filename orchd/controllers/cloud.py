@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.metrics import ControllerMetrics
+from orchd.txkit.log import Logger
 
 
 @implementer(IController)

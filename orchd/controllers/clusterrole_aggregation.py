@@ -12,7 +12,7 @@ from orchd.kinds.objects.selectors import LabelSelector
 
 
 class ClusterRoleAggregation(Controller):
-    """Any cluster role may belong to any aggregated one, so a change of one looks at all of those."""
+    """A change of a cluster role looks at the aggregated roles that selected it before or do so now."""
 
     name = "clusterrole-aggregation"
     account = "clusterrole-aggregation-controller"
@@ -25,8 +25,10 @@ class ClusterRoleAggregation(Controller):
         self._roles.add_index("controllers/aggregated", _is_aggregated)
 
     def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        seen = [role for role in (old, new) if role is not None]
         for role in self._roles.by_index("controllers/aggregated", "yes"):
-            self.queue.add(("", name(role)))
+            if any(name(each) == name(role) or _selects(role, each) for each in seen):
+                self.queue.add(("", name(role)))
 
     async def reconcile(self, key: Key) -> float | None:
         role = self._roles.get("", key[1])
@@ -50,6 +52,12 @@ class ClusterRoleAggregation(Controller):
             self._ref, "", key[1], wanted, content_type=APPLY, field_manager=self.account, force=True
         )
         return None
+
+
+def _selects(aggregated: Object, role: Object) -> bool:
+    """Do the selectors of an aggregated role choose `role`?"""
+    selectors = aggregated["aggregationRule"].get("clusterRoleSelectors") or ()
+    return any(LabelSelector.from_object(selector).matches(labels(role)) for selector in selectors)
 
 
 def _is_aggregated(role: Object) -> tuple[str, ...]:

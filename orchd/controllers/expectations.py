@@ -23,13 +23,13 @@ class Expectations(Generic[K]):
         self._pending: dict[K, dict[str, float]] = {}
         self._owner: dict[str, K] = {}
 
-    def created(self, key: K, obj: Object) -> None:
+    def expect_creation(self, key: K, obj: Object) -> None:
         """`obj` was created on behalf of `key`."""
         shown = self._informer.get(namespace(obj), name(obj))
         if shown is None or uid(shown) != uid(obj):
             self._expect(key, uid(obj))
 
-    def deleted(self, key: K, obj: Object) -> None:
+    def expect_deletion(self, key: K, obj: Object) -> None:
         """The deletion of `obj` was asked for."""
         shown = self._informer.get(namespace(obj), name(obj))
         if shown is not None and uid(shown) == uid(obj) and not deleting(shown):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from twisted.internet.task import deferLater
+
 from orchd.controllers.dropins import drop_ins
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.table import CONTROLLERS
+from orchd.txkit.background import Background
 
 
 class ControllerGroup:
@@ -16,19 +19,34 @@ class ControllerGroup:
 
     def __init__(self, names: Iterable[str], env: Environment) -> None:
         wanted = set(names)
+        self._env = env
+        self._interval = env.settings.controller_start_interval
+        self._late = Background()
         self.controllers: tuple[IController, ...] = tuple(
             factory(env) for name, factory in (*CONTROLLERS, *drop_ins().items()) if name in wanted
         )
         self._started: list[IController] = []
 
     async def start(self) -> None:
-        """Start all; raises what the first failing one raised."""
-        for controller in self.controllers:
-            self._started.append(controller)
-            await controller.start()
+        """Start all; raises what the first failing one raised. With a start interval, returns when the first one has started:
+        the others follow, and one that fails to start is logged."""
+        first = 1 if self._interval else len(self.controllers)
+        for controller in self.controllers[:first]:
+            await self._begin(controller)
+        self._late.add(self._follow(self.controllers[first:]), "start of the controllers")
+
+    async def _follow(self, controllers: Iterable[IController]) -> None:
+        for controller in controllers:
+            await deferLater(self._env.clock, self._interval * (1 + self._env.random.random()))
+            await self._begin(controller)
+
+    async def _begin(self, controller: IController) -> None:
+        self._started.append(controller)
+        await controller.start()
 
     async def stop(self) -> None:
         """Stop those that were started, the last one first."""
+        await self._late.stop()
         while self._started:
             await self._started.pop().stop()
 

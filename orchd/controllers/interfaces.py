@@ -9,7 +9,7 @@ from random import Random
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import Attribute, Interface
 
-from orchd.client.interfaces import IClient, IEventRecorder, IInformers, Object
+from orchd.client.interfaces import IClient, IEventRecorder, IInformers, IRawClient, Object
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import Dialect
@@ -44,7 +44,7 @@ class Environment:
 
     dialect: Dialect
     client: Callable[[str], IClient]
-    reader: IClient
+    reader: IRawClient
     recorder: Callable[[str], IEventRecorder]
     informers: IInformers
     clock: IReactorTime

@@ -7,13 +7,11 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from orchd.client.informers import key_of
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.adoption import claim
-from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.event_objects import NORMAL, WARNING
-from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
     JOBS,
@@ -21,21 +19,17 @@ from orchd.controllers.objects import (
     annotations_of,
     condition,
     deleting,
-    index_by_controller,
-    labels,
     name,
     namespace,
-    owner,
     owner_reference,
     seconds_of,
     spec,
     status,
 )
-from orchd.controllers.pod_control import PodControl
 from orchd.controllers.ttl_after_finished import finish_time
+from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
-from orchd.kinds.objects.selectors import LabelSelector
 
 #: Seconds before a failed pod is replaced, doubled for each further failure, and the longest.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0
@@ -62,57 +56,39 @@ def generate_name(job: str, index: int) -> str:
     return job[: _LONGEST_PREFIX - len(tail)] + tail
 
 
-class JobController(Controller):
+class JobController(WorkloadController):
     name = "job"
     account = "job-controller"
+    ref = JOBS
     subject = ("batch/v1", "Job")
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)
-        self._control = PodControl(self.client, self.recorder, *self.subject)
         self._index_key = env.dialect("batch.{long}.io/job-completion-index")
-        self._jobs = self.follow(JOBS, self._job_changed, primary=True)
-        self._pods = self.follow(PODS, self._pod_changed)
-        index_by_controller(self._pods)
-        self._expected: Expectations[Key] = Expectations(self._pods, env.clock.seconds)
         self._failures: dict[Key, int] = {}
 
     # -- what makes work
 
-    def _job_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        if new is None and old is not None:
-            self._expected.forget(key_of(old))
-            self._failures.pop(key_of(old), None)
-        self.enqueue(event, old, new)
+    def forget(self, key: Key) -> None:
+        super().forget(key)
+        self._failures.pop(key, None)
 
-    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        self._expected.observe(old, new)
-        before, after = (None if pod is None else owner(pod) for pod in (old, new))
-        for pod, reference in ((old, before), (new, after)):
-            if pod is None or reference is None or reference.get("kind") != "Job":
-                continue
-            key = (namespace(pod), str(reference["name"]))
-            failed = new is not None and status(new).get("phase") == "Failed"
-            self.queue.add_after(key, self._backoff(key) if failed else 0.0)
-        if new is not None and after is None and not deleting(new):
-            for job in self._jobs.list(namespace(new)):
-                if self._selector(job).matches(labels(new)):
-                    self.queue.add(key_of(job))
+    def enqueue_owner(self, key: Key, reference: dict[str, Any], pod: Object | None) -> None:
+        """A job whose pod failed is looked at when the pod may be replaced."""
+        failed = pod is not None and status(pod).get("phase") == "Failed"
+        batch = self.batch_seconds(key[0], str(reference.get("uid", "")))
+        self.queue.add_after(key, max(self._backoff(key) if failed else 0.0, batch))
 
     def _backoff(self, key: Key) -> float:
         failures = self._failures.get(key, 0)
         return float(min(_BACKOFF * 2 ** (failures - 1), _LONGEST_BACKOFF)) if failures else 0.0
 
-    def _selector(self, job: Object) -> LabelSelector:
-        return LabelSelector.from_object(spec(job).get("selector") or {})
-
     # -- the work
 
     async def reconcile(self, key: Key) -> float | None:
-        job = self._jobs.get(*key)
+        job = self._owners.get(*key)
         if job is None or finish_time(job) is not None:
-            self._expected.forget(key)
-            self._failures.pop(key, None)
+            self.forget(key)
             return None
         mine = await claim(
             self.client,
@@ -120,7 +96,7 @@ class JobController(Controller):
             parent_ref=JOBS,
             api_version="batch/v1",
             kind="Job",
-            selector=self._selector(job),
+            selector=self.selector(job),
             informer=self._pods,
             ref=PODS,
         )
@@ -152,7 +128,7 @@ class JobController(Controller):
             if not done:
                 del fresh["completedIndexes"]
         finished = self._conclude(job, fresh, over, suspended, succeeded, count) if problem is None else False
-        if await self._tell(job, fresh):
+        if await self._write_status(job, fresh):
             self._record_conclusion(job, fresh)
         if problem is not None:
             problem.raiseException()
@@ -294,7 +270,7 @@ class JobController(Controller):
 
         async def make(number: int) -> None:
             one = pod if done is None else self._indexed(job, pod, indexes[number])
-            self._expected.created(key, await self._control.create(job, one))
+            self._expected.expect_creation(key, await self._control.create(job, one))
 
         made, problem = await podfacts.slow_start(missing, make)
         if problem is not None and problem.check(ApiError) and terminating_namespace(problem.value):  # type: ignore[arg-type]  # checked just before
@@ -320,12 +296,12 @@ class JobController(Controller):
     async def _delete(self, key: Key, job: Object, pods: list[Object]) -> Failure | None:
         async def one(pod: Object) -> None:
             await self._control.delete(job, pod)
-            self._expected.deleted(key, pod)
+            self._expected.expect_deletion(key, pod)
 
         results = await podfacts.side_by_side([one(pod) for pod in pods])
         return next((r for r in results if isinstance(r, Failure)), None)
 
-    async def _tell(self, job: Object, fresh: dict[str, Any]) -> bool:
+    async def _write_status(self, job: Object, fresh: dict[str, Any]) -> bool:
         """Write the status; whether it had changed."""
         if fresh == status(job):
             return False

@@ -8,13 +8,13 @@ from typing import Generic, TypeVar
 from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from orchd.client.queue import WorkQueue
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger
 
 #: Seconds that work under way is given to end by itself when the loop stops.
 _PATIENCE = 5.0

@@ -8,10 +8,10 @@ from random import Random
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
 from orchd.errors import ApiError
+from orchd.txkit.log import Logger
 
 #: Objects in one answer of a list.
 _PAGE = 500

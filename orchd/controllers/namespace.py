@@ -1,6 +1,7 @@
 """Namespaces: whatever is in a terminating namespace is deleted, then the namespace itself.
 
-The namespace's own conditions say what is in the way. What it holds is found in the catalog, custom kinds included.
+The namespace's own conditions say what is in the way. What it holds is found in the catalog, custom kinds included, and by
+discovery of the servers behind API aggregation.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import IRawClient, Object, ResourceRef
+from orchd.controllers.aggregated import AggregatedResource, discover
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
-from orchd.controllers.objects import NAMESPACES, condition, deleting, seconds_of, spec, status
+from orchd.controllers.objects import NAMESPACES, deleting, seconds_of, spec, status
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
@@ -48,7 +50,8 @@ class Remains:
     by_resource: dict[str, int] = field(default_factory=dict)
     by_finalizer: dict[str, int] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
-    undiscovered: list[str] = field(default_factory=list)
+    #: Errors by group and version.
+    undiscovered: dict[str, str] = field(default_factory=dict)
 
 
 def deletable(catalog: Catalog) -> list[Resource]:
@@ -108,21 +111,10 @@ def wrong_conditions(remains: Remains) -> dict[str, tuple[str, str]]:
     return wrong
 
 
-def _discovery_message(undiscovered: Iterable[str]) -> str:
-    each = ", ".join(f"{version}: the server is currently unable to handle the request" for version in sorted(undiscovered))
-    return f"Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: {each}"
-
-
-def list_undiscovered(api_services: Iterable[Object]) -> list[str]:
-    """The group versions whose objects cannot be found because the server that answers for them is not available."""
-    out = []
-    for each in api_services:
-        if spec(each).get("service") is None:
-            continue
-        found = condition(status(each), "Available")
-        if found is None or found.get("status") != "True":
-            out.append(f"{spec(each).get('group', '')}/{spec(each).get('version', '')}")
-    return sorted(out)
+def _discovery_message(undiscovered: Mapping[str, str]) -> str:
+    each = ", ".join(f"{version}: {error}" for version, error in sorted(undiscovered.items()))
+    count = f"Discovery failed for some groups, {len(undiscovered)} failing"
+    return f"{count}: unable to retrieve the complete list of server APIs: {each}"
 
 
 class NamespaceController(Controller):
@@ -136,6 +128,7 @@ class NamespaceController(Controller):
         super().__init__(env, workers=env.settings.concurrent_namespace_syncs)
         self._grace = grace
         self._period = float(env.settings.namespace_sync_period)
+        self._reader: IRawClient = env.reader
         self._own = env.dialect("{long}")
         self._api_services = ResourceRef(env.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")
         self.follow(NAMESPACES, self._changed, primary=True)
@@ -155,7 +148,7 @@ class NamespaceController(Controller):
         if not spec(namespace).get("finalizers"):
             return self._period
         remains = await self._delete_content(name, namespace["metadata"]["deletionTimestamp"])
-        latest = await self._tell(name, remains)
+        latest = await self._write_conditions(name, remains)
         if latest is None:
             return None
         if remains.errors:
@@ -175,7 +168,7 @@ class NamespaceController(Controller):
             return None
         return self._period
 
-    async def _tell(self, name: str, remains: Remains) -> Object | None:
+    async def _write_conditions(self, name: str, remains: Remains) -> Object | None:
         """Write the conditions where they changed; the namespace as it is then, None when it has gone."""
         namespace = await self.live(NAMESPACES, "", name)
         if namespace is None:
@@ -189,13 +182,18 @@ class NamespaceController(Controller):
         if conditions is None:
             return namespace
         changed = {**namespace, "status": {**status(namespace), "conditions": conditions}}
-        told: Object = await self.client.update(NAMESPACES, "", name, changed, subresource="status")
-        return told
+        written: Object = await self.client.update(NAMESPACES, "", name, changed, subresource="status")
+        return written
 
     async def _delete_content(self, namespace: str, since: str) -> Remains:
         remains = Remains()
-        remains.undiscovered = list_undiscovered(await self._registered())
-        for resource in deletable(self.env.catalog()):
+        discovered = await discover(self._reader, await self._registered())
+        remains.undiscovered = discovered.failures
+        own = deletable(self.env.catalog())
+        known = {(resource.group, resource.plural) for resource in own}
+        others = [each for each in discovered.resources if (each.group, each.plural) not in known]
+        resources: list[Resource | AggregatedResource] = [*own, *others]
+        for resource in resources:
             try:
                 await self._delete_all(resource, namespace, since, remains)
             except ApiError as error:
@@ -214,7 +212,7 @@ class NamespaceController(Controller):
             return []
         return found
 
-    async def _delete_all(self, resource: Resource, namespace: str, since: str, remains: Remains) -> None:
+    async def _delete_all(self, resource: Resource | AggregatedResource, namespace: str, since: str, remains: Remains) -> None:
         ref = ResourceRef(resource.group, resource.version, resource.plural)
         found = await self.client.list(ref, namespace, limit=1)
         if not found["items"]:

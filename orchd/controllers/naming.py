@@ -1,16 +1,11 @@
-"""Names that controllers make up: random suffixes and hashes of templates, in letters that spell no words."""
+"""Hashes of templates in names, in letters that form no words."""
 
 from __future__ import annotations
 
 import json
-from random import Random
-from typing import Any, Final
+from typing import Any
 
-_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
-
-
-def random_suffix(random: Random, length: int = 5) -> str:
-    return "".join(random.choice(_LETTERS) for _ in range(length))
+from orchd.kinds.naming import ALPHABET
 
 
 def template_hash(template: Any, collisions: int | None = None) -> str:
@@ -19,4 +14,4 @@ def template_hash(template: Any, collisions: int | None = None) -> str:
     text = json.dumps(template, sort_keys=True, separators=(",", ":"))
     for byte in f"{text}{'' if collisions is None else collisions}".encode():
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
-    return "".join(_LETTERS[ord(digit) % len(_LETTERS)] for digit in str(value))
+    return "".join(ALPHABET[ord(digit) % len(ALPHABET)] for digit in str(value))

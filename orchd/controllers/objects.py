@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from calendar import timegm
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.kinds.conditions import find_condition
 
 PODS: Final = ResourceRef("", "v1", "pods")
 NODES: Final = ResourceRef("", "v1", "nodes")
@@ -36,6 +38,7 @@ BY_CONTROLLER: Final = "controllers/uid"
 BY_NODE: Final = "controllers/node"
 
 
+@lru_cache(8192)
 def seconds_of(text: str | None) -> float | None:
     """Seconds since the epoch of an RFC 3339 time in UTC as the API writes it; None for none."""
     if not text:
@@ -117,11 +120,9 @@ def pods_node(pod: Object) -> Iterable[str]:
 
 
 def condition(obj_status: Mapping[str, Any], type_: str) -> dict[str, Any] | None:
-    """The condition of a type."""
-    for each in obj_status.get("conditions") or ():
-        if each.get("type") == type_:
-            return dict(each)
-    return None
+    """A copy of the condition of a type, None if it is not set."""
+    found = find_condition(obj_status, type_)
+    return None if found is None else dict(found)
 
 
 def without(mapping: Mapping[str, Any], *keys: str) -> dict[str, Any]:

@@ -53,22 +53,20 @@ def deletion_order(cost_annotation: str, per_node: Mapping[str, int]) -> Callabl
     """Sort key: the pods that go first come first. `per_node` counts related pods on each node."""
 
     def key(pod: Object) -> tuple[Any, ...]:
-        node = str(spec(pod).get("nodeName") or "")
-        is_ready = ready(pod)
-        since = seconds_of((condition(status(pod), "Ready") or {}).get("lastTransitionTime")) if is_ready else None
-        created = seconds_of(pod["metadata"].get("creationTimestamp")) or 0.0
-        return (
-            bool(node),
-            _PHASES.get(status(pod).get("phase", ""), 0),
-            is_ready,
-            _cost(annotations_of(pod).get(cost_annotation, "")),
-            -per_node.get(node, 0),
-            -(since or 0.0),
-            -_restarts(pod),
-            -created,
-        )
+        urgency, age = deletion_rank(pod, cost_annotation)
+        return (*urgency, -per_node.get(str(spec(pod).get("nodeName") or ""), 0), *age)
 
     return key
+
+
+def deletion_rank(pod: Object, cost_annotation: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """What in the deletion order comes before, and what after, the number of related pods on a pod's node."""
+    is_ready = ready(pod)
+    since = seconds_of((condition(status(pod), "Ready") or {}).get("lastTransitionTime")) if is_ready else None
+    created = seconds_of(pod["metadata"].get("creationTimestamp")) or 0.0
+    cost = _cost(annotations_of(pod).get(cost_annotation, ""))
+    urgency = (bool(spec(pod).get("nodeName")), _PHASES.get(status(pod).get("phase", ""), 0), is_ready, cost)
+    return urgency, (-(since or 0.0), -_restarts(pod), -created)
 
 
 def _cost(text: str) -> int:

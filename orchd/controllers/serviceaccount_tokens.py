@@ -11,7 +11,6 @@ from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import ControlLoop
-from orchd.controllers.naming import random_suffix
 from orchd.controllers.objects import (
     SECRETS,
     SERVICE_ACCOUNTS,
@@ -22,6 +21,7 @@ from orchd.controllers.objects import (
     uid,
 )
 from orchd.errors import ApiError
+from orchd.kinds.naming import random_suffix
 
 _BY_ACCOUNT: Final = "controllers/account"
 _ATTEMPTS = 10

@@ -5,8 +5,10 @@ Durations are seconds. `orchd/assembly/controllers.py` fills them from the flags
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,13 @@ class ControllerSettings:
     pv_recycler_increment_timeout_nfs: int = 30
     attach_detach_reconcile_sync_period: float = 60.0
     disable_attach_detach_reconcile_sync: bool = False
+    #: The content of these files, pods without a volume source; None for the pods that are built in.
+    pv_recycler_pod_template_filepath_hostpath: Mapping[str, Any] | None = None
+    pv_recycler_pod_template_filepath_nfs: Mapping[str, Any] | None = None
+    controller_start_interval: float = 0.0
+    min_resync_period: float = 12 * 3600.0
+    enable_taint_manager: bool = True
+    pod_eviction_timeout: float = 300.0
     node_monitor_period: float = 5.0
     node_monitor_grace_period: float = 40.0
     node_startup_grace_period: float = 60.0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import orjson
 from twisted.internet.task import deferLater
 
 from orchd.client import paths
-from orchd.client.interfaces import IByteStream, IRawClient, Object
+from orchd.client.interfaces import IByteStream, IRawClient, ISocketClient, IWebSocket, Object
 from orchd.client.requests import Call
 from orchd.ctl.discovery import Discovery, Resource
 from orchd.ctl.errors import CommandError
@@ -64,6 +64,14 @@ class Api:
     async def stream(self, call: Call) -> IByteStream:
         found: IByteStream = await self.client.stream(call, LONGEST_STREAM)
         return found
+
+    async def websocket(self, path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:
+        """Raises ApiError with what the server says instead."""
+        if not ISocketClient.providedBy(self.client):
+            raise CommandError("this client opens no WebSockets")
+        client: Any = self.client
+        opened: IWebSocket = await client.websocket(path, query, protocols)
+        return opened
 
     # -- objects
 

@@ -1,19 +1,16 @@
-"""``apply``, ``create`` and ``diff``: objects of files as the server is to have them."""
+"""``apply`` and ``diff``: objects of files as the server is to have them."""
 
 from __future__ import annotations
 
-import base64
 import difflib
-from pathlib import Path
-from typing import Any
 
 import click
 
 from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import APPLY, Api
-from orchd.ctl.command import Command, Group, done_suffix, dry_query, dry_run_option, files_option
-from orchd.ctl.errors import CommandError
+from orchd.ctl.command import Command, done_suffix, dry_query, dry_run_option, files_option
+from orchd.ctl.errors import CommandError, explain_api_error
 from orchd.ctl.get import labels
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.printers import printer, without_managed_fields
@@ -34,7 +31,8 @@ async def report(api: Api, target: Target, obj: Object, done: str, *, form: str,
         output.line(f"{target.resource.label(name)} {done}{done_suffix(dry_run)}")
 
 
-def _check_namespace(api: Api, session: Session, target: Target) -> None:
+def check_namespace(api: Api, session: Session, target: Target) -> None:
+    """Raises CommandError for an object of another namespace than -n says."""
     if target.namespace and session.flags.namespace and target.namespace != session.flags.namespace:
         raise CommandError(
             f"{target.label} is of namespace {target.namespace!r}, -n says {session.flags.namespace!r}: leave out one of them"
@@ -60,7 +58,7 @@ def apply(
     async def work(api: Api) -> None:
         for obj in objects:
             target = await target_of(api, obj)
-            _check_namespace(api, session, target)
+            check_namespace(api, session, target)
             if not target.name:
                 raise CommandError(f"{target.resource.kind}: apply needs metadata.name; create takes generateName")
             if dry_run == "client":
@@ -91,7 +89,18 @@ async def _current(api: Api, target: Target) -> Object | None:
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that other managers own.")
 @pass_session
 def diff(session: Session, files: tuple[str, ...], recursive: bool, force_conflicts: bool) -> None:
-    """Print what apply would change. Exit status 1 when there is a difference."""
+    """Print what apply would change. Exit status 0 without differences, 1 with some, 2 when it cannot be told."""
+    try:
+        different = _differs(session, files, recursive=recursive, force_conflicts=force_conflicts)
+    except ApiError as error:
+        raise CommandError(explain_api_error(error), status=2) from None
+    except CommandError as error:
+        raise CommandError(str(error), status=2) from None
+    raise click.exceptions.Exit(1 if different else 0)
+
+
+def _differs(session: Session, files: tuple[str, ...], *, recursive: bool, force_conflicts: bool) -> bool:
+    """Print the differences; are there any?"""
     objects = read_objects(session, files, recursive=recursive)
     query = {"dryRun": "All", **({"force": "true"} if force_conflicts else {})}
 
@@ -114,8 +123,7 @@ def diff(session: Session, files: tuple[str, ...], recursive: bool, force_confli
                 output.document("\n".join(lines), "diff")
         return different
 
-    if session.run(work):
-        raise click.exceptions.Exit(1)
+    return session.run(work)
 
 
 #: Metadata that every write changes.
@@ -127,147 +135,3 @@ def _lines(obj: Object | None) -> list[str]:
         return []
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _VOLATILE}
     return output.yaml_text({**obj, "metadata": metadata}).splitlines()
-
-
-@click.group(cls=Group, invoke_without_command=True)
-@files_option
-@dry_run_option
-@form_option
-@click.pass_context
-def create(context: click.Context, files: tuple[str, ...], recursive: bool, dry_run: str, form: str) -> None:
-    """Create objects of files, or one of the kinds below from arguments."""
-    if context.invoked_subcommand is not None:
-        if files:
-            raise CommandError(f"create {context.invoked_subcommand} takes no -f: use one of them")
-        return
-    session = context.find_object(Session)
-    assert session is not None, "the program puts it there"
-    create_all(session, read_objects(session, files, recursive=recursive), dry_run=dry_run, form=form)
-
-
-def create_all(session: Session, objects: list[Object], *, dry_run: str, form: str) -> None:
-    async def work(api: Api) -> None:
-        for obj in objects:
-            target = await target_of(api, obj)
-            _check_namespace(api, session, target)
-            made = obj
-            if dry_run != "client":
-                made = await api.create(target.resource, obj, namespace=target.namespace, query=dry_query(dry_run))
-            await report(api, target, made, "created", form=form, dry_run=dry_run)
-
-    session.run(work)
-
-
-def _pairs(given: tuple[str, ...], flag: str) -> dict[str, str]:
-    """KEY=VALUE arguments. Raises CommandError."""
-    out = {}
-    for each in given:
-        key, mark, value = each.partition("=")
-        if not mark or not key:
-            raise CommandError(f"{flag}={each!r}: write {flag}=KEY=VALUE")
-        out[key] = value
-    return out
-
-
-def _file_values(given: tuple[str, ...]) -> dict[str, bytes]:
-    """The contents of --from-file arguments: FILE, KEY=FILE, or a folder."""
-    out: dict[str, bytes] = {}
-    for each in given:
-        key, mark, name = each.rpartition("=")
-        path = Path(name)
-        paths = sorted(path.iterdir()) if path.is_dir() and not mark else [path]
-        for one in filter(lambda p: p.is_file() or p == path, paths):
-            try:
-                out[key or one.name] = one.read_bytes()
-            except OSError as error:
-                raise CommandError(f"{one}: {error.strerror}: check the path of --from-file") from None
-    return out
-
-
-_literal = click.option("--from-literal", "literals", multiple=True, metavar="KEY=VALUE", help="A value; may be repeated.")
-_from_file = click.option("--from-file", "sources", multiple=True, metavar="[KEY=]FILE", help="A value from a file or folder.")
-
-
-def _named(api_version: str, kind: str, name: str, **more: Any) -> Object:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **more}
-
-
-@create.command("namespace", short_help="Create a namespace.")
-@click.argument("name")
-@dry_run_option
-@form_option
-@pass_session
-def create_namespace(session: Session, name: str, dry_run: str, form: str) -> None:
-    """Create a namespace."""
-    create_all(session, [_named("v1", "Namespace", name)], dry_run=dry_run, form=form)
-
-
-@create.command("configmap")
-@click.argument("name")
-@_literal
-@_from_file
-@dry_run_option
-@form_option
-@pass_session
-def create_config_map(
-    session: Session, name: str, literals: tuple[str, ...], sources: tuple[str, ...], dry_run: str, form: str
-) -> None:
-    """Create a config map of literals and files."""
-    data, binary = dict(_pairs(literals, "--from-literal")), {}
-    for key, value in _file_values(sources).items():
-        try:
-            data[key] = value.decode()
-        except UnicodeDecodeError:
-            binary[key] = base64.b64encode(value).decode()
-    more = {"data": data, **({"binaryData": binary} if binary else {})}
-    create_all(session, [_named("v1", "ConfigMap", name, **more)], dry_run=dry_run, form=form)
-
-
-@create.command("secret")
-@click.argument("name")
-@click.option("--type", "type_", default="Opaque", show_default=True, help="Type of the secret.")
-@_literal
-@_from_file
-@dry_run_option
-@form_option
-@pass_session
-def create_secret(
-    session: Session, name: str, type_: str, literals: tuple[str, ...], sources: tuple[str, ...], dry_run: str, form: str
-) -> None:
-    """Create a secret of literals and files."""
-    values = {key: value.encode() for key, value in _pairs(literals, "--from-literal").items()} | _file_values(sources)
-    data = {key: base64.b64encode(value).decode() for key, value in values.items()}
-    create_all(session, [_named("v1", "Secret", name, type=type_, data=data)], dry_run=dry_run, form=form)
-
-
-@create.command("serviceaccount")
-@click.argument("name")
-@dry_run_option
-@form_option
-@pass_session
-def create_service_account(session: Session, name: str, dry_run: str, form: str) -> None:
-    """Create a service account."""
-    create_all(session, [_named("v1", "ServiceAccount", name)], dry_run=dry_run, form=form)
-
-
-@create.command("deployment")
-@click.argument("name")
-@click.option("--image", "images", multiple=True, required=True, help="Image of a container; may be repeated.")
-@click.option("-r", "--replicas", type=click.IntRange(min=0), default=1, show_default=True, help="Number of pods.")
-@dry_run_option
-@form_option
-@pass_session
-def create_deployment(session: Session, name: str, images: tuple[str, ...], replicas: int, dry_run: str, form: str) -> None:
-    """Create a deployment of containers with these images."""
-    labels_ = {"app": name}
-    containers = [{"name": _container_name(image), "image": image} for image in images]
-    obj = _named("apps/v1", "Deployment", name, spec={
-        "replicas": replicas, "selector": {"matchLabels": labels_},
-        "template": {"metadata": {"labels": labels_}, "spec": {"containers": containers}},
-    })  # fmt: skip
-    obj["metadata"]["labels"] = labels_
-    create_all(session, [obj], dry_run=dry_run, form=form)
-
-
-def _container_name(image: str) -> str:
-    return image.rpartition("/")[2].partition(":")[0].partition("@")[0].replace("_", "-").lower()

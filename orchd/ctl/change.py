@@ -172,7 +172,8 @@ def _mark_command(name: str, field: str, word: str) -> click.Command:
                         target.resource, target.name, {"metadata": {field: changes}}, namespace=target.namespace,
                         query=dry_query(dry_run),
                     )  # fmt: skip
-                await report(api, target, obj, word, form=form, dry_run=dry_run)
+                removed = name == "label" and all(value is None for value in changes.values())
+                await report(api, target, obj, "unlabeled" if removed else word, form=form, dry_run=dry_run)
 
         session.run(work)
 

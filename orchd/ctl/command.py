@@ -63,13 +63,61 @@ def _global_options(*, hidden: bool) -> list[click.Option]:
     ]
 
 
+_BOOLEANS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f": False}
+
+
+def _with_boolean_values(command: click.Command, words: list[str]) -> list[str]:
+    """Arguments in which ``--flag=true`` and ``--flag=false`` of switches are written as click knows them. The last one counts."""
+    switches = {name: option for option in command.params if isinstance(option, click.Option) and option.is_bool_flag for name in option.opts}
+    out: list[str] = []
+    for at, word in enumerate(words):
+        if word == "--":
+            return [*out, *words[at:]]
+        name, mark, value = word.partition("=")
+        option = switches.get(name)
+        if not mark or option is None:
+            out.append(word)
+            continue
+        if value.lower() not in _BOOLEANS:
+            raise CommandError(f"{word}: {name} is true or false")
+        if _BOOLEANS[value.lower()]:
+            out.append(name)
+        elif option.secondary_opts:
+            out.append(option.secondary_opts[0])
+        else:
+            out = [each for each in out if each != name]
+    return out
+
+
 class Command(click.Command):
-    """A command that takes the global flags as well."""
+    """A command that takes the global flags as well, and its switches with a value too: ``--wait=false``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _with_boolean_values(self, args))
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         taken = {name for parameter in self.params for name in parameter.opts}
         self.params += [each for each in _global_options(hidden=True) if not taken & set(each.opts)]
+
+
+#: Short names of commands, as of types.
+ALIASES = {
+    "ns": "namespace", "cm": "configmap", "sa": "serviceaccount", "deploy": "deployment", "csr": "certificate", "no": "nodes",
+    "node": "nodes", "po": "pods", "pod": "pods",
+}  # fmt: skip
+#: Commands that users of similar programs look for, and what does the same here.
+_INSTEAD = {
+    "replace": "apply -f FILE, or edit",
+    "set": "patch, edit or apply change fields of objects",
+    "run": "create deployment NAME --image=IMAGE, or apply -f FILE with a pod",
+    "expose": "create service, or apply -f FILE with a service",
+    "autoscale": "apply -f FILE with a HorizontalPodAutoscaler",
+    "cluster-info": "version, config view and get --raw=/readyz?verbose say what there is",
+    "kustomize": "kustomize is a program of its own: kustomize build DIR | apply -f -",
+    "proxy": "get --raw=PATH reads any path",
+    "debug": "describe and logs show what there is, exec runs commands",
+}
 
 
 class Group(click.Group):
@@ -87,7 +135,12 @@ class Group(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
-            raise CommandError(f"{ctx.command_path}: no command {args[0]!r}: --help lists the commands") from None
+            advice = _INSTEAD.get(args[0]) if ctx.parent is None else None
+            where = "" if ctx.parent is None else f" {ctx.command_path.partition(' ')[2]}"
+            raise CommandError(f"no command {f'{where} {args[0]}'.strip()!r}: {advice or '--help lists the commands'}") from None
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
 
 
 Group.group_class = Group
@@ -111,8 +164,16 @@ selector_options: Callable[[F], F] = stacked(
 everywhere_option: Callable[[F], F] = click.option(
     "-A", "--all-namespaces", "everywhere", is_flag=True, help="Objects of all namespaces."
 )
+def _refuse_kustomization(context: click.Context, parameter: click.Parameter, value: str) -> None:
+    if value:
+        raise CommandError(f"-k: kustomizations are not built here: kustomize build {value} | {context.command_path} -f -")
+
+
 files_option: Callable[[F], F] = stacked(
-    click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help="File or folder with objects; - is standard input."),
+    click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help="File, folder or URL with objects; - is standard input."),
+    click.option(
+        "-k", "--kustomize", default="", hidden=True, expose_value=False, callback=_refuse_kustomization, help="Refused: not built here."
+    ),
     click.option("-R", "--recursive", is_flag=True, help="Look into folders of folders as well."),
 )
 dry_run_option: Callable[[F], F] = click.option(

@@ -57,6 +57,7 @@ def delete(
     options: Object = {"propagationPolicy": _POLICIES[cascade], **({"gracePeriodSeconds": grace} if grace >= 0 else {})}
 
     async def work(api: Api) -> None:
+        listed: set[Target] = set()
         if files:
             chosen = [await target_of(api, obj) for obj in read_objects(session, files, recursive=recursive)]
         else:
@@ -67,10 +68,12 @@ def delete(
             found = await selected(
                 api, rest, selector=selector, field_selector=field_selector, every=every, everywhere=everywhere
             )
+            # What was chosen by a selector may go by itself meanwhile, which is what was asked for.
+            listed = {target for target, _ in found}
             chosen = [*(target for target in targets if target.name), *(target for target, _ in found)]
         if not chosen:
             output.line("No resources found")
-        left = [done for each in chosen if (done := await _delete(api, each, options, dry_run, ignore_not_found))]
+        left = [done for each in chosen if (done := await _delete(api, each, options, dry_run, ignore_not_found or each in listed))]
         if wait and dry_run == "none":
             end = api.clock.seconds() + timeout
             for target, uid in left:

@@ -102,24 +102,34 @@ class Discovery:
         return self._known[key]
 
     async def preferred(self) -> list[Resource]:
-        """Every resource in the preferred version of its group, the core group first."""
-        out = list(await self.version("", "v1"))
+        """Every resource once, the core group first: in the preferred version of its group, or where that does not have it in
+        the first that does."""
         groups = await self.groups()
+        every = [(name, version) for name, (first, all_) in groups.items() for version in dict.fromkeys((first, *all_))]
+        out: dict[tuple[str, str], Resource] = {}
+        for each in (*await self.version("", "v1"), *await self._of(every)):
+            out.setdefault((each.group, each.plural), each)
+        return list(out.values())
+
+    async def _of(self, versions: list[tuple[str, str]]) -> list[Resource]:
+        """The resources of several versions, in order."""
 
         async def load(item: tuple[str, str]) -> None:
             await self.version(*item)
 
-        wanted = [(name, preferred) for name, (preferred, _) in groups.items()]
-        await for_each(wanted, load, at_once=_AT_ONCE)
-        for each in wanted:
-            out += await self.version(*each)
-        return out
+        await for_each(versions, load, at_once=_AT_ONCE)
+        return [resource for each in versions for resource in await self.version(*each)]
 
     async def find(self, word: str) -> Resource:
         """The resource that a user means. Raises CommandError."""
         name, _, rest = word.partition(".")
         if not rest:
             for resource in await self.version("", "v1"):
+                if resource.answers_to(name):
+                    return resource
+            groups = await self.groups()
+            # Most are in a preferred version; only then is it worth to read all others.
+            for resource in await self._of([(group, first) for group, (first, _) in groups.items()]):
                 if resource.answers_to(name):
                     return resource
             for resource in await self.preferred():
@@ -136,7 +146,7 @@ class Discovery:
         """Group versions that ``GROUP`` or ``VERSION.GROUP`` may mean."""
         groups = await self.groups()
         version, _, group = rest.partition(".")
-        out = [(rest, groups[rest][0])] if rest in groups else []
+        out = [(rest, each) for each in dict.fromkeys((groups[rest][0], *groups[rest][1]))] if rest in groups else []
         if group in groups and version in groups[group][1]:
             out.append((group, version))
         if rest == "v1":

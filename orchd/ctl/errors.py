@@ -11,7 +11,11 @@ from orchd.errors import ApiError
 
 
 class CommandError(Exception):
-    """A command that cannot be done. The message is one line that says what to do about it."""
+    """A command that cannot be done. The message is one line that says what to do about it; `status` is the exit status."""
+
+    def __init__(self, message: str, *, status: int = 1) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 #: What a user can do about an answer, by its code. The server's message comes first.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qsl
 
 import click
 import orjson
@@ -68,12 +69,22 @@ class View:
 @click.option("--ignore-not-found", is_flag=True, help="A missing object is no error.")
 @click.option("--show-kind", is_flag=True, help="Put the type in front of names.")
 @click.option("--show-managed-fields", "managed", is_flag=True, help="Keep metadata.managedFields in yaml and json.")
+@click.option("--raw", "raw", default="", metavar="PATH", help="Print what the server answers at a path such as /healthz.")
+@click.option("--chunk-size", type=int, default=0, hidden=True, expose_value=False, help="Lists are always read in pages.")
 @pass_session
 def get(
-    session: Session, /, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, no_headers: bool, label_columns: str,
+    session: Session, /, raw: str, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, no_headers: bool, label_columns: str,
     **flags: Any,
 ) -> None:
     """Print objects: tables made by the server, yaml, json, names, paths."""  # fmt: skip
+    if raw:
+        if words or files:
+            raise CommandError("--raw takes a path alone: leave out types and files")
+        path, _, query = raw.partition("?")
+        if not path.startswith("/"):
+            raise CommandError(f"--raw={raw}: a path begins with /")
+        output.line(session.run(lambda api: api.text(path, dict(parse_qsl(query, keep_blank_values=True)))).rstrip("\n"))
+        return
     columns = tuple(filter(None, label_columns.split(",")))
     view = View(headings=not no_headers, label_columns=columns, **flags)
 

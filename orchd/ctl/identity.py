@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from cryptography import x509
 
 from orchd.client import paths
 from orchd.client.interfaces import Object
 from orchd.client.requests import Call
-from orchd.ctl import configuration, output
+from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.command import DURATION, Group, everywhere_option
 from orchd.ctl.errors import CommandError
@@ -208,32 +207,4 @@ def create_token(
         output.line(answer["status"]["token"])
 
     session.run(work)
-
-
-# -- certificates of the configuration
-
-
-@click.group(cls=Group)
-def certs() -> None:
-    """Certificates of the client configuration."""
-
-
-@certs.command("show")
-@pass_session
-def show_certificates(session: Session) -> None:
-    """Print subject, issuer and end of the certificates that the current context uses."""
-    config = configuration.load(session.flags, session.environment)
-    rows = []
-    for use, pem in (("authority", config.authority), ("client", config.certificate)):
-        try:
-            found = x509.load_pem_x509_certificates(pem) if pem else []
-        except ValueError as error:
-            raise CommandError(f"the {use} certificate of the configuration cannot be read: {error}") from None
-        for each in found:
-            end = each.not_valid_after_utc.isoformat().replace("+00:00", "Z")
-            rows.append([use, each.subject.rfc4514_string(), each.issuer.rfc4514_string(), end])
-    if not rows:
-        raise CommandError("the current context has no certificates: it uses another kind of credentials")
-    output.Columns(["use", "subject", "issuer", "not after"]).write(rows)
-
 

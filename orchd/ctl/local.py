@@ -1,4 +1,4 @@
-"""Commands that need no server, or only its address: ``convert``, ``config``, ``completion``, ``exec``."""
+"""Commands that need no server, or only its address: ``convert``, ``config``, ``completion``."""
 
 from __future__ import annotations
 
@@ -148,6 +148,39 @@ def use_context(session: Session, name: str) -> None:
     output.line(f'Switched to context "{name}".')
 
 
+@config.command("set-context")
+@click.argument("name", default="")
+@click.option("--current", is_flag=True, help="The current context.")
+@click.option("--cluster", default="", help="The cluster of the context.")
+@click.option("--user", default="", help="The user of the context.")
+@pass_session
+def set_context(session: Session, name: str, current: bool, cluster: str, user: str) -> None:
+    """Change a context, or add one: --namespace, --cluster and --user say what it has."""
+    if bool(name) == current:
+        raise CommandError("which context? Give its name, or --current")
+    name = name or str(configuration.read_document(session.flags, session.environment).get("current-context") or "")
+    if not name:
+        raise CommandError("no current context: choose one with config use-context")
+    changes = {"cluster": cluster, "user": user, "namespace": session.flags.namespace}
+    changes = {key: value for key, value in changes.items() if value}
+    files = configuration.candidate_files(session.flags, session.environment)
+    documents = {path: yaml.safe_load(path.read_text()) or {} for path in files if path.exists()}
+    holder = next(
+        (path for path, each in documents.items() if any(c.get("name") == name for c in each.get("contexts") or ())), None
+    )
+    path = holder or next(iter(documents), None)
+    if path is None:
+        raise CommandError(f"no client configuration in {', '.join(map(str, files))}: name one with --config")
+    document = documents[path]
+    contexts = list(document.get("contexts") or ())
+    if holder is None:
+        contexts.append({"name": name, "context": changes})
+    else:
+        contexts = [{**c, "context": {**(c.get("context") or {}), **changes}} if c.get("name") == name else c for c in contexts]
+    _replace_file(path, {**document, "contexts": contexts})
+    output.line(f'Context "{name}" {"modified" if holder else "created"}.')
+
+
 def _replace_file(path: Path, document: Object) -> None:
     """Write a file as a whole or not at all; its mode stays."""
     path = path.resolve()
@@ -175,17 +208,3 @@ def completion(context: click.Context, shell: str) -> None:
     instance = made(root, {}, COMMAND_LINE, variable)
     output.line(instance.source_template % instance.source_vars())
 
-
-# -- exec
-
-
-def _streaming(name: str, text: str) -> click.Command:
-    @click.command(name, cls=Command, help=text, context_settings={"ignore_unknown_options": True})
-    @click.argument("words", nargs=-1, metavar="POD ...")
-    def command(words: tuple[str, ...]) -> None:
-        raise CommandError(f"{name} is not available here: streams into containers need a client that upgrades connections")
-
-    return command
-
-
-execute = _streaming("exec", "Not available: refused with what to use instead.")

@@ -1,6 +1,6 @@
 """The program: commands in groups, the real client, and errors as one line on standard error.
 
-Exit status: 0 when everything was done, 1 when not, 130 when interrupted.
+Exit status: 0 when everything was done, 1 when not (2 of ``diff``, whose 1 is a difference), 130 when interrupted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None, session: Session | None = None)
     except click.ClickException as error:
         return _fail(error.format_message())
     except CommandError as error:
-        return _fail(str(error))
+        return _fail(str(error), error.status)
     except ApiError as error:
         return _fail(explain_api_error(error))
     except BrokenPipeError:
@@ -63,9 +63,9 @@ def main(arguments: Sequence[str] | None = None, session: Session | None = None)
     return status if isinstance(status, int) else 0
 
 
-def _fail(text: str) -> int:
+def _fail(text: str, status: int = 1) -> int:
     click.echo(f"{COMMAND_LINE}: {' '.join(text.split())}", err=True)
-    return 1
+    return status
 
 
 def _edit(text: str) -> str | None:

@@ -10,7 +10,7 @@ import yaml
 
 from orchd.client.interfaces import Object
 from orchd.ctl.errors import CommandError, explain_yaml_error
-from orchd.ctl.session import Session
+from orchd.ctl.session import Session, is_url
 from orchd.kinds.codec import yaml_
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -29,7 +29,7 @@ def read_objects(session: Session, names: Iterable[str], *, recursive: bool = Fa
 
 def _files(name: str, recursive: bool) -> list[str]:
     path = Path(name)
-    if name == "-" or not path.is_dir():
+    if name == "-" or is_url(name) or not path.is_dir():
         return [name]
     inside = path.rglob("*") if recursive else path.iterdir()
     return [str(each) for each in sorted(inside) if each.is_file() and each.suffix in _SUFFIXES]

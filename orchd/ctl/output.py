@@ -40,6 +40,13 @@ def raw(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
+def raw_error(data: bytes) -> None:
+    """Bytes as they are, on standard error."""
+    sys.stderr.flush()
+    sys.stderr.buffer.write(data)
+    sys.stderr.buffer.flush()
+
+
 def yaml_text(value: Any) -> str:
     return yaml_.encode(value).decode()
 

@@ -39,6 +39,8 @@ def printer(form: str, *, label: Callable[[Object], str], headings: bool = True,
         return lambda objects, single: output.line(template.render(_as_one(objects, single, lambda obj: obj)))
     if name == "custom-columns":
         return _custom_columns(argument, headings)
+    if name in ("go-template", "template"):
+        raise CommandError(f"-o {name}: Go templates are not served here: use jsonpath=TEMPLATE, or json with a program such as jq")
     raise CommandError(f"-o {form}: no such form: use one of {FORMS}")
 
 
@@ -64,11 +66,11 @@ def _custom_columns(text: str, headings: bool) -> Printer:
         name, mark, path = part.partition(":")
         if not mark or not path:
             raise CommandError(f"custom-columns: {part!r}: write NAME:PATH,NAME:PATH, such as NAME:.metadata.name")
-        columns.append((name, jsonpath.parse_path(jsonpath.relax(path))))
+        columns.append((name, jsonpath.compile_path(path)))
 
     def write(objects: Sequence[Object], single: bool) -> None:
         out = output.Columns([name for name, _ in columns], show_headings=headings)
-        out.write([[_joined(jsonpath.evaluate(steps, obj)) for _, steps in columns] for obj in objects])
+        out.write([[_joined(compiled.find(obj)) for _, compiled in columns] for obj in objects])
 
     return write
 

@@ -18,7 +18,7 @@ from orchd.ctl.session import Session, pass_session
 
 @click.command("api-resources", cls=Command)
 @click.option("-o", "--output", "form", type=click.Choice(["", "wide", "name"]), default="", help="wide or name.")
-@click.option("--namespaced", type=bool, default=None, help="Only resources with (true) or without (false) namespaces.")
+@click.option("--namespaced", type=bool, default=None, is_flag=False, flag_value="true", help="Only resources with (true) or without (false) namespaces.")
 @click.option("--api-group", default=None, help="Only resources of a group; '' is the core group.")
 @click.option("--verbs", default="", metavar="VERB,...", help="Only resources with all of these verbs.")
 @click.option("--no-headers", is_flag=True, help="Leave out the headings of columns.")

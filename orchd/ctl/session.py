@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import urllib.request
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,9 @@ from orchd.ctl.configuration import GlobalFlags
 from orchd.ctl.errors import CommandError
 
 T = TypeVar("T")
+
+#: Limits of what is read from a URL.
+_FETCH_SECONDS, _MOST_FETCHED = 30.0, 64 * 1024 * 1024
 
 #: What a command does with the server.
 Work = Callable[[Api], Coroutine[Any, Any, Any]]
@@ -36,15 +40,32 @@ class Session:
         return result
 
     def read(self, name: str) -> str:
-        """The text of a file, or of standard input for ``-``. Raises CommandError."""
+        """The text of a file, of what an http or https URL leads to, or of standard input for ``-``. Raises CommandError."""
         if name == "-":
             return sys.stdin.read()
+        if is_url(name):
+            return _fetch(name)
         try:
             return Path(name).read_text(encoding="utf-8")
         except OSError as error:
             raise CommandError(f"{name}: {error.strerror}: check the path") from None
         except UnicodeDecodeError:
             raise CommandError(f"{name}: not UTF-8 text") from None
+
+
+def is_url(name: str) -> bool:
+    return name.startswith(("http://", "https://"))
+
+
+def _fetch(url: str) -> str:
+    try:
+        with urllib.request.urlopen(url, timeout=_FETCH_SECONDS) as answer:
+            data: bytes = answer.read(_MOST_FETCHED + 1)
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{url}: {getattr(error, 'reason', None) or error}: check the URL") from None
+    if len(data) > _MOST_FETCHED:
+        raise CommandError(f"{url}: more than {_MOST_FETCHED} bytes: fetch it into a file, and name that")
+    return data.decode("utf-8", "replace")
 
 
 def warn(text: str) -> None:

@@ -1,12 +1,12 @@
-"""``store``: what ``orchd-store`` does, under this program's name and with a sign of progress at a terminal."""
+"""``store``: what ``orchd-store`` does, under this program's name and with a bar that shows the progress at a terminal."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
 
 import click
 from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from orchd.ctl.command import Group
 
@@ -35,10 +35,27 @@ def _add(name: str) -> None:
         # All of the server comes with it, which other commands need not wait for.
         from orchd import storecommands
 
-        terminal = sys.stderr.isatty()
-        with Console(stderr=True).status(f"{name} ...") if terminal else nullcontext():
-            status = storecommands.main([name, *words])
+        if not sys.stderr.isatty():
+            raise click.exceptions.Exit(min(storecommands.main([name, *words]), 1))
+        with Progress(
+            TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
+            console=Console(stderr=True), transient=True,
+        ) as shown:  # fmt: skip
+            status = storecommands.main([name, *words], _Bar(shown, shown.add_task(name, total=None)))
         raise click.exceptions.Exit(min(status, 1))
+
+
+class _Bar:
+    """A bar; one that only moves where a command does not know how much there is to do."""
+
+    def __init__(self, shown: Progress, task: TaskID) -> None:
+        self._shown, self._task = shown, task
+
+    def say(self, text: str) -> None:
+        self._shown.console.print(text, highlight=False)
+
+    def progress(self, done: int, total: int) -> None:
+        self._shown.update(self._task, completed=done, total=total)
 
 
 for _name in _TEXTS:

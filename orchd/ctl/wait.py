@@ -120,11 +120,11 @@ def _condition(name: str, value: str) -> Test:
 def _at_path(text: str) -> Test:
     end = text.find("}") + 1 if text.startswith("{") else _path_end(text)
     path, rest = text[:end], text[end:]
-    steps = jsonpath.parse_path(jsonpath.relax(path))
+    compiled = jsonpath.compile_path(path)
     if not rest:
-        return lambda obj: bool(jsonpath.evaluate(steps, obj))
+        return lambda obj: bool(compiled.find(obj))
     value = rest.removeprefix("=").removeprefix("=").strip("'\"")
-    return lambda obj: value in map(jsonpath.plain_text, jsonpath.evaluate(steps, obj))
+    return lambda obj: value in map(jsonpath.plain_text, compiled.find(obj))
 
 
 def _path_end(text: str) -> int:

@@ -10,20 +10,25 @@ import base64
 import hashlib
 import importlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.kinds.builtin import groups as builtin_groups
 from orchd.kinds.digits import integer
 from orchd.kinds.ir import Type, TypeTable
-
-ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+from orchd.kinds.rows import ALL_VERBS, Deprecation, KindRow, Row, Subresource, in_version
 
 
 def group_version(group: str, version: str) -> str:
     """The apiVersion of a group and version: ``v1``, ``apps/v1``."""
     return f"{group}/{version}" if group else version
+
+
+def package_of(group: str, version: str) -> str:
+    """The package of types of a group and version: ``rbac/v1``, ``core/v1`` for the core group."""
+    first = group.partition(".")[0] or "core"
+    return f"{'apiserverinternal' if first == 'internal' else first}/{version}"
 
 
 def split_group_version(text: str) -> tuple[str, str]:
@@ -32,33 +37,8 @@ def split_group_version(text: str) -> tuple[str, str]:
     return group, version
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deprecation:
-    """Deprecation of a version. `since` and `removed` are releases such as ``v1.22``; `removed`, `replacement` may be ""."""
-
-    since: str
-    removed: str = ""
-    replacement: str = ""
-
-    def warning(self, kind: str, api_version: str) -> str:
-        """The text of the Warning header (without code and quotes)."""
-        text = f"{api_version} {kind} is deprecated in {self.since}+"
-        if self.removed:
-            text += f", unavailable in {self.removed}+"
-        if self.replacement:
-            text += f"; use {self.replacement} {kind}"
-        return text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subresource:
-    """A subresource. `group` and `version` are set if they differ from those of the parent resource."""
-
-    name: str
-    kind: str
-    verbs: tuple[str, ...]
-    group: str = ""
-    version: str = ""
+#: The row of resources of which only the names are known (those that a client discovered).
+_DEFAULTS: Final = KindRow(kind="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -75,6 +55,8 @@ class Resource:
     plural: str
     type: Type
     namespaced: bool
+    #: Everything else that is known of the kind, in this version. Its names are templates.
+    row: KindRow = _DEFAULTS
     singular: str = ""
     list_kind: str = ""
     verbs: tuple[str, ...] = ALL_VERBS
@@ -93,12 +75,19 @@ class Resource:
     storage_type: Type | None = None
     #: For a custom kind, the types of all its versions by apiVersion, served or not.
     version_types: Mapping[str, Type] = field(default_factory=dict)
+    #: For a custom kind, the fields that selectors may use in any of its versions, as paths: ``spec.color``.
+    selectable: tuple[str, ...] = ()
     #: For a custom kind with a conversion webhook, the ``webhook`` of its definition; else None.
     converter: Mapping[str, Any] | None = None
 
     @property
     def api_version(self) -> str:
         return group_version(self.group, self.version)
+
+    @property
+    def error_group(self) -> str:
+        """The group in error messages: that of the storage version (events are in two groups), unless the row has another."""
+        return self.row.error_group or split_group_version(self.storage_version)[0]
 
     @property
     def stored(self) -> bool:
@@ -127,17 +116,27 @@ class Group:
 
 
 class Catalog:
-    """All served resources of one server, in one dialect. Immutable."""
+    """All served resources of one server, in one dialect. Immutable.
+
+    `later` are resources of later releases, none of which is stored: requests for them are answered, but documents that release
+    1.23 has too do not list them.
+    """
 
     def __init__(
-        self, dialect: Dialect, types: TypeTable, groups: Iterable[Group], resources: Iterable[Resource]
+        self,
+        dialect: Dialect,
+        types: TypeTable,
+        groups: Iterable[Group],
+        resources: Iterable[Resource],
+        later: Iterable[Resource] = (),
     ) -> None:
         self.dialect = dialect
         self.types = types
         self.groups: tuple[Group, ...] = tuple(groups)
         self.resources: tuple[Resource, ...] = tuple(resources)
-        self._by_plural = {(r.group, r.version, r.plural): r for r in self.resources}
-        self._by_kind = {(r.group, r.version, r.kind): r for r in self.resources}
+        self.later: tuple[Resource, ...] = tuple(later)
+        self._by_plural = {(r.group, r.version, r.plural): r for r in (*self.resources, *self.later)}
+        self._by_kind = {(r.group, r.version, r.kind): r for r in (*self.resources, *self.later)}
         self._groups = {g.name: g for g in self.groups}
 
     def resource(self, group: str, version: str, plural: str) -> Resource | None:
@@ -160,9 +159,24 @@ class Catalog:
         """All served versions of the objects stored under this resource's key, in all groups (events have two)."""
         return tuple(r for r in self.resources if r.key == resource.key) if resource.key else (resource,)
 
+    def row(self, api_version: str, kind: str) -> KindRow | None:
+        """The row of a kind in a version, which need not be served; None for a version without the kind."""
+        resource = self.kind(api_version, kind)
+        if resource is not None:
+            return resource.row
+        return find_row(self.types, package_of(*split_group_version(api_version)), kind)
+
     def type(self, name: str) -> Type:
         """A named type: ``meta/v1.DeleteOptions``."""
         return self.types.get(name)
+
+    def body_kind(self, package: str, kind: str) -> Resource:
+        """A kind that subresources take as their body: a resource that is not stored and has no path of its own."""
+        row = find_row(self.types, package, kind)
+        assert row is not None, kind
+        body = replace(row, plural=row.plural or kind.lower() + "s", namespaced=True, key="")
+        found = _resource(self.dialect, self.types, package, body)
+        return replace(found, storage_version=found.api_version)
 
     def storage_type(self, resource: Resource) -> Type:
         """The type of the storage version of `resource`, which need not be served."""
@@ -176,7 +190,7 @@ class Catalog:
                 return other.type
         group, version = split_group_version(resource.storage_version)
         try:
-            return self.types.get(f"{_package(group, version)}.{resource.kind}")
+            return self.types.get(f"{package_of(group, version)}.{resource.kind}")
         except KeyError:
             return resource.type
 
@@ -202,7 +216,7 @@ class Catalog:
             elif have:
                 versions = tuple(sorted(have, key=version_priority))
                 groups.append(Group(name=name, versions=versions, preferred=versions[0]))
-        return Catalog(self.dialect, self.types, groups, kept)
+        return Catalog(self.dialect, self.types, groups, kept, self.later)
 
 
 def _narrowed(group: Group, versions: tuple[str, ...]) -> Group:
@@ -245,10 +259,6 @@ def builtin_catalog(dialect: Dialect, *, enabled: Callable[[str, str, bool], boo
     """
     types = builtin_types(dialect)
     decide = enabled or (lambda group, version, default: default)
-    packages: dict[str, str] = {}
-    for package in builtin_groups.MODULES:
-        name, _, version = package.partition("/")
-        packages[f"{name}/{version}"] = package
     groups: list[Group] = []
     resources: list[Resource] = []
     for template, versions, preferred, defaults in builtin_groups.GROUPS:
@@ -258,62 +268,74 @@ def builtin_catalog(dialect: Dialect, *, enabled: Callable[[str, str, bool], boo
             continue
         groups.append(Group(name=name, versions=tuple(on), preferred=preferred if preferred in on else on[0]))
         for version in on:
-            package = _package(template, version)
-            resources.extend(_resources(dialect, types, package))
-    return Catalog(dialect, types, groups, resources)
+            package = package_of(template, version)
+            rows = (_in_version(types, row) for row in types.module(package).RESOURCES)
+            resources.extend(_resource(dialect, types, package, row) for row in rows if row.plural)
+    served = {group.name for group in groups}
+    later = [
+        resource
+        for package in builtin_groups.LATER
+        for row in types.module(package).LATER
+        if (resource := _resource(dialect, types, package, row)).group in served
+        and decide(resource.group, resource.version, True)
+    ]
+    return Catalog(dialect, types, groups, resources, later)
 
 
-def _package(group_template: str, version: str) -> str:
-    if group_template.startswith("internal."):
-        return f"apiserverinternal/{version}"
-    return f"{group_template.partition('.')[0] or 'core'}/{version}"
+def find_row(types: TypeTable, package: str, kind: str) -> KindRow | None:
+    """The row of a kind in a version; None for a version, or a group, without the kind."""
+    try:
+        module = types.module(package)
+    except KeyError:
+        return None
+    found: Row | None = next((row for row in (*module.RESOURCES, *getattr(module, "LATER", ())) if row.kind == kind), None)
+    return None if found is None else _in_version(types, found)
 
 
-def _resources(dialect: Dialect, types: TypeTable, package: str) -> list[Resource]:
+def _in_version(types: TypeTable, row: Row) -> KindRow:
+    """The complete row of a kind in the version of `row`."""
+    if isinstance(row, KindRow):
+        return row
+    described = next(each for each in types.module(row.of).RESOURCES if each.kind == row.kind)
+    return in_version(described, row)
+
+
+def _resource(dialect: Dialect, types: TypeTable, package: str, row: KindRow) -> Resource:
     module = types.module(package)
     group, version = dialect(module.GROUP), module.VERSION
     api_version = group_version(group, version)
-    out = []
-    for row in module.RESOURCES:
-        stored = row.get("stored", True)
-        nominal = dialect(row.get("storage_version", ""))
-        kept = nominal if nominal and _known(types, nominal, row["kind"]) else api_version
-        deprecated = row.get("deprecated")
-        out.append(
-            Resource(
-                group=group,
-                version=version,
-                kind=row["kind"],
-                plural=row["plural"],
-                type=types.get(f"{package}.{row['kind']}"),
-                namespaced=row.get("namespaced", False),
-                list_kind=row["kind"] + "List",
-                verbs=tuple(row["verbs"].split()) if "verbs" in row else ALL_VERBS,
-                short_names=tuple(row.get("short_names", "").split()),
-                categories=tuple(row.get("categories", "").split()),
-                subresources={s.name: s for s in (_subresource(dialect, line) for line in row.get("subresources", ()))},
-                storage_version=kept if stored else "",
-                announced_version=dialect(row.get("announced_version", "")) or (nominal if nominal != kept else ""),
-                key=dialect(row.get("key", "")) if stored else "",
-                deprecation=None
-                if deprecated is None
-                else Deprecation(since=deprecated[0], removed=deprecated[1], replacement=dialect(deprecated[2])),
-            )
-        )
-    return out
+    nominal = dialect(row.storage_version)
+    stored = nominal if nominal and _has_type(types, nominal, row.kind) else api_version
+    announced = dialect(row.announced_version) or (nominal if nominal != stored else "")
+    deprecation = row.deprecated
+    if deprecation is not None:
+        deprecation = replace(deprecation, replacement=dialect(deprecation.replacement))
+    return Resource(
+        group=group,
+        version=version,
+        kind=row.kind,
+        plural=row.plural,
+        type=types.get(f"{package}.{row.kind}"),
+        namespaced=row.namespaced,
+        row=row,
+        list_kind=row.kind + "List",
+        verbs=row.verbs,
+        short_names=row.short_names,
+        categories=row.categories,
+        subresources={
+            sub.name: replace(sub, kind=sub.kind or row.kind, group=dialect(sub.group)) for sub in row.subresources
+        },
+        storage_version=stored if row.key else "",
+        announced_version=announced,
+        key=dialect(row.key),
+        deprecation=deprecation,
+    )
 
 
-def _known(types: TypeTable, api_version: str, kind: str) -> bool:
+def _has_type(types: TypeTable, api_version: str, kind: str) -> bool:
     """True if a version has a table of `kind`. One storage version of the reference is no longer a served version."""
-    group, version = split_group_version(api_version)
     try:
-        types.get(f"{group.partition('.')[0] or 'core'}/{version}.{kind}")
+        types.get(f"{package_of(*split_group_version(api_version))}.{kind}")
     except KeyError:
         return False
     return True
-
-
-def _subresource(dialect: Dialect, line: tuple[str, str, str, str]) -> Subresource:
-    name, kind, verbs, api_version = line
-    group, version = split_group_version(dialect(api_version))
-    return Subresource(name=name, kind=kind, verbs=tuple(verbs.split()), group=group, version=version)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-Object = dict[str, Any]
+from orchd.kinds.jsonvalues import Object
+
 #: Volume sources of a pod with a secret: source -> path to the secret's name.
 _SECRET_VOLUMES = {
     "secret": ("secretName",),

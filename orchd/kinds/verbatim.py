@@ -7,8 +7,6 @@ from typing import Any, Final
 
 import orjson
 
-#: Kind of the group apps -> its member whose text is preserved.
-MEMBERS: Final = {"ControllerRevision": "data"}
 _TOKEN: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}:,]')
 #: Line breaks and tabs become spaces, because a watch frame is one line; strings cannot contain them.
 _BLANKS: Final = bytes.maketrans(b"\t\r\n", b"   ")
@@ -55,11 +53,10 @@ def member_text(document: bytes, name: str) -> bytes:
     return b""
 
 
-def preserve_text(obj: dict[str, Any], document: bytes) -> dict[str, Any]:
-    """`obj`, decoded from `document`, with the preserved text of its member; `obj` itself for other kinds."""
-    name = MEMBERS.get(obj.get("kind", ""))
-    value = None if name is None else obj.get(name)
-    if name is None or not isinstance(value, dict):
+def preserve_text(obj: dict[str, Any], document: bytes, name: str) -> dict[str, Any]:
+    """`obj`, decoded from `document`, with the preserved text of its member `name`."""
+    value = obj.get(name)
+    if not isinstance(value, dict):
         return obj
     text = member_text(document, name)
     return {**obj, name: Verbatim(value, text)} if text else obj

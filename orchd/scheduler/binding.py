@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from twisted.internet.defer import CancelledError
-from twisted.logger import Logger
 
 from orchd.errors import ApiError
 from orchd.scheduler.framework.profile import Profile
@@ -15,6 +14,7 @@ from orchd.scheduler.pod_conditions import SCHEDULER_ERROR, UNSCHEDULABLE
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Code, CycleState, Status
 from orchd.scheduler.waiting_pods import WaitingPods
+from orchd.txkit.log import Logger
 
 
 class BindError(Exception):
@@ -44,8 +44,11 @@ class Binder:
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """Run reserve plugins. Raises BindError."""
         for plugin in self._profile.reserves:
+            begun = self._numbers.now()
             try:
                 status = plugin.reserve(state, pod, node_name)
+                if state.timed:
+                    self._numbers.plugin("Reserve", plugin.name, begun, status)
             except Exception as error:  # a bug in one plugin must not lose the pod; it is logged, told, and retried
                 self.log.failure("plugin {name} failed to reserve", name=plugin.name)
                 raise BindError(f'running Reserve plugin "{plugin.name}": {error}') from None
@@ -64,8 +67,11 @@ class Binder:
         """Run permit plugins: those that hold the pod, with seconds. Raises BindError."""
         holders: dict[str, float] = {}
         for plugin in self._profile.permits:
+            begun = self._numbers.now()
             try:
                 status, seconds = plugin.permit(state, pod, node_name)
+                if state.timed:
+                    self._numbers.plugin("Permit", plugin.name, begun, status)
             except Exception as error:  # as in reserve
                 self.log.failure("plugin {name} failed to permit", name=plugin.name)
                 raise BindError(f'running Permit plugin "{plugin.name}": {error}') from None
@@ -89,18 +95,23 @@ class Binder:
                 raise BindError(status.message, UNSCHEDULABLE)
         begun = self._numbers.now()
         for plugin in self._profile.pre_binds:
-            status = await self._run(plugin.name, "PreBind", plugin.pre_bind(state, pod, node_name))
+            status = await self._run(plugin.name, "PreBind", plugin.pre_bind(state, pod, node_name), timed=state.timed)
             if status is not None:
                 raise BindError(f'running PreBind plugin "{plugin.name}": {status.message}')
         self._numbers.point("PreBind", self._profile.name, begun)
         begun = self._numbers.now()
         await self._bind(state, pod, node_name)
         self._numbers.point("Bind", self._profile.name, begun)
+        begun = self._numbers.now()
         for plugin in self._profile.post_binds:
+            started = self._numbers.now()
             try:
                 plugin.post_bind(state, pod, node_name)
+                if state.timed:
+                    self._numbers.plugin("PostBind", plugin.name, started)
             except Exception:  # the pod is bound whatever a plugin makes of it; the failure is logged
                 self.log.failure("plugin {name} failed after a binding", name=plugin.name)
+        self._numbers.point("PostBind", self._profile.name, begun)
 
     async def _bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
         for extender in self._extenders:
@@ -111,7 +122,7 @@ class Binder:
                     raise BindError(f"binding rejected: {error}", at_binding=True) from None
                 return
         for plugin in self._profile.binds:
-            status = await self._run(plugin.name, "Bind", plugin.bind(state, pod, node_name))
+            status = await self._run(plugin.name, "Bind", plugin.bind(state, pod, node_name), timed=state.timed)
             if status is None:
                 return
             if status.code is not Code.SKIP:
@@ -119,8 +130,15 @@ class Binder:
                 raise BindError(message, at_binding=True)
         raise BindError("binding rejected: bind status: Skip, ", at_binding=True)
 
-    async def _run(self, name: str, point: str, call: Any) -> Status | None:
-        """What a plugin answers; what it raises is a status too."""
+    async def _run(self, name: str, point: str, call: Any, *, timed: bool) -> Status | None:
+        """What a plugin answers; what it raises is a status too. `timed`: record how long it took."""
+        begun = self._numbers.now()
+        status = await self._answer(name, point, call)
+        if timed:
+            self._numbers.plugin(point, name, begun, status)
+        return status
+
+    async def _answer(self, name: str, point: str, call: Any) -> Status | None:
         try:
             status: Status | None = await call
         except CancelledError:

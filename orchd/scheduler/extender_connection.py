@@ -17,7 +17,7 @@ from zope.interface import implementer
 
 from orchd.client.streams import read_body
 from orchd.errors import ApiError, quoted
-from orchd.kinds.jsontext import syntax_error
+from orchd.kinds.gotext.json_syntax import syntax_error
 from orchd.scheduler.config.model import ConfigError, ExtenderConfig, ExtenderTls
 from orchd.scheduler.interfaces import ExtenderError
 from orchd.txkit.answerheads import bounded_heads_pool

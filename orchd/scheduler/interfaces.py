@@ -106,6 +106,14 @@ class IRowFilter(Interface):
         """What a code other than 0 stands for, for a node."""
 
 
+class ISingleRow(Interface):
+    """Optional for local row filters and row scores: usually a single row has changed since the last cycle, for which plain
+    numbers are cheaper than arrays of one element."""
+
+    def at(row: int) -> int:
+        """What `codes` or `scores` gives for this row."""
+
+
 class IColumnFilter(IFilter):
     """Columnar form, beside the plain one: both give the same statuses."""
 

@@ -9,7 +9,6 @@ from typing import Any
 from twisted.internet.defer import CancelledError, DeferredSemaphore
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from orchd.scheduler.binding import Binder, BindError
 from orchd.scheduler.cluster import Cluster
@@ -22,8 +21,9 @@ from orchd.scheduler.pod_conditions import UNSCHEDULABLE, Reporter
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.queue.nominator import Nominator
 from orchd.scheduler.queue.queue import QueuedPod, SchedulingQueue
-from orchd.scheduler.values import Code, CycleState
+from orchd.scheduler.values import Code, CycleState, unschedulable
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 #: Seconds that the loop goes on before others get their turn.
 TURN = 0.004
@@ -111,7 +111,7 @@ class SchedulingLoop:
         if self._cluster.is_assumed(pod.uid):
             return
         begun = self._clock.seconds()
-        state = CycleState()
+        state = CycleState(timed=self._numbers.sample())
         try:
             decision = await lane.decider.decide(state, pod, lambda: self._pod_object(pod))
         except UnfitError as unfit:
@@ -135,7 +135,10 @@ class SchedulingLoop:
         nominated: str | None = None
         begun = self._numbers.now()
         for plugin in lane.profile.post_filters:
+            started = self._numbers.now()
             nominated = await plugin.post_filter(state, pod, refusals)
+            if state.timed:
+                self._numbers.plugin("PostFilter", plugin.name, started, None if nominated else unschedulable(""))
             if nominated:
                 break
         status = "Success" if nominated else Code.UNSCHEDULABLE.label
@@ -183,7 +186,9 @@ class SchedulingLoop:
         try:
             lane.binder.reserve(state, assumed, decision.node)
             self._numbers.point("Reserve", lane.profile.name, reserving)
+            permitting = self._numbers.now()
             holders = lane.binder.permit(state, assumed, decision.node)
+            self._numbers.point("Permit", lane.profile.name, permitting, (Code.WAIT if holders else Code.SUCCESS).label)
         except BindError as error:
             await self._undo(lane, queued, assumed, state, error, begun)
             return

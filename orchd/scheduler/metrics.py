@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, repeat
+from operator import mul
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from twisted.internet.interfaces import IReactorTime
 
 from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE, QueuedPod, SchedulingQueue
+from orchd.scheduler.values import Code, Status
 from orchd.txkit.histogram import Histogram
 
 
@@ -16,6 +19,10 @@ def _doubling(first: float, count: int) -> tuple[float, ...]:
     return tuple(first * 2**n for n in range(count))
 
 
+#: Seconds of a plugin: factors of 1.5, one after the other, which is how the reference's bounds are rounded.
+_PLUGIN_SECONDS = tuple(accumulate(repeat(1.5, 19), mul, initial=0.00001))
+#: The time of single plugins is recorded in one of so many cycles.
+_SAMPLED = 10
 _SECONDS = _doubling(0.001, 15)
 _LONG = _doubling(0.01, 20)
 _ATTEMPTS = _doubling(1, 5)
@@ -87,6 +94,13 @@ class SchedulerMetrics:
             "scheduler_framework_extension_point_duration_seconds",
             "Time of all plugins of an extension point.", _doubling(0.0001, 12), ("extension_point", "profile", "status"),
         )  # fmt: skip
+        self._plugins = Distributions(
+            "scheduler_plugin_execution_duration_seconds",
+            "Time of one plugin, in one of ten cycles; of a filter for one node.", _PLUGIN_SECONDS,
+            ("plugin", "extension_point", "status"),
+        )  # fmt: skip
+        #: Scheduling cycles that have begun.
+        self.cycles = 0
         self.permit_waits = Distributions(
             "scheduler_permit_wait_duration_seconds", "Time that pods were held by permit plugins.", _SECONDS, ("result",)
         )
@@ -98,6 +112,16 @@ class SchedulerMetrics:
     def point(self, name: str, profile: str, begun: float, status: str = "Success") -> None:
         """All plugins of an extension point have run."""
         self.points.observe(self._clock.seconds() - begun, name, profile, status)
+
+    def sample(self) -> bool:
+        """True if the cycle that begins now is to be timed plugin by plugin: the first and every tenth after it."""
+        self.cycles += 1
+        return self.cycles % _SAMPLED == 1
+
+    def plugin(self, point: str, name: str, begun: float, status: Status | None = None) -> None:
+        """A plugin has run, in a timed cycle. `status` is what it answered."""
+        label = Code.SUCCESS.label if status is None else status.code.label
+        self._plugins.observe(self._clock.seconds() - begun, name, point, label)
 
     def algorithm(self, begun: float) -> None:
         """A decision that began at `begun` was taken."""
@@ -135,7 +159,7 @@ class SchedulerMetrics:
         yield work
         for each in (
             self._attempt, self._whole, self._algorithm, self._pod_attempts, self._pod_time, self.victims, self.points,
-            self.permit_waits,
+            self._plugins, self.permit_waits,
         ):  # fmt: skip
             yield each.family()
 

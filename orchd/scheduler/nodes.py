@@ -59,8 +59,12 @@ class NodeView:
         #: Resource -> amount that the pods request.
         self.requested: dict[str, int] = {}
         self._nonzero = [0, 0]
+        alike: dict[PodTemplate, int] = {}
         for pod in pods:
-            self.add(pod)
+            self.pods[pod.uid] = pod
+            alike[pod.template] = alike.get(pod.template, 0) + 1
+        for template, number in alike.items():
+            self._count(template, number)
 
     @property
     def name(self) -> str:
@@ -88,8 +92,11 @@ class NodeView:
         """KeyError when the pod is not on the node."""
         self._count(self.pods.pop(pod.uid).template, -1)
 
-    def _count(self, template: PodTemplate, sign: int) -> None:
+    def _count(self, template: PodTemplate, pods: int) -> None:
+        """So many pods of a template came, or left (below 0)."""
+        requested, nonzero = self.requested, self._nonzero
         for name, number in template.requests.items():
-            self.requested[name] = self.requested.get(name, 0) + sign * number
-        self._nonzero[0] += sign * template.nonzero[0]
-        self._nonzero[1] += sign * template.nonzero[1]
+            requested[name] = requested.get(name, 0) + pods * number
+        cpu, memory = template.nonzero
+        nonzero[0] += pods * cpu
+        nonzero[1] += pods * memory

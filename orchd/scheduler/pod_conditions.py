@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from twisted.logger import Logger
-
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer, Object, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.conditions import find_condition
 from orchd.kinds.objects.scalars import timestamp
 from orchd.scheduler.pods import Pod
+from orchd.txkit.log import Logger
 
 PODS = ResourceRef("", "v1", "pods")
 #: Characters that an event's note may have; what is longer ends in dots.
@@ -62,7 +62,7 @@ class Reporter:
             return None
         status = obj.get("status") or {}
         patch: dict[str, Any] = {}
-        before: Object = next((each for each in status.get("conditions") or () if each.get("type") == _CONDITION), {})
+        before = find_condition(status, _CONDITION) or {}
         wanted = {"type": _CONDITION, "status": "False", "reason": reason, "message": message}
         if any(before.get(name) != value for name, value in wanted.items()) or before.get("lastProbeTime"):
             same = before.get("status") == "False"

@@ -7,7 +7,6 @@ parsed, compiled and computed for one serves the others. Templates that no pod u
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
@@ -17,6 +16,7 @@ import orjson
 from orchd.client.interfaces import Object
 from orchd.kinds.objects.scalars import ScalarError, parse_time
 from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.shorttexts import remember_short
 from orchd.scheduler.resources import CPU, MEMORY, amount, amounts, maximum, total
 
 #: What a container without a request counts as in scores: 100 milli CPU, 200 MiB.
@@ -193,7 +193,9 @@ class Pod:
 
     def on(self, node_name: str) -> Pod:
         """The pod as it will be on a node."""
-        made = copy(self)
+        made = Pod.__new__(Pod)
+        for name in _CARRIED:
+            setattr(made, name, getattr(self, name))
         made.node_name = node_name
         return made
 
@@ -214,10 +216,16 @@ class Pod:
         return f"<Pod {self.key}>"
 
 
+_CARRIED = tuple(name for name in Pod.__slots__ if name != "node_name")
+
+
 def epoch(text: str | None) -> float | None:
     """A time of the API in seconds since the epoch; None when there is none."""
-    if not text:
-        return None
+    return _seconds(text) if text else None
+
+
+@remember_short(4096)
+def _seconds(text: str) -> float | None:
     try:
         return parse_time(text).timestamp()
     except ScalarError:

@@ -7,7 +7,6 @@ from random import Random
 
 from twisted.internet.defer import TimeoutError
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, ResourceRef
@@ -35,6 +34,7 @@ from orchd.scheduler.values import ClusterEvent
 from orchd.scheduler.waiting_pods import WaitingPods
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger
 from orchd.txkit.timeouts import within
 
 #: What the API server writes into pods that name no scheduler.
@@ -189,8 +189,8 @@ class Scheduler:
     async def start(self) -> None:
         """Wait until all that plugins read is there and every node and pod has been counted, then schedule."""
         await self._wait_for_others()
-        await self.news.nodes.told()
-        await self.news.pods.told()
+        await self.news.nodes.wait_delivered()
+        await self.news.pods.wait_delivered()
         self._background.add(self._loop.run(), "scheduling")
 
     async def _wait_for_others(self) -> None:
@@ -199,7 +199,7 @@ class Scheduler:
             if ref in (PODS, NODES):
                 continue
             try:
-                await within(start(informer.told()), _PATIENCE, self._clock)
+                await within(start(informer.wait_delivered()), _PATIENCE, self._clock)
             except TimeoutError:
                 self.log.warn("no {plural} after {seconds:g} s: scheduling without", plural=ref.plural, seconds=_PATIENCE)
 

@@ -117,13 +117,15 @@ class CycleState:
     """What plugins note during one scheduling cycle of one pod, by key.
 
     A value that has a method ``clone`` is cloned with the state (what-if runs of preemption change the copy); any other
-    value is shared between the copies and must not be changed after it has been written.
+    value is shared between the copies and must not be changed after it has been written. `timed` cycles record the time of
+    each plugin.
     """
 
-    __slots__ = ("_values",)
+    __slots__ = ("_values", "timed")
 
-    def __init__(self) -> None:
+    def __init__(self, *, timed: bool = False) -> None:
         self._values: dict[str, Any] = {}
+        self.timed = timed
 
     def read(self, key: str) -> Any:
         """The value; KeyError when nothing was written."""
@@ -140,7 +142,7 @@ class CycleState:
         self._values.pop(key, None)
 
     def clone(self) -> CycleState:
-        copy = CycleState()
+        copy = CycleState(timed=self.timed)
         for key, value in self._values.items():
             clone = getattr(value, "clone", None)
             copy._values[key] = value if clone is None else clone()

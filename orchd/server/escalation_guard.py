@@ -2,29 +2,50 @@
 
 from __future__ import annotations
 
+from zope.interface import implementer
+
 from orchd.server.authz.escalation import EscalationCheck
-from orchd.server.registry.interfaces import Admit, Context, Object
+from orchd.server.registry.interfaces import Context, IAdmission, IReview, Object
 from orchd.server.registry.objectmeta import in_namespace
 
 _ROLES = frozenset(("roles", "clusterroles"))
 _BINDINGS = frozenset(("rolebindings", "clusterrolebindings"))
 
 
-def with_escalation_check(mutate: Admit, check: EscalationCheck | None, group: str) -> Admit:
-    """`mutate`, followed by the escalation check of writes to the RBAC kinds of `group`."""
-    if check is None:
-        return mutate
+@implementer(IAdmission)
+class EscalationGuard:
+    """`admission`, whose mutating chain is followed by the escalation check on writes to the RBAC kinds of `group`."""
 
-    async def admit(context: Context, operation: str, obj: Object | None, old: Object | None) -> Object | None:
-        admitted = await mutate(context, operation, obj, old)
-        resource = context.resource
-        if resource.group == group and admitted is not None and operation in ("CREATE", "UPDATE"):
+    def __init__(self, admission: IAdmission, check: EscalationCheck, group: str) -> None:
+        self._admission = admission
+        self._check = check
+        self._group = group
+
+    def review(self, context: Context, operation: str, old: Object | None, *, name: str = "") -> IReview:
+        review: IReview = self._admission.review(context, operation, old, name=name)
+        if context.resource.group != self._group or operation not in ("CREATE", "UPDATE"):
+            return review
+        guarded: IReview = _GuardedReview(review, self._check, context, old)
+        return guarded
+
+
+@implementer(IReview)
+class _GuardedReview:
+    def __init__(self, review: IReview, check: EscalationCheck, context: Context, old: Object | None) -> None:
+        self._review = review
+        self._check = check
+        self._context = context
+        self._old = old
+
+    async def mutate(self, obj: Object | None) -> Object | None:
+        admitted: Object | None = await self._review.mutate(obj)
+        context, plural = self._context, self._context.resource.plural
+        if admitted is not None and plural in _ROLES | _BINDINGS:
             # The object as sent may omit the namespace of the request.
             meant = in_namespace(context, admitted)
-            if resource.plural in _ROLES:
-                await check.role(context.user, resource.plural, meant, old)
-            elif resource.plural in _BINDINGS:
-                await check.binding(context.user, resource.plural, meant, old)
+            check = self._check.role if plural in _ROLES else self._check.binding
+            await check(context.user, plural, meant, self._old)
         return admitted
 
-    return admit
+    async def validate(self, obj: Object | None) -> None:
+        await self._review.validate(obj)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 
+from orchd.txkit.log import Logger
 from orchd.txkit.tls_client import own_certificate
 
 _log = Logger(namespace="orchd.keys")

@@ -6,7 +6,7 @@ Every stage runs as for a request over HTTP; only the user is preset, and bodies
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
@@ -24,6 +24,7 @@ from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, whole
 from orchd.server.pipeline.query import Query
+from orchd.txkit.turns import TurnBudget
 
 #: Pending events of a local watcher at which its watch ends; the watcher then lists again.
 _MOST_EVENTS = 10_000
@@ -31,15 +32,16 @@ _MOST_EVENTS = 10_000
 
 @implementer(IBody)
 class ValueBody:
-    """A body that is a value. `value` is JSON data; `read` encodes it for callers that need bytes."""
+    """A body that is a value. Objects are handed over as they are; `read` encodes what a verb needs as text: patches and options."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, data: Any) -> None:
+        self.value = data if isinstance(data, dict) else None
+        self._data = data
 
     async def read(self, limit: int) -> bytes:
-        if self.value is None:
+        if self._data is None:
             return b""
-        return orjson.dumps(self.value)
+        return orjson.dumps(self._data)
 
 
 @implementer(IPipeline)
@@ -62,15 +64,25 @@ class PipelineEntrance:
 
 @implementer(IRawClient)
 class LocalClient(Methods):
-    """A client that acts as one user. `agent` is the user agent, from which field managers are named."""
+    """A client that acts as one user. `agent` is the user agent, from which field managers are named. `turns`, shared by the
+    clients of a process, keeps callers that are answered together from continuing in one reactor turn."""
 
-    def __init__(self, pipeline: IPipeline, user: User, *, agent: str, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, pipeline: IPipeline, user: User, *, agent: str, clock: Callable[[], float], turns: TurnBudget | None = None
+    ) -> None:
         self._pipeline = pipeline
         self._user = user
         self._headers = {
             "user-agent": (agent,), "accept": ("application/json",), "content-type": ("application/json",)
         }
         self._clock = clock
+        self._turns = turns
+
+    async def _handle(self, call: Call) -> Response:
+        response: Response = await self._pipeline.handle(self._request(call))
+        if self._turns is not None:
+            await self._turns.wait()
+        return response
 
     def _request(self, call: Call) -> Request:
         headers = self._headers
@@ -89,14 +101,17 @@ class LocalClient(Methods):
         )
 
     async def _call(self, call: Call) -> Object:
-        response = await self._pipeline.handle(self._request(call))
+        response = await self._handle(call)
         answer = _value(response)
+        if response.stream is not None:
+            # Of another server, behind API aggregation.
+            answer = _json(await _read_all(response.stream))
         if response.code >= 400 or not isinstance(answer, dict):
             raise error_of(answer, response.code)
         return answer
 
     async def exchange(self, call: Call) -> Answer:
-        response: Response = await self._pipeline.handle(self._request(call))
+        response = await self._handle(call)
         if response.code >= 400:
             raise error_of(_value(response), response.code)
         warnings = (warning_text(value) for name, value in response.headers if name.lower() == "warning")
@@ -130,7 +145,10 @@ class LocalClient(Methods):
 
 def _value(response: Response) -> Any:
     """The JSON value of a complete response; its text when it is not JSON."""
-    body = whole(response.body)
+    return _json(whole(response.body))
+
+
+def _json(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -169,7 +187,7 @@ class _Sink:
         self._frames.append(data)
         self._wake()
 
-    def writable(self) -> Awaitable[None]:
+    def writable(self) -> Deferred[None]:
         return succeed(None)
 
     def finish(self) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
-from twisted.logger import Logger
 
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 #: Seconds before a failed name is retried.
 _PAUSE = 1.0

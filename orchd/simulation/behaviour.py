@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchd.kinds.objects.scalars import ScalarError, parse_duration
+from orchd.kinds.gotext.durations import DurationError, parse_duration
 from orchd.kinds.simulated import PREFIX
 from orchd.simulation.settings import SimulationSettings
 
@@ -70,7 +70,7 @@ def _duration(notes: Mapping[str, str], name: str, default: float | None) -> flo
         return None
     try:
         seconds = parse_duration(text) / 1e9
-    except ScalarError as error:
+    except DurationError as error:
         raise AnnotationError(f"annotation {name}: {error}") from None
     if seconds < 0:
         raise AnnotationError(f"annotation {name}: must not be negative")

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from orchd.client.interfaces import IClient, Object, ResourceRef
 from orchd.client.times import micro_time
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 #: Seconds for which a lease counts, as node agents write it.
 DURATION = 40

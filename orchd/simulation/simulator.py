@@ -8,7 +8,6 @@ from random import Random
 from typing import Any, Final
 
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
@@ -22,6 +21,7 @@ from orchd.simulation.leases import LeaseKeeper
 from orchd.simulation.nodes import NodeForms, differs
 from orchd.simulation.pods import advance, epoch
 from orchd.simulation.settings import SimulationSettings
+from orchd.txkit.log import Logger
 
 _PODS: Final = ResourceRef("", "v1", "pods")
 _NODES: Final = ResourceRef("", "v1", "nodes")
@@ -70,7 +70,7 @@ class Simulator:
         """Returns when the nodes are about to be registered."""
         await self._nodes.wait_synced()
         await self._pods.wait_synced()
-        await self._pods.indexed(_BY_NODE)
+        await self._pods.wait_indexed(_BY_NODE)
         for node in list(self._nodes.list()):
             if self._forms.surplus(node):
                 await self._remove(_NODES, node)
@@ -96,6 +96,10 @@ class Simulator:
     def nodes(self) -> int:
         """How many nodes are simulated now."""
         return len(self._simulated)
+
+    def is_simulated(self, node: str) -> bool:
+        """True if the node of this name is simulated now."""
+        return node in self._simulated
 
     @property
     def renewals(self) -> int:

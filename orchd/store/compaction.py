@@ -7,10 +7,10 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, ensureDeferred, succeed
 from twisted.internet.task import LoopingCall
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.store.interfaces import IStore, StoreError
+from orchd.txkit.log import Logger
 
 _log = Logger()
 

@@ -17,7 +17,6 @@ from typing import Any
 
 from sortedcontainers import SortedList
 from twisted.internet.defer import Deferred, succeed
-from twisted.logger import Logger
 
 from orchd.store.interfaces import (
     CompactedError,
@@ -37,6 +36,7 @@ from orchd.store.interfaces import (
 from orchd.store.keys import check_key, prefix_end, span
 from orchd.store.leases import Leases
 from orchd.store.watching import Watch, Watches
+from orchd.txkit.log import Logger
 
 _DELETE = EventType.DELETE
 _PUT = EventType.PUT

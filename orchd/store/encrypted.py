@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import orjson
 from twisted.internet.defer import Deferred
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchd.store.encryption import DecryptionError, Rule
@@ -29,6 +28,7 @@ from orchd.store.interfaces import (
     UnavailableError,
 )
 from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger
 
 _log = Logger()
 #: Records which prefixes were ever encrypted, so that their values are checked when the configuration changes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -37,6 +37,10 @@ class Leases:
     def add(self, expires: float, key: str, revision: int) -> None:
         heappush(self._heap, (expires, key, revision))
         self._schedule()
+
+    def pending(self) -> Iterable[tuple[float, str, int]]:
+        """(deadline, key, revision) of every lease, in no order; their keys may have been written since."""
+        return tuple(self._heap)
 
     def load(self, leases: list[tuple[float, str, int]]) -> None:
         self._heap.extend(leases)

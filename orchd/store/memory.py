@@ -32,6 +32,17 @@ class MemoryStore(Core):
         self._busy = False
         self._compaction = Compaction(self, reactor, interval=compaction_interval, keep=history_seconds)
 
+    def copy(self, reactor: Any) -> MemoryStore:
+        """A store that is not started, with the contents and the history of this one. Keys with a time to live have there
+        what remains of it. Watches and pending writes are not copied."""
+        made = MemoryStore(reactor, history_events=self._recent_events, history_bytes=self._recent_bytes)
+        made._load(self._items.values(), self.revision, self.compacted)
+        made._recent.extend(self._recent)
+        made._recent_start, made._recent_size = self._recent_start, self._recent_size
+        passed = reactor.seconds() - self._reactor.seconds()
+        made._leases.load([(expires + passed, key, revision) for expires, key, revision in self._leases.pending()])
+        return made
+
     def healthy(self) -> str:
         return self._refusal
 

@@ -99,6 +99,8 @@ class SqliteStore(Core):
         self._mark: HighWater | None = None
         #: True if the writer was notified but has not yet read the queue.
         self._scheduled = False
+        #: True if the last commit had several writes. The next one then begins at the end of the reactor turn.
+        self._concurrent = False
         #: Set by the writer when a commit fails: no writes until the reactor has handled it.
         self._broken = False
         #: True after a commit with unknown outcome: the file must be read before the next write.
@@ -212,8 +214,13 @@ class SqliteStore(Core):
     # Writing: in the reactor's thread ...
 
     def _kick(self) -> None:
-        if not self._scheduled:
-            self._scheduled = True
+        if self._scheduled:
+            return
+        self._scheduled = True
+        if self._concurrent:
+            # Further writes of this reactor turn are likely: they share the commit.
+            self._reactor.callLater(0, self._writer.post, self._commit)
+        else:
             self._writer.post(self._commit)
 
     def _wrote(self, batch: Sequence[Write], count: int, seconds: float) -> None:
@@ -221,6 +228,7 @@ class SqliteStore(Core):
         self.writes += count
         self.commit_seconds.observe(COMMIT_BUCKETS, seconds)
         self.batch_sizes.observe(BATCH_BUCKETS, count)
+        self._concurrent = len(batch) > 1
         if count and self._trouble:
             self._well()
         self._committed(batch)

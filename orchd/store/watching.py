@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from twisted.internet.defer import Deferred
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
@@ -20,6 +19,7 @@ from orchd.store.interfaces import (
     StoreError,
     UnavailableError,
 )
+from orchd.txkit.log import Logger
 
 _log = Logger()
 

@@ -9,22 +9,23 @@ Only the standard library is imported here: a test's process does not load the s
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import socket
-import ssl
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 from orchd.dialect import DIALECTS, KUBERNETES, Dialect
 from orchd.testing.cluster_channel import ClusterChannel, ClusterError
 from orchd.testing.fork_client import ForkClient, fork_client
+
+if TYPE_CHECKING:
+    import ssl
 
 T = TypeVar("T")
 
@@ -105,6 +106,10 @@ class Cluster:
         except OSError as error:
             raise ClusterError(f"the fork server has ended: {error}\n{owner.log()[-4000:]}") from error
         self._channel = ClusterChannel(channel)
+        # For `request`: imported while the server starts, not before.
+        import http.client  # noqa: F401
+        import ssl  # noqa: F401
+
         try:
             self._ready = self._channel.wait_ready(timeout)
         except ClusterError as error:
@@ -214,10 +219,13 @@ class Cluster:
     ) -> tuple[int, Any]:
         """One request, as administrator unless another `token` is given ("" sends none): the status code, and the JSON of the
         answer, or its text. `body` is JSON data or bytes."""
+        import http.client
+        import ssl
+
         if self._context is None:
             self._context = ssl.create_default_context(cafile=self.ca_file)
         address = urlsplit(self.url)
-        headers = {"Content-Type": content_type} if body is not None else {}
+        headers = {"Accept": "application/json, */*", **({"Content-Type": content_type} if body is not None else {})}
         bearer = self.token if token is None else token
         if bearer:
             headers["Authorization"] = f"Bearer {bearer}"

@@ -11,14 +11,13 @@ from typing import Any
 
 from twisted.internet.protocol import Protocol
 from twisted.internet.stdio import StandardIO
-from twisted.logger import Logger
 from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
 
-from orchd.pki.bootstrap import write_private
 from orchd.testing.cluster_server import ClusterServer
 from orchd.testing.faults import Fault
 from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger
 
 _MOST_LINE = 1024 * 1024
 #: Real seconds that a stop may take.
@@ -103,7 +102,7 @@ class Control:
             "config": (f"admin.{self._server.dialect.config_file_kind}", config.render().encode()),
         }
         for name, data in files.values():
-            write_private(self._folder / name, data)
+            _write(self._folder / name, data)
         ready = {name: str(self._folder / file) for name, (file, _) in files.items()}
         self._send({"ready": {**ready, "url": url, "token": self._server.token, "pid": os.getpid()}})
 
@@ -173,3 +172,9 @@ class Control:
     async def _issue(self, message: dict[str, Any]) -> list[str]:
         certificate, key = self._server.issue(message["user"], message["groups"], lifetime=message["lifetime"])
         return [certificate.decode(), key.decode()]
+
+
+def _write(path: Path, data: bytes) -> None:
+    """A file with mode 0600. Nothing waits for the disk: it ends with the cluster."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:
+        out.write(data)

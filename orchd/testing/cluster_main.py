@@ -43,12 +43,14 @@ def run_template(channel: socket.socket, spec: Any, folder: Path, owner: int) ->
             run_cluster(server, message, os.dup(descriptor), owner)
 
         fork_child(run)
-        # What a server does in threads once it runs: the first cluster does not wait for it, later ones find it done.
-        if server.reactor.run_jobs():
-            gc.collect()
-            gc.freeze()
 
-    serve(channel, owner, fork)
+    def complete() -> None:
+        """What the first cluster does not wait for, and later ones find done."""
+        server.build_documents()
+        gc.collect()
+        gc.freeze()
+
+    serve(channel, owner, fork, complete)
 
 
 def run_cluster(server: ClusterServer | None, message: Any, descriptor: int, owner: int) -> None:

@@ -14,7 +14,7 @@ from zope.interface import implementer
 from orchd import errors
 from orchd.errors import ApiError
 from orchd.server.pipeline.interfaces import ISink, IStream, Next, Request, RequestInfo, Response
-from orchd.server.pipeline.verbs.watch import WatchStream
+from orchd.server.pipeline.verbs.watch.stream import WatchStream
 from orchd.testing.recording import is_internal
 
 #: Which members of RequestInfo a fault may be limited to.

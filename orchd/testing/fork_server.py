@@ -28,6 +28,8 @@ from orchd.testing.process_lifetime import die_with_parent, is_running, open_pro
 _MOST_TEMPLATES = 8
 #: Seconds between looks at the owner where its end is not told.
 _POLL = 1.0
+#: Seconds without a request after which there is time for other work.
+_IDLE = 0.05
 
 #: Starts what a message asks for; the descriptor is the cluster's channel.
 Start = Callable[[Any, int], None]
@@ -49,15 +51,20 @@ def main(arguments: list[str]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def serve(channel: socket.socket, owner: int, start: Start) -> None:
-    """Start what is asked for until the channel or the owner ends."""
+def serve(channel: socket.socket, owner: int, start: Start, idle: Callable[[], None] | None = None) -> None:
+    """Start what is asked for until the channel or the owner ends. `idle` is called once, when nothing has been asked for a
+    moment after the first start."""
     ended = open_process(owner)
     watched = [channel.fileno()] if ended is None else [channel.fileno(), ended]
+    started = False
     while True:
-        ready, _, _ = select.select(watched, [], [], _POLL)
+        ready, _, _ = select.select(watched, [], [], _IDLE if started and idle else _POLL)
         if (ended is not None and ended in ready) or not is_running(owner):
             return
         if channel.fileno() not in ready:
+            if started and idle:
+                idle()
+                idle = None
             continue
         try:
             received = fork_channel.receive(channel)
@@ -70,6 +77,7 @@ def serve(channel: socket.socket, owner: int, start: Start) -> None:
             start(message, descriptor)
         finally:
             os.close(descriptor)
+        started = True
 
 
 def fork_child(run: Callable[[], None]) -> None:

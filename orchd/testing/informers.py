@@ -36,7 +36,7 @@ class MemoryInformer:
             self._waiting.append(waiter)
             await waiter
 
-    async def told(self) -> None:
+    async def wait_delivered(self) -> None:
         await self.wait_synced()
 
     def sync(self) -> None:
@@ -63,7 +63,7 @@ class MemoryInformer:
     def remove_listener(self, listener: Listener) -> None:
         self._listeners.remove(listener)
 
-    async def indexed(self, index: str) -> None:
+    async def wait_indexed(self, index: str) -> None:
         await self.wait_synced()
         if index not in self._indexes:
             raise KeyError(index)

@@ -17,12 +17,15 @@ import pytest
 
 from orchd.dialect import DIALECTS, KUBERNETES
 from orchd.testing.cluster import Cluster
+from orchd.testing.fork_client import fork_client
 from orchd.testing.namespaces import create_namespace, remove_namespace
 
 #: Distribution of the stock client for Python.
 _STOCK_CLIENT = KUBERNETES.long
 
 _ON_OFF = ("on", "off")
+#: Fixtures that start a server.
+_SERVERS = frozenset(("orchd_server", "orchd_cluster"))
 #: name -> (choices or None, default, help)
 _OPTIONS: dict[str, tuple[tuple[str, ...] | None, str, str]] = {
     "orchd-dialect": (tuple(DIALECTS), KUBERNETES.name, "Names that the test server speaks."),
@@ -52,6 +55,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         more: dict[str, Any] = {} if choices is None else {"choices": choices}
         group.addoption(f"--{name}", default=None, help=f"{text} Default: {default or 'none'}.", **more)
         parser.addini(name.replace("-", "_"), f"{text} As --{name}.", default=default)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Begin to import the server, in its own process, once a test needs one: the rest of the collection goes on meanwhile."""
+    if not item.config.option.collectonly and _SERVERS.intersection(getattr(item, "fixturenames", ())):
+        fork_client()
 
 
 def cluster_arguments(config: pytest.Config) -> dict[str, Any]:

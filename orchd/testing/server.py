@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, TypeVar
 from urllib.parse import parse_qs, unquote
 
 import orjson
@@ -34,7 +35,7 @@ from orchd.server.local import LocalClient
 from orchd.server.pipeline.interfaces import IBody, Request, Response, whole
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
-from orchd.store.memory import MemoryStore
+from orchd.testing.server_templates import StoreTemplate, keep_keys, provide_keys
 from orchd.testing.virtual_time import InlineThreads
 from orchd.txkit.coroutines import start
 
@@ -91,6 +92,7 @@ class BytesBody:
     """A request body in memory."""
 
     data: bytes
+    value: ClassVar[None] = None
 
     async def read(self, limit: int) -> bytes:
         return self.data
@@ -174,21 +176,27 @@ def make_server(
     folder: Path, *flags: str, wall: Callable[[], float] = lambda: NOW, upstream: IUpstream | None = None
 ) -> InProcessServer:
     """A started server with its files (keys, certificates) in `folder`. `flags` are those of the command line;
-    controllers and scheduler are disabled by default. `upstream` replaces nodes, pods and services."""
+    controllers and scheduler are disabled by default. `upstream` replaces nodes, pods and services.
+
+    Keys and the store of the bootstrapped cluster are copies of those of earlier servers (`orchd.testing.server_templates`).
+    The OpenAPI document is built when it is asked for."""
     options = Options(capabilities=capabilities())
     options.parseOptions(["--controllers=-*", "--scheduler=false", *flags, f"--data-dir={folder}"])
+    settings = configuration.from_options(options)
     clock = StillReactor()
     clock.advance(NOW)
+    now = wall()
+    provide_keys(settings, now)
+    template = StoreTemplate(flags, now)
+    if template.needs_server:
+        with TemporaryDirectory() as other:
+            make_server(Path(other), *template.flags, wall=lambda: now).stop()
+    store = template.make(clock)
     failures: list[Failure] = []
     server = ApiServer(
-        configuration.from_options(options),
-        clock,
-        endpoint=_Nowhere(),
-        store=MemoryStore(clock),
-        upstream=upstream,
-        failed=failures.append,
-        wall=wall,
+        settings, clock, endpoint=_Nowhere(), store=store, upstream=upstream, failed=failures.append, wall=wall
     )
+    server.api.specification.build.in_background = False
     server.service.startService()
     for _ in range(50):
         if server.service.ready.called or failures:
@@ -197,4 +205,6 @@ def make_server(
     if failures:
         failures[0].raiseException()
     assert server.service.ready.called, "the server does not start"
+    keep_keys(settings, now)
+    template.keep(store, clock)
     return InProcessServer(server, clock)

@@ -11,9 +11,10 @@ from typing import Any
 from twisted.internet.base import DelayedCall
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
+
+from orchd.txkit.log import Logger
 
 #: Turns of the real reactor after each step of `advance`, for what follows from the calls of that step.
 _SETTLING_TURNS = 2

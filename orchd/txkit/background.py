@@ -7,10 +7,10 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger
 from orchd.txkit.timeouts import within
 
 

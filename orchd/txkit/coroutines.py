@@ -7,6 +7,7 @@ suspends: a request that is answered from memory costs a single `send`.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred
@@ -27,17 +28,19 @@ def enter(
 
     If `coro` ends without suspending, they are called before this returns None, and their exceptions propagate to the
     caller. Otherwise this returns a Deferred for the rest, and exceptions of `done` are passed to `failed`. Cancelling the
-    Deferred cancels the coroutine (`failed` gets CancelledError). Do not add callbacks to it.
+    Deferred cancels the coroutine (`failed` gets CancelledError). Do not add callbacks to it. Context variables that `coro`
+    sets are its own.
     """
+    context = copy_context()
     try:
-        waits_for = coro.send(None)
+        waits_for = context.run(coro.send, None)
     except StopIteration as end:
         done(end.value)
         return None
     except Exception:
         failed(Failure())
         return None
-    rest: Deferred[T] = Deferred.fromCoroutine(_rest(coro, waits_for))
+    rest: Deferred[T] = context.run(Deferred.fromCoroutine, _rest(coro, waits_for))
     rest.addCallbacks(done, failed)
     # Reports exceptions of `done`, in which case `failed` has not been called yet.
     rest.addErrback(failed)

@@ -11,28 +11,30 @@ from twisted.logger import ILogObserver, LogLevel, formatEvent
 from twisted.python.components import Componentized
 from zope.interface import implementer
 
+from orchd.txkit.log import DEBUG
+
 
 @implementer(ILogObserver)
 class JsonLog:
-    """Writes events of info and above: `ts` in milliseconds since the epoch, `caller`, `msg`, and `v` 0, or for warnings
-    and worse `level` and for failures `err` with the traceback."""
+    """Writes events: `ts` in milliseconds since the epoch, `caller`, `msg`, `request` with the audit id of
+    the request, and `v` (0, of debug events 4), or for warnings and worse `level`, and for failures `err` with the traceback."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
 
     def __call__(self, event: Any) -> None:
         level = event.get("log_level") or LogLevel.info
-        if level < LogLevel.info:
-            return
         line: dict[str, Any] = {
             "ts": round(event.get("log_time", 0.0) * 1000, 3),
             "caller": str(event.get("log_namespace", "-")),
             "msg": formatEvent(event),
         }
-        if level == LogLevel.info:
-            line["v"] = 0
+        if level <= LogLevel.info:
+            line["v"] = 0 if level == LogLevel.info else DEBUG
         else:
             line["level"] = level.name
+        if request := event.get("request"):
+            line["request"] = request
         failure = event.get("log_failure")
         if failure is not None:
             line["err"] = failure.getTraceback()

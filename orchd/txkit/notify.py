@@ -11,7 +11,8 @@ from typing import Any
 
 from twisted.application.service import Service
 from twisted.internet.task import LoopingCall
-from twisted.logger import Logger
+
+from orchd.txkit.log import Logger
 
 
 class Notifier(Service):

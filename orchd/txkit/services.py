@@ -12,10 +12,10 @@ from typing import Any, Protocol, cast
 
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger
 
 
 class Member(Protocol):

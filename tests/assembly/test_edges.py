@@ -26,14 +26,14 @@ def test_origins_and_transport_security(tmp_path: Path) -> None:
 def test_a_server_that_leaves_says_so(tmp_path: Path) -> None:
     """Between the end of the delay and the end of the last request, new ones get 429 and probes are answered."""
     server = make_server(tmp_path, "--shutdown-send-retry-after", "--shutdown-delay-duration=5s")
-    server.server.api.in_flight.begin(False)
+    server.server.api.in_flight.executing[False].add()
     stopped = server.server.service.stopService()
     assert run(server.request("GET", "/version")).code == 200
     server.clock.advance(5)
     answer = run(server.request("GET", "/version"))
     assert answer.code == 429 and answer.headers["Retry-After"] == "5"
     assert run(server.request("GET", "/livez")).code == 200 and not stopped.called
-    server.server.api.in_flight.end(False)
+    server.server.api.in_flight.executing[False].remove()
     server.stop()
 
 

@@ -27,7 +27,7 @@ class Names:
     def __init__(self, *addresses: str) -> None:
         self.addresses = addresses
 
-    def resolveHostName(self, receiver: Any, hostName: str, *_: Any, **__: Any) -> Any:
+    def resolveHostName(self, receiver: Any, hostName: str, *_: Any, **__: Any) -> Any:  # type: ignore[override]  # the other arguments are not looked at
         for address in self.addresses if hostName == "node" else (hostName,):
             receiver.addressResolved((IPv6Address if ":" in address else IPv4Address)("TCP", address, 0))
         receiver.resolutionComplete()

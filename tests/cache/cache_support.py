@@ -16,9 +16,9 @@ from orchd.cache.stored import encode
 from orchd.store.memory import MemoryStore
 
 
-def index(value: bytes) -> tuple[Mapping[str, str], Mapping[str, str]]:
+def index(value: bytes | dict[str, Any]) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Labels, and spec.nodeName where there is one."""
-    obj = orjson.loads(value)
+    obj = value if isinstance(value, dict) else orjson.loads(value)
     node = obj.get("spec", {}).get("nodeName")
     return obj["metadata"].get("labels", {}), {"spec.nodeName": node} if node else {}
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cache_support import Bench
 from twisted.internet.defer import Deferred, succeed
 from zope.interface import implementer
 
-from orchd.server.pipeline.interfaces import ISink
-from orchd.server.pipeline.verbs.watch import MOST_BUFFERED, PACE
-from orchd.testing.process import PATIENCE, DaemonProcess
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.server.pipeline.interfaces import ISink, IStream
+from orchd.server.pipeline.verbs.watch.stream import MOST_BUFFERED, PACE
+from orchd.testing.process import DaemonProcess
+from orchd.testing.server import Answer, InProcessServer, make_server, run
+from tests.cache.cache_support import Bench
+from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 LARGE = "x" * 100_000
@@ -85,11 +85,17 @@ def write(server: InProcessServer, name: str, value: str = LARGE, *, verb: str =
     return int(answer.json["metadata"]["resourceVersion"])
 
 
+def stream_of(answer: Answer) -> IStream:
+    stream = answer.response.stream
+    assert stream is not None
+    return stream
+
+
 def watch(server: InProcessServer, query: str, *, takes: bool = False) -> Client:
     answer = run(server.request("GET", f"{MAPS}?watch=1&{query}"))
     assert answer.code == 200
     client = Client(takes=takes)
-    answer.response.stream.start(client)
+    stream_of(answer).start(client)
     return client
 
 
@@ -104,7 +110,7 @@ def test_a_client_that_does_not_read_is_dropped(server: InProcessServer, selecto
     assert asleep.end == "aborted"
     assert MOST_BUFFERED < asleep.most < MOST_BUFFERED + 2 * len(LARGE)
     assert (len(reading.frames), reading.end) == (60, "")
-    assert server.server.api.watches.dropped == 1
+    assert server.server.api.watches.dropped == {"configmaps": 1}
 
 
 @pytest.mark.parametrize("begin", ["the state", "the past"])
@@ -161,8 +167,8 @@ def test_a_client_that_goes_while_the_past_is_told(server: InProcessServer) -> N
     before, running = cache.subscribers, len(server.server.api.watches.running)
     answer = run(server.request("GET", f"{MAPS}?watch=1&resourceVersion={revision}"))
     client = Client()
-    answer.response.stream.start(client)
-    answer.response.stream.stop()
+    stream_of(answer).start(client)
+    stream_of(answer).stop()
     client.take()
     assert (cache.subscribers, len(server.server.api.watches.running)) == (before, running)
     assert client.end == ""
@@ -234,8 +240,10 @@ def test_figures(server: InProcessServer) -> None:
     assert float(shown['orchd_cache_applied_events{resource="configmaps"}']) >= 46
     # The watcher's frames.
     assert 0 < float(shown["orchd_cache_derived_bytes"]) <= 32 * 1024 * 1024
-    for name in ("orchd_cache_lag", "orchd_cache_waiting_reads", "orchd_cache_restarts_total", "apiserver_terminated_watchers_total"):
+    for name in ("orchd_cache_lag", "orchd_cache_waiting_reads", "orchd_cache_restarts_total"):
         assert float(shown[name]) == 0
+    # By resource, so it has no samples before a watch is cut.
+    assert not [name for name in shown if name.startswith("apiserver_terminated_watchers_total")]
 
 
 def resident(pid: int) -> int:
@@ -245,13 +253,6 @@ def resident(pid: int) -> int:
         pytest.skip("this system does not tell what a process takes")
     line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
     return int(line.split()[1]) * 1024
-
-
-def until(true: Callable[[], bool], seconds: float = PATIENCE) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.05)
 
 
 def test_sleeping_clients_of_a_daemon(tmp_path: Path) -> None:
@@ -285,7 +286,7 @@ def test_sleeping_clients_of_a_daemon(tmp_path: Path) -> None:
 
         def dropped() -> bool:
             text: str = server.request("GET", "/metrics")[1]
-            return f"\napiserver_terminated_watchers_total {float(sleepers)}\n" in text
+            return f'\napiserver_terminated_watchers_total{{resource="configmaps"}} {float(sleepers)}\n' in text
 
         until(dropped)
         grown = resident(server.pid) - before

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchd.testing.process import DaemonProcess
+from orchd.testing.process import PATIENCE, DaemonProcess
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -33,7 +33,7 @@ def test_a_crowd_of_watchers(tmp_path: Path) -> None:
         connections, answers = [], []
         context = server.context()
         for _ in range(watchers):
-            connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=60, context=context)
+            connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=PATIENCE, context=context)
             connection.request("GET", path)
             connections.append(connection)
             answers.append(connection.getresponse())

@@ -6,13 +6,13 @@ from typing import Any
 
 import orjson
 import pytest
-from cache_support import Bench, Told, index, now, stored
 from twisted.internet.defer import Deferred
 from zope.interface.verify import verifyObject
 
 from orchd.cache.interfaces import Change, ICache, ICaches
 from orchd.errors import ApiError
 from orchd.store.interfaces import DamagedValue, UnavailableError
+from tests.cache.cache_support import Bench, Told, index, now, stored
 
 
 def paths(page: Any) -> list[str]:
@@ -33,8 +33,8 @@ def test_a_write_is_in_the_cache_when_it_is_acknowledged() -> None:
     now(cache.ready())
     now(cache.fresh())
     revision = bench.put("a/x", "n1", app="web")
-    entry = now(cache.applied("a/x", revision))
-    assert entry is cache.get("a/x")
+    entry = cache.get("a/x")
+    assert entry is not None and now(cache.applied("a/x", revision)) is entry
     assert (entry.revision, entry.created, entry.labels, entry.fields) == (2, 2, {"app": "web"}, {"spec.nodeName": "n1"})
     assert orjson.loads(entry.json)["metadata"]["resourceVersion"] == "2"
     bench.put("a/x", "n2", app="web")
@@ -258,7 +258,7 @@ def test_subscribing_inside_a_callback() -> None:
     cache = bench.start()
     inner = Told()
     cache.subscribe(
-        after=1, prefix="", on_end=print, on_change=lambda change: inner.changes or inner.subscribe(cache, 1, "a/1")
+        after=1, prefix="", on_end=print, on_change=lambda change: None if inner.changes else inner.subscribe(cache, 1, "a/1")
     )
     bench.put("a/1")
     assert inner.lines() == [("ADDED", "a/1", 2)]

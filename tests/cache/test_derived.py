@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from cache_support import Bench, now, stored
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orchd.cache.derived import DerivedBudget
 from orchd.cache.interfaces import Change, Entry
+from tests.cache.cache_support import Bench, now, stored
 
 
 def entry(name: str, budget: DerivedBudget | None) -> Entry:

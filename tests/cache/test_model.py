@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from cache_support import Bench, Told
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from orchd.errors import ApiError
+from tests.cache.cache_support import Bench, Told
 
 PATHS = st.sampled_from([f"{ns}/{name}" for ns in ("a", "a-", "b") for name in ("0", "00", "1", "x")])
 PREFIXES = st.sampled_from(["", "a/", "b/", "a/0", "c/"])

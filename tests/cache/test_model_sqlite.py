@@ -8,16 +8,17 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from cache_support import Bench, index, stored
 from hypothesis import settings
 from hypothesis.stateful import rule
-from test_model import StoreAndCache
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from orchd.cache.caches import Caches
 from orchd.cache.resource import ResourceCache
 from orchd.store.sqlite import SqliteStore
+from orchd.testing.process import PATIENCE
+from tests.cache.cache_support import Bench, index, stored
+from tests.cache.test_model import StoreAndCache
 
 
 class PumpedReactor(Clock):
@@ -37,7 +38,7 @@ class PumpedReactor(Clock):
         while not results:
             self.advance(0)
             if not results:
-                self._calls.get(timeout=30)()
+                self._calls.get(timeout=PATIENCE)()
         if hasattr(results[0], "raiseException"):
             results[0].raiseException()
         return results[0]

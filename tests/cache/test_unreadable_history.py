@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cache_support import index, now, stored
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 
@@ -14,6 +13,7 @@ from orchd.errors import ApiError
 from orchd.store.encrypted import EncryptedStore
 from orchd.store.encryption import AesGcm, Rule
 from orchd.store.memory import MemoryStore
+from tests.cache.cache_support import index, now, stored
 
 
 class Kept(MemoryStore):

@@ -44,7 +44,7 @@ def header(credentials: Credentials, config: ClientConfig) -> str:
         ({}, ""),
     ],
 )
-def test_headers(given: dict[str, str], expected: str) -> None:
+def test_headers(given: dict[str, Any], expected: str) -> None:
     """A token goes as it is, a password in the basic scheme; either goes before an exec plugin."""
     config = ClientConfig(server="https://h", **given)
     plugin: Any = Plugin() if given else None

@@ -17,7 +17,7 @@ from orchd.dialect import ORCH
 from orchd.errors import ApiError, forbidden, not_found
 from orchd.txkit.coroutines import start
 
-POD = {
+POD: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {"namespace": "a", "name": "web", "uid": "1", "resourceVersion": "7"},

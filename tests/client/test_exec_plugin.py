@@ -128,7 +128,8 @@ def test_one_run_for_all() -> None:
     waiting = [start(world.credentials.get()) for _ in range(3)]
     gate, world.gate = world.gate, None
     gate.callback(None)
-    assert [one.result.token for one in waiting] == ["t1"] * 3
+    results: list[Any] = [one.result for one in waiting]
+    assert [result.token for result in results] == ["t1"] * 3
     assert len(world.runs) == 1
 
 

@@ -159,7 +159,10 @@ def test_indexes(informing: Fixture) -> None:
     informing.informer.add_index("app", lambda o: o["metadata"]["labels"].values())
     informing.informers.start()
     informing.informer.add_index("late", lambda o: [o["metadata"]["name"]])
-    find = lambda value: [o["metadata"]["name"] for o in informing.informer.by_index("app", value)]  # noqa: E731  # shorter to read
+
+    def find(value: str) -> list[str]:
+        return [o["metadata"]["name"] for o in informing.informer.by_index("app", value)]
+
     assert find("x") == ["p"] and informing.informer.by_index("late", "p")
     informing.server.streams[0].send(WatchEvent("MODIFIED", obj("p", 2, app="y")))
     assert find("x") == [] and find("y") == ["p"]

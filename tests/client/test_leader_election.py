@@ -77,8 +77,10 @@ class Candidate:
         self.notes = Notes()
         self.link: Any = Link(server.client())
         self.ending: Deferred[None] | None = None
+        # It has the methods that locks call.
+        link: Any = self.link
         self.election = LeaderElection(
-            make_lock(kind, self.link, server.dialect, namespace=NAMESPACE, name="work"),
+            make_lock(kind, link, server.dialect, namespace=NAMESPACE, name="work"),
             server.clock,
             Random(1),
             name="work",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 import orchd
 from orchd.config import settings
@@ -19,7 +20,9 @@ def test_every_setting_is_read() -> None:
     """Each field of the settings is an attribute that code outside the configuration asks for."""
     code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if path.parent.name != "config")
     asked = set(re.findall(r"\.([a-z_0-9]+)\b", code))
-    groups = [each for each in vars(settings).values() if is_dataclass(each) and each.__name__.endswith("Settings")]
+    groups: list[type[Any]] = [
+        each for each in vars(settings).values() if is_dataclass(each) and isinstance(each, type) and each.__name__.endswith("Settings")
+    ]
     assert len(groups) > 5
     unread = {f"{group.__name__}.{field.name}" for group in groups for field in fields(group)} - {
         f"{group.__name__}.{name}" for group in groups for name in asked | _INNER

@@ -41,7 +41,7 @@ def test_forms() -> None:
     assert str(options["bind-address"]) == "127.0.0.1"
     assert options["anonymous-auth"] is False
     assert options["permit-port-sharing"] is True
-    assert from_options(options).verbosity == 3
+    assert from_options(options).verbosity.default == 3
 
 
 def test_flag_file() -> None:
@@ -76,6 +76,10 @@ def test_flag_file_recursion() -> None:
 
 @pytest.mark.parametrize(("argv", "message"), [
     (["--securee-port=1"], 'unknown flag "--securee-port": did you mean "--secure-port"?'),
+    (
+        ["--cluster-name=x"],
+        "--cluster-name: can have no effect: there is no cloud provider, whose resources it is about; only the default 'orch' is accepted",
+    ),
     (["--egress-selector-config-file=x"], "--egress-selector-config-file: not built yet; only the default '' is accepted"),
     (["--authorization-mode=ABAC"],
      "--authorization-mode: authorization-mode ABAC's authorization policy file not passed"),

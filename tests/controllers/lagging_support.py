@@ -6,8 +6,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from zope.interface import implementer
+
 from orchd.client.informers import Informers
-from orchd.client.interfaces import ResourceRef
+from orchd.client.interfaces import IEventRecorder, ResourceRef
 from orchd.controllers.interfaces import Environment, Factory
 from orchd.controllers.settings import ControllerSettings
 from orchd.kinds.catalog import builtin_catalog
@@ -17,6 +19,7 @@ from orchd.testing.server import NOW, InProcessServer, make_server, run
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 
 
+@implementer(IEventRecorder)
 class RecordedEvents:
     """A recorder that keeps (reason, note)."""
 

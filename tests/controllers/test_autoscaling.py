@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from cluster_support import Cluster, template
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.autoscaling import replicas
@@ -21,6 +20,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.testing.server import run
+from tests.controllers.cluster_support import Cluster, template
 
 EVENTS = ResourceRef("", "v1", "events")
 NOW = 1_600_000_000.0

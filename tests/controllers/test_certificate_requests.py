@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_support import Cluster
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -22,6 +21,7 @@ from orchd.controllers.objects import CONFIG_MAPS, SECRETS
 from orchd.dialect import CLUSTER_INFO_KEY, ORCH
 from orchd.errors import ApiError
 from orchd.testing.server import NOW, run
+from tests.controllers.cluster_support import Cluster
 
 REQUESTS = requests_ref(ORCH)
 RBAC = ORCH("rbac.authorization.{abbr}.io")
@@ -168,7 +168,8 @@ def test_other_signers_and_denials(requests: Requests) -> None:
 def test_lifetimes(requests: Requests, asked: int | None, seconds: int) -> None:
     """A certificate lives for as long as it was asked for and the flag lets it; short ones are not shortened by what
     they are backdated."""
-    requests.post("r", CLIENT, ["client auth"], **({} if asked is None else {"expirationSeconds": asked}))
+    spec: dict[str, Any] = {} if asked is None else {"expirationSeconds": asked}
+    requests.post("r", CLIENT, ["client auth"], **spec)
     made = certificate(requests.approve("r"))
     assert (made.not_valid_after_utc - made.not_valid_before_utc).total_seconds() == seconds
 

@@ -6,7 +6,6 @@ import base64
 from typing import Any
 
 import pytest
-from cluster_support import NAMESPACES, Cluster
 
 from orchd.client.interfaces import ResourceRef
 from orchd.config import choices
@@ -14,6 +13,7 @@ from orchd.controllers.namespace import CONDITIONS
 from orchd.controllers.objects import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
 from orchd.controllers.table import CONTROLLERS
 from orchd.dialect import ORCH
+from tests.controllers.cluster_support import NAMESPACES, Cluster
 
 
 def test_the_table_and_the_flag_agree() -> None:

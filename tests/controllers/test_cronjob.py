@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from cluster_support import Cluster, template
 
 from orchd.controllers.cronjob.schedule import ScheduleError, parse
 from orchd.controllers.objects import CRON_JOBS, JOBS
+from tests.controllers.cluster_support import Cluster, template
 
 
 def at(text: str) -> float:

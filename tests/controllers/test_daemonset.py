@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cluster_support import Cluster, template
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.daemonset.backoff import Backoff
@@ -13,6 +12,7 @@ from orchd.controllers.daemonset.plans import Planner, should_run
 from orchd.controllers.daemonset.template import on_node, target_node
 from orchd.controllers.objects import DAEMON_SETS, NODES, PODS, REVISIONS
 from orchd.dialect import ORCH
+from tests.controllers.cluster_support import Cluster, template
 
 EVENTS = ResourceRef("", "v1", "events")
 
@@ -63,7 +63,7 @@ def plan(parent: dict[str, Any], by_node: dict[str, list[dict[str, Any]]], nodes
     return sorted(p["metadata"]["name"] for p in found.delete), sorted(found.create)
 
 
-GOING = {"metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}
+GOING: dict[str, Any] = {"metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}
 
 
 def failing(name: str) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cluster_support import Cluster, template
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.deployment import sizing
 from orchd.controllers.objects import DEPLOYMENTS, PODS, REPLICA_SETS
 from orchd.dialect import ORCH
+from tests.controllers.cluster_support import Cluster, template
 
 LABELS = {"app": "x"}
 REVISION = ORCH("deployment.{long}.io/revision")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cluster_support import Cluster, template
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.disruption import budget as counting
 from orchd.controllers.objects import DEPLOYMENTS, PODS
 from orchd.errors import ApiError
 from orchd.testing.server import run
+from tests.controllers.cluster_support import Cluster, template
 
 BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 EVENTS = ResourceRef("", "v1", "events")
@@ -46,7 +46,7 @@ def numbers(cluster: Cluster) -> tuple[int, int, int, int]:
     found = cluster.get(BUDGETS, "b")
     assert found is not None
     status = found["status"]
-    return tuple(status[k] for k in ("expectedPods", "desiredHealthy", "currentHealthy", "disruptionsAllowed"))  # type: ignore[return-value]  # four keys
+    return status["expectedPods"], status["desiredHealthy"], status["currentHealthy"], status["disruptionsAllowed"]
 
 
 def deployment(replicas: int) -> dict[str, Any]:

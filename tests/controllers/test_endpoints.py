@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cluster_support import Cluster, template
-
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import ENDPOINTS, NODES, PODS, SERVICES
 from orchd.dialect import ORCH
+from tests.controllers.cluster_support import Cluster, template
 
 SLICES = ResourceRef(ORCH("discovery.{abbr}.io"), "v1", "endpointslices")
 LABELS = {"app": "x"}

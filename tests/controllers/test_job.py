@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cluster_support import Cluster, template
 
 from orchd.controllers.job import _expanded, compress_indexes
 from orchd.controllers.objects import JOBS, PODS
 from orchd.dialect import ORCH
+from tests.controllers.cluster_support import Cluster, template
 
 
 def job(**spec: Any) -> dict[str, Any]:
@@ -62,6 +62,19 @@ def test_indexed(cluster: Cluster) -> None:
     cluster.make_ready(phase="Succeeded")
     assert status(cluster)["completedIndexes"] == "0-2"
     assert reasons(cluster) == [("Complete", "")]
+
+
+def test_two_pods_of_one_index(cluster: Cluster) -> None:
+    """Of two pods of one index, and of pods without one, an indexed job deletes those of no use before any other."""
+    key = ORCH("batch.{long}.io/job-completion-index")
+    cluster.create(JOBS, job(parallelism=2, completions=2, completionMode="Indexed"))
+    cluster.settle()
+    found = {p["metadata"]["annotations"][key]: p["metadata"]["name"] for p in cluster.items(PODS)}
+    assert sorted(found) == ["0", "1"]
+    cluster.patch(PODS, found["1"], {"metadata": {"annotations": {key: "0"}}})
+    cluster.settle()
+    left = [p["metadata"]["annotations"][key] for p in cluster.items(PODS) if not p["metadata"].get("deletionTimestamp")]
+    assert sorted(left) == ["0", "1"]
 
 
 def test_suspension(cluster: Cluster) -> None:

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_support import template
-from lagging_support import LaggingCluster
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.daemonset.controller import DaemonSetController
@@ -29,6 +27,8 @@ from orchd.controllers.objects import (
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.statefulset.controller import StatefulSetController
 from orchd.testing.server import run
+from tests.controllers.cluster_support import template
+from tests.controllers.lagging_support import LaggingCluster
 
 LABELS = {"a": "b"}
 SLICES = ResourceRef("discovery.orch.io", "v1", "endpointslices")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from cluster_support import Cluster
-
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.endpoints.mirroring_controller import group_addresses
 from orchd.controllers.objects import ENDPOINTS, SERVICES
+from tests.controllers.cluster_support import Cluster
 
 SLICES = ResourceRef("discovery.orch.io", "v1", "endpointslices")
 SERVICE = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}

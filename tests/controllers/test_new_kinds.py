@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cluster_support import NAMESPACES, Cluster
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import CONFIG_MAPS
+from tests.controllers.cluster_support import NAMESPACES, Cluster
 
 DEFINITIONS = ResourceRef("apiextensions.orch.io", "v1", "customresourcedefinitions")
 API_SERVICES = ResourceRef("apiregistration.orch.io", "v1", "apiservices")

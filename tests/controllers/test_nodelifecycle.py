@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_support import Cluster
 
 from orchd.client.interfaces import ResourceRef
 from orchd.client.times import micro_time, second_time
@@ -17,6 +16,7 @@ from orchd.controllers.objects import NODES, PODS
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import ORCH
 from orchd.testing.server import NOW, run
+from tests.controllers.cluster_support import Cluster
 
 EVENTS = ResourceRef("", "v1", "events")
 LEASES = ResourceRef(ORCH("coordination.{abbr}.io"), "v1", "leases")
@@ -188,6 +188,66 @@ def test_a_node_that_never_reports(nodes: Nodes) -> None:
     assert node is not None and not node["status"].get("conditions")
     nodes.pass_(20)
     assert nodes.ready("n") == ("Unknown", "NodeStatusNeverUpdated")
+
+
+def test_a_node_that_came_back_before_its_turn(nodes: Nodes) -> None:
+    """A node that waits to be tainted and comes back is tainted when it falls silent again."""
+    for name in ("m", "n", "o", "p"):
+        nodes.add(name)
+    nodes.pass_(1)
+    nodes.alive -= {"m", "n"}
+    waiting = ["m", "n"]
+    for _ in range(60):
+        nodes.pass_(1)
+        waiting = [name for name in waiting if (UNREACHABLE, "NoExecute") not in nodes.taints(name)]
+        if len(waiting) == 1:
+            break
+    assert len(waiting) == 1
+    nodes.alive.add(waiting[0])
+    conditions = [{"type": "Ready", "status": "True", "lastHeartbeatTime": second_time(NOW + 50), "lastTransitionTime": second_time(NOW + 50)}]
+    nodes.cluster.patch(NODES, waiting[0], {"status": {"conditions": conditions}}, "", subresource="status")
+    nodes.pass_(20)
+    assert (UNREACHABLE, "NoExecute") not in nodes.taints(waiting[0])
+    nodes.alive.discard(waiting[0])
+    nodes.pass_(60)
+    assert (UNREACHABLE, "NoExecute") in nodes.taints(waiting[0])
+
+
+def test_pods_are_deleted_without_taints(tmp_path: Path) -> None:
+    """With --enable-taint-manager=false pods of a failed node go after --pod-eviction-timeout, except those of daemon sets;
+    the node gets no NoExecute taint, and pods that come later go too. A node that is ready again keeps its pods."""
+    cluster = Cluster(tmp_path, ["nodelifecycle"], ["--enable-taint-manager=false", "--pod-eviction-timeout=1m"])
+    cluster.namespace()
+    nodes = Nodes(cluster)
+    for name in ("m", "n", "o"):
+        nodes.add(name)
+    nodes.pod("gone", "n")
+    nodes.pod("kept", "m")
+    daemon = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}
+    spec = {"containers": [{"name": "c", "image": "x"}], "nodeName": "n"}
+    cluster.create(PODS, {"metadata": {"name": "daemon", "ownerReferences": [daemon]}, "spec": spec})
+    nodes.pass_(1)
+    nodes.alive.discard("n")
+    nodes.pass_(50)
+    assert nodes.ready("n")[0] == "Unknown"
+    assert not deleting(cluster, "gone")
+    nodes.pass_(30)
+    assert deleting(cluster, "gone")
+    assert not deleting(cluster, "kept")
+    assert not deleting(cluster, "daemon")
+    assert not [effect for _, effect in nodes.taints("n") if effect == "NoExecute"]
+    notes = nodes.messages()
+    assert ("DeletingAllPods", "Node n event: Deleting all Pods from Node n.") in notes
+    assert ("NodeControllerEviction", "Marking for deletion Pod gone from Node n") in nodes.messages("a")
+    nodes.pod("late", "n")
+    nodes.pass_(6)
+    assert deleting(cluster, "late")
+    cluster.stop()
+
+
+def deleting(cluster: Cluster, name: str) -> bool:
+    pod = cluster.get(PODS, name)
+    return pod is None or bool(pod["metadata"].get("deletionTimestamp"))
 
 
 def test_removed_nodes_are_announced(nodes: Nodes) -> None:

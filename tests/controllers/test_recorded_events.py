@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cluster_support import Cluster, template
-
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import CONFIG_MAPS, CRON_JOBS, DEPLOYMENTS, JOBS, PODS, REPLICA_SETS
+from tests.controllers.cluster_support import Cluster, template
 
 EVENTS = ResourceRef("", "v1", "events")
 

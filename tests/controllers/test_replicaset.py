@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cluster_support import Cluster, template
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import PODS, QUOTAS, REPLICA_SETS, labels
 from orchd.testing.server import run
+from tests.controllers.cluster_support import Cluster, template
 
 EVENTS = ResourceRef("", "v1", "events")
 CONTROLLERS = ResourceRef("", "v1", "replicationcontrollers")

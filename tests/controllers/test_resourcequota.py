@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cluster_support import Cluster, template
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import CLAIMS, CONFIG_MAPS, NODES, PODS, QUOTAS, REPLICA_SETS, SERVICES
 from orchd.errors import ApiError
+from tests.controllers.cluster_support import Cluster, template
 
 DEFINITIONS = ResourceRef("apiextensions.orch.io", "v1", "customresourcedefinitions")
 THINGS = ResourceRef("example.com", "v1", "things")

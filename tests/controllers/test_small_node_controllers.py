@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 from ipaddress import ip_network
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
-from cluster_support import Cluster
 from twisted.internet.task import Clock
 
 from orchd.client.interfaces import ResourceRef
@@ -21,6 +21,7 @@ from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import ORCH
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.server import make_server, run
+from tests.controllers.cluster_support import Cluster
 
 TTL = ORCH("node.alpha.{long}.io/ttl")
 
@@ -71,6 +72,7 @@ def test_ranges_in_use_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = ControllerSettings(allocate_node_cidrs=True, cluster_cidr=(ip_network("10.1.0.0/16"),))
     given: dict[str, Any] = {field.name: None for field in fields(Environment)}
     given |= {"dialect": ORCH, "client": lambda account: client, "recorder": lambda component: None, "informers": informers}
+    given["random"] = Random(1)
     controller = NodeIpamController(Environment(**{**given, "clock": clock, "settings": settings}))
     # Listeners hear of the new node at once and of the other one later.
     monkeypatch.setattr(nodes, "add_listener", lambda listener: listener("ADDED", None, nodes.get("", "new")))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cluster_support import Cluster, template
-
 from orchd.controllers.objects import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
+from tests.controllers.cluster_support import Cluster, template
 
 LABELS = {"app": "x"}
 

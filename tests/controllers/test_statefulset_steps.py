@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cluster_support import Cluster, template
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import PODS, STATEFUL_SETS, labels
+from tests.controllers.cluster_support import Cluster, template
 
 LABELS = {"app": "x"}
 EVENTS = ResourceRef("", "v1", "events")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from ctl_runner import Ctl
-
 from orchd.dialect import DIALECTS
 from orchd.testing.server import InProcessServer, make_server
+from tests.ctl.ctl_runner import Ctl
 
 
 @pytest.fixture(params=list(DIALECTS))

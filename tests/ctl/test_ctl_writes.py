@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from ctl_runner import Ctl
+import yaml
 
 from orchd.ctl.change import difference
 from orchd.ctl.errors import CommandError
 from orchd.ctl.rollout import progress
 from orchd.ctl.wait import parse_test
+from tests.ctl.ctl_runner import Ctl
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n"
 
@@ -195,7 +197,7 @@ def test_wait(ctl: Ctl) -> None:
 
 def test_conditions() -> None:
     """A condition counts for the generation that it was observed at."""
-    obj = {"metadata": {"generation": 2}, "status": {"conditions": [{"type": "Ready", "status": "True", "observedGeneration": 1}]}}
+    obj: dict[str, Any] = {"metadata": {"generation": 2}, "status": {"conditions": [{"type": "Ready", "status": "True", "observedGeneration": 1}]}}
     assert not parse_test("condition=ready")(obj)
     obj["status"]["conditions"][0]["observedGeneration"] = 2
     assert parse_test("condition=Ready")(obj)
@@ -203,3 +205,62 @@ def test_conditions() -> None:
     assert parse_test("jsonpath={.status.conditions[?(@.type==\"Ready\")].status}=True")(obj)
     with pytest.raises(CommandError):
         parse_test("condition=")
+
+
+def test_create_kinds_from_arguments(ctl: Ctl) -> None:
+    """Jobs, roles and bindings are made of arguments; names of groups are the server's."""
+    dialect = ctl.server.dialect
+    rbac = dialect("rbac.authorization.{abbr}.io")
+    assert ctl("create", "job", "j", "--image=a", "--", "sh", "-c", "x").out == "job.batch/j created\n"
+    words = ("create", "role", "r", "--verb=get,list", "--resource=pods,deployments.apps,pods/log", "--resource-name=a")
+    ctl(*words)
+    rules = yaml.safe_load(ctl("get", "role", "r", "-o", "yaml").out)["rules"]
+    assert rules == [
+        {"apiGroups": [""], "resourceNames": ["a"], "resources": ["pods", "pods/log"], "verbs": ["get", "list"]},
+        {"apiGroups": ["apps"], "resourceNames": ["a"], "resources": ["deployments"], "verbs": ["get", "list"]},
+    ]
+    ctl("create", "clusterrole", "c", "--verb=get", "--non-resource-url=/x,/y")
+    done = ctl("create", "rolebinding", "b", "--clusterrole=c", "--user=u", "--serviceaccount=a:s")
+    assert done.out == f"rolebinding.{rbac}/b created\n"
+    assert yaml.safe_load(ctl("get", "rolebinding", "b", "-o", "yaml").out)["subjects"] == [
+        {"apiGroup": rbac, "kind": "User", "name": "u"}, {"kind": "ServiceAccount", "name": "s", "namespace": "a"},
+    ]  # fmt: skip
+    assert ctl("create", "clusterrolebinding", "b", "--clusterrole=c", "--group=g").status == 0
+    assert "NAMESPACE:NAME" in ctl("create", "rolebinding", "x", "--role=c", "--serviceaccount=s", status=1).error
+    assert "--role or --clusterrole" in ctl("create", "rolebinding", "x", "--user=u", status=1).error
+    assert "resource type" in ctl("create", "role", "x", "--verb=get", "--resource=nosuch", status=1).error
+
+
+def test_create_under_short_names(ctl: Ctl) -> None:
+    """Kinds have their short names, and a secret its sort in front of its name."""
+    ctl("create", "ns", "n")
+    ctl("create", "secret", "generic", "s", "--from-literal=a=b")
+    assert "--type" in ctl("create", "secret", "tls", "s", status=1).error
+    ctl("create", "cm", "m", "-n", "n")
+    assert ctl("get", "cm", "m", "-n", "n", "-o", "name").out == "configmap/m\n"
+
+
+def test_switches_take_values(ctl: Ctl) -> None:
+    """``--switch=false`` is as if it were not given, or its opposite; the last one counts, and -- ends them."""
+    ctl("create", "cm", "m")
+    ctl("label", "cm", "m", "a=b")
+    assert "--overwrite" in ctl("label", "cm", "m", "a=c", "--overwrite", "--overwrite=false", status=1).error
+    ctl("label", "cm", "m", "a=c", "--overwrite=true")
+    assert "true or false" in ctl("delete", "cm", "m", "--wait=perhaps", status=1).error
+    assert ctl("label", "cm", "m", "a-").out == "configmap/m unlabeled\n"
+    assert ctl("delete", "cm", "m", "--wait=false").status == 0
+
+
+def test_what_there_is_not_says_what_to_use(ctl: Ctl, tmp_path: Path) -> None:
+    """Kustomizations, Go templates and commands that are elsewhere are refused with what does the same."""
+    assert "kustomize build d | " in ctl("apply", "-k", "d", status=1).error
+    assert "use jsonpath" in ctl("get", "ns", "-o", "go-template={{.a}}", status=1).error
+    assert "no command 'set': patch" in ctl("set", "image", status=1).error
+    assert "no command 'create x'" in ctl("create", "x", status=1).error
+
+
+def test_a_diff_that_fails_has_a_status_of_its_own(ctl: Ctl, tmp_path: Path) -> None:
+    """2 for failures of any sort: 1 says that there are differences."""
+    ctl("diff", "-f", str(tmp_path / "absent"), status=2)
+    ctl("diff", "-f", "-", send=MAP.replace("data:", "nosuch:"), status=2)
+    ctl("diff", "-f", "-", send=MAP.replace("ConfigMap", "NoSuch"), status=2)

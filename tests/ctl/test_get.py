@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import yaml
-from ctl_runner import Ctl
 
 from orchd.client.interfaces import ResourceRef
 from orchd.ctl.api import MERGE
 from orchd.testing.server import run
+from tests.ctl.ctl_runner import Ctl
 
 CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
 MAPS = "".join(

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ctl_runner import Ctl
 
 from orchd.ctl.logs import selector_of
 from orchd.ctl.scheduling import _usage
 from orchd.server.pipeline.verbs.subresources.upstream import Reply
 from orchd.testing.server import make_server
+from tests.ctl.ctl_runner import Ctl
 
 POD = """
 apiVersion: v1

@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from ctl_runner import Ctl
 
 from orchd.ctl import configuration
 from orchd.ctl.command import seconds
@@ -20,6 +19,7 @@ from orchd.ctl.configuration import GlobalFlags
 from orchd.ctl.errors import CommandError
 from orchd.ctl.main import cli
 from orchd.dialect import DIALECTS
+from tests.ctl.ctl_runner import Ctl
 
 HPA = """
 apiVersion: autoscaling/v1
@@ -188,3 +188,12 @@ def test_store(ctl: Ctl, tmp_path: Path) -> None:
     """The commands of orchd-store are there, with their exit status."""
     with pytest.raises(AssertionError, match="orchd-store: "):
         ctl("store", "check", f"--data-dir={tmp_path}")
+
+
+def test_resources_that_the_preferred_version_does_not_have(ctl: Ctl) -> None:
+    """They are listed in the version that has them, and found by name with and without their group."""
+    names = ctl("api-resources", "-o", "name").lines
+    assert len(names) == len(set(names))
+    [qualified] = [name for name in names if name.startswith("podsecuritypolicies.")]
+    for word in ("podsecuritypolicies", "psp", qualified):
+        assert ctl("get", word).error.endswith("No resources found.\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import sys
 from collections.abc import Iterator
@@ -9,13 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from orchd.kinds.builtin import groups
-from orchd.kinds.objects import convert
+from orchd.kinds.builtin import coordination_v1, groups
+from orchd.kinds.rows import KindRow, Row
 from orchd.testing.server import InProcessServer, make_server, run
 
 ROOT = Path(__file__).resolve().parents[2]
 OLD = "/apis/coordination.orch.io/v1beta1/namespaces/default/leases"
 NEW = "/apis/coordination.orch.io/v1/namespaces/default/leases"
+
+
+def stored_in_v1(row: Row) -> Row:
+    """The row of the kind with the storage version that it needs once it has several."""
+    assert isinstance(row, KindRow)
+    return dataclasses.replace(row, storage_version="coordination.{abbr}.io/v1")
 
 
 @pytest.fixture
@@ -30,8 +37,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProces
     row = ("coordination.{abbr}.io", "v1 v1beta1", "v1", "v1 v1beta1")
     rows = tuple(row if each[0] == row[0] else each for each in groups.GROUPS)
     monkeypatch.setattr(groups, "GROUPS", rows)
-    forms = {"coordination/v1beta1": (module.from_v1beta1, module.to_v1beta1)}
-    monkeypatch.setitem(convert.FORMS, "Lease", forms)
+    monkeypatch.setitem(sys.modules, "orchd.kinds.objects.conversions.leases", module)
+    monkeypatch.setattr(coordination_v1, "RESOURCES", (stored_in_v1(coordination_v1.RESOURCES[0]),))
     running = make_server(tmp_path)
     yield running
     running.stop()

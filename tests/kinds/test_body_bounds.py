@@ -15,9 +15,9 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.codec import json_, protobuf, yaml_
 from orchd.kinds.codec.mediatype import parse_content_type
 from orchd.kinds.codec.wire import ProtobufError
-from orchd.kinds.jsontext import syntax_error
+from orchd.kinds.gotext.durations import parse_duration
+from orchd.kinds.gotext.json_syntax import syntax_error
 from orchd.kinds.objects.owner_references import single_owners
-from orchd.kinds.objects.scalars import parse_duration
 from orchd.kinds.objects.schema_check.compiled import compile_schema
 from orchd.kinds.objects.selectors import MAX_LENGTH, FieldSelector, LabelSelector
 

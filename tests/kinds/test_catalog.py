@@ -9,13 +9,13 @@ import pytest
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.kinds.catalog import (
     Catalog,
-    Deprecation,
     Resource,
     builtin_catalog,
     group_version,
     split_group_version,
     version_priority,
 )
+from orchd.kinds.rows import Deprecation
 
 
 @pytest.fixture(scope="module")

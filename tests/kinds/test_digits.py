@@ -11,6 +11,7 @@ from orchd.errors import ApiError
 from orchd.kinds.codec import json_, yaml_
 from orchd.kinds.codec.mediatype import parse_accept
 from orchd.kinds.digits import BEYOND, integer, is_whole
+from orchd.kinds.gotext.durations import DurationError, parse_duration
 from orchd.kinds.objects import list_options, scalars
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.objects.validate import cron, names
@@ -47,8 +48,8 @@ def test_no_numbers(text: str) -> None:
         lambda: scalars.Quantity.parse(MANY),
         lambda: scalars.Quantity.parse(f"1.{MANY}"),
         lambda: scalars.Quantity.parse(f"1e{MANY}"),
-        lambda: scalars.parse_duration(f"{MANY}s"),
-        lambda: scalars.parse_duration(f"1.{MANY}s"),
+        lambda: parse_duration(f"{MANY}s"),
+        lambda: parse_duration(f"1.{MANY}s"),
         lambda: scalars.percent(f"{MANY}%"),
         lambda: list_options.parse_version(MANY),
         lambda: LabelSelector.parse(f"a>{MANY}"),
@@ -62,7 +63,7 @@ def test_readers_of_numbers(read: Callable[[], Any]) -> None:
     """A number of thousands of digits is read, or refused with an error of the reader's own."""
     try:
         read()
-    except (json_.JSONError, yaml_.YAMLError, scalars.ScalarError, ApiError, fieldset.FieldSetError) as error:
+    except (json_.JSONError, yaml_.YAMLError, scalars.ScalarError, DurationError, ApiError, fieldset.FieldSetError) as error:
         assert "Exceeds the limit" not in str(error)
 
 

@@ -16,6 +16,7 @@ from orchd.errors import ApiError
 from orchd.scheduler.config.decoding import decode_configuration, default_configuration
 from orchd.scheduler.service import Scheduler
 from orchd.testing.informers import MemoryInformers
+from orchd.testing.lagging import LaggingInformers
 from orchd.txkit.coroutines import start
 
 PODS = ResourceRef("", "v1", "pods")
@@ -105,10 +106,13 @@ class Events:
 
 
 class Bed:
-    """A running scheduler. `settle` lets time pass."""
+    """A running scheduler. `settle` lets time pass. With `lagging`, its informers can be held back through `late`."""
 
-    def __init__(self, config: Mapping[str, Any] | None = None, *, seed: int = 1, factories: Any = None) -> None:
+    def __init__(
+        self, config: Mapping[str, Any] | None = None, *, seed: int = 1, factories: Any = None, lagging: bool = False
+    ) -> None:
         self.informers = MemoryInformers()
+        self.late = LaggingInformers(self.informers)
         self.api = FakeApi(self.informers)
         self.events = Events()
         self.clock = Clock()
@@ -116,10 +120,13 @@ class Bed:
         if config is not None:
             head = {"apiVersion": "orchscheduler.config.orch.io/v1beta3", "kind": "OrchSchedulerConfiguration"}
             chosen = decode_configuration(orjson.dumps({**head, **config}), ORCH)
+        # Those have the methods that the scheduler calls.
+        client: Any = self.api
+        events: Any = self.events
         self.scheduler = Scheduler(
-            client=self.api,
-            informers=self.informers,
-            recorder=lambda name: self.events,
+            client=client,
+            informers=self.late if lagging else self.informers,
+            recorder=lambda name: events,
             clock=self.clock,
             wall=lambda: 1_800_000_000.0 + self.clock.seconds(),
             random=Random(seed),

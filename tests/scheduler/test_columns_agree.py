@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scheduler_support import HOST, SERVICES, ZONE, Bed, node, pod
 
 from orchd.scheduler.columns.snapshot import NO_PODS
 from orchd.scheduler.framework.evaluation import Evaluation
 from orchd.scheduler.interfaces import IPreFilterExtensions
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import CycleState
+from tests.scheduler.scheduler_support import HOST, NODES, PODS, SERVICES, ZONE, Bed, node, pod
 
 _FEW = st.integers(0, 3)
 _APPS = st.sampled_from(["a", "b", "c"])
@@ -131,10 +131,11 @@ def _compare(bed: Bed, evaluation: Evaluation, incoming: Pod) -> None:
     for part in evaluation.filters:
         compiled = part.compiled
         codes = np.zeros(snapshot.size, dtype=np.int64) if compiled is None else part.codes if part.local else compiled.codes(None)
+        assert codes is not None
         for row in rows.tolist():
             status = part.plugin.filter(plain_state, incoming, snapshot.node(row))
             code = int(codes[row])
-            column = None if code == 0 else compiled.status(code)
+            column = None if code == 0 or compiled is None else compiled.status(code)
             assert column == status, (part.plugin.name, snapshot.name_of(row))
     if not len(rows):
         return
@@ -146,9 +147,10 @@ def _compare(bed: Bed, evaluation: Evaluation, incoming: Pod) -> None:
         if isinstance(score.compiled, int):
             assert plain == [score.compiled] * len(rows), score.plugin.name
             continue
-        raw = score.raw[rows] if score.local else score.compiled.scores(rows)
-        column = score.compiled.normalize(raw)
-        assert plain == ([column] * len(rows) if isinstance(column, int) else column.tolist()), score.plugin.name
+        assert not score.local or score.raw is not None
+        raw = score.raw[rows] if score.raw is not None and score.local else score.compiled.scores(rows)
+        normalized = score.compiled.normalize(raw)
+        assert plain == ([normalized] * len(rows) if isinstance(normalized, int) else normalized.tolist()), score.plugin.name
 
 
 def _check_sums(bed: Bed) -> None:
@@ -206,7 +208,7 @@ def _change(bed: Bed, data: st.DataObject) -> None:
     elif kind == "pod":
         bed.put(data.draw(pods(f"p{data.draw(st.integers(0, 7))}", on=f"n{data.draw(_FEW)}")))
     else:
-        ref = bed.scheduler.news.nodes if kind == "no node" else bed.scheduler.news.pods
+        ref = bed.informers.informer(NODES if kind == "no node" else PODS)
         there = [obj["metadata"] for obj in ref.list()]
         if there:
             gone = data.draw(st.sampled_from(there))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from scheduler_support import Bed, node, pod
 
 import orchd.plugins
 from orchd.scheduler.config.model import ConfigError
 from orchd.scheduler.plugins.registry import plugin_factories
+from tests.scheduler.scheduler_support import Bed, node, pod
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "scheduler_plugin.py"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from scheduler_support import HOST, Bed, node, pod
 
 from orchd.errors import ApiError
 from orchd.scheduler.explain import dry_run, explain
 from orchd.testing.results import result_of
+from tests.scheduler.scheduler_support import HOST, Bed, node, pod
 
 
 @pytest.fixture

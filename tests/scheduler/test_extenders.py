@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import pytest
@@ -176,7 +176,7 @@ def test_failures(case: str) -> None:
     """An answer that is an error, or no answer at all, is an ExtenderError that says why."""
     verb, answer, expected = FAILURES[case]
     extender, _ = made(answer, node_cache_capable=True, **FULL)
-    calls = {
+    calls: dict[str, Callable[[], Any]] = {
         "filter": lambda: extender.filter(POD, ["n1"]),
         "prioritize": lambda: extender.prioritize(POD, ["n1"]),
         "preempt": lambda: extender.preempt(POD, {}),

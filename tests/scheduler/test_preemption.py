@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from scheduler_support import BUDGETS, HOST, PODS, Bed, node, pod
 
 from orchd.scheduler.plugins.importance import by_importance
 from orchd.scheduler.pods import Templates
+from tests.scheduler.scheduler_support import BUDGETS, HOST, PODS, Bed, node, pod
 
 _EARLY, _LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 

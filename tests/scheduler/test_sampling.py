@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scheduler_support import Bed, node
 
 from orchd.scheduler.framework.sampling import Sampling
+from tests.scheduler.scheduler_support import Bed, node
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,18 @@ def test_the_search_goes_on_where_it_stopped() -> None:
     assert seen[0] == [name for name in order if name != "n1"][:100]
     assert seen[1] == order[101:201]
     assert seen[2] == [*order[201:], order[0]]
+
+
+@pytest.mark.parametrize("feasible", [99, 100, 101, 150])
+def test_exactly_enough_are_feasible(feasible: int) -> None:
+    """Without one more feasible node the search has looked at all nodes, so that the next one starts at the same place."""
+    bed = Bed()
+    bed.put(*(node(f"n{n}") for n in range(200)))
+    snapshot, sampling = bed.scheduler.snapshot, Sampling(1)
+    mask = np.zeros(snapshot.size, dtype=np.bool_)
+    mask[snapshot.rows()[:feasible]] = True
+    assert sampling.choose(snapshot, mask).tolist() == snapshot.rows()[: min(feasible, 100)].tolist()
+    assert sampling.position == (100 if feasible > 100 else 0)
 
 
 def test_nobody_passes() -> None:

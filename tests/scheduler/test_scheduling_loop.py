@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from scheduler_support import HOST, NODES, PODS, Bed, node, pod
 
 from orchd.client.errors import UnreachableError
 from orchd.errors import ApiError
 from orchd.scheduler.cluster import EXPIRES
 from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE
+from tests.scheduler.scheduler_support import HOST, NODES, PODS, Bed, node, pod
 
 
 @pytest.fixture
@@ -103,6 +103,10 @@ def test_a_pod_deleted_while_it_is_bound_is_forgotten(bed: Bed) -> None:
     assert len(bed.scheduler.queue) == 0
 
 
+def assumed(bed: Bed) -> int:
+    return bed.scheduler.cluster.assumed
+
+
 def test_an_assumed_pod_that_is_never_seen_expires(bed: Bed) -> None:
     """A lost watch event does not fill a node for ever."""
     bed.api.late = True
@@ -112,7 +116,7 @@ def test_an_assumed_pod_that_is_never_seen_expires(bed: Bed) -> None:
     assert not bed.scheduler.cluster.assumed
     bed.put(pod("b", cpu=1))
     bed.settle()
-    assert bed.scheduler.cluster.assumed == 1
+    assert assumed(bed) == 1
     bed.clock.advance(EXPIRES + 1)
     assert not bed.scheduler.cluster.assumed
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from scheduler_support import pod
 from twisted.internet.task import Clock
 
 from orchd.scheduler.pods import Pod, Templates
 from orchd.scheduler.queue.nominator import Nominator
 from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE, QueuedPod, SchedulingQueue
 from orchd.scheduler.values import Action, ClusterEvent
+from tests.scheduler.scheduler_support import pod
 
 _REGISTERED = {
     "Fit": (ClusterEvent("nodes", Action.ADD | Action.UPDATE_ALLOCATABLE), ClusterEvent("pods", Action.DELETE)),
@@ -144,7 +144,7 @@ def test_the_check_narrows_news_by_template(world: World) -> None:
 
     def check(template: Any) -> bool:
         asked.append(template)
-        return template.requests["cpu"] == 1000
+        return bool(template.requests["cpu"] == 1000)
 
     world.queue.move(_NODE_ADDED, check)
     assert [queued.place for queued in (*small, large)] == [ACTIVE, ACTIVE, UNSCHEDULABLE]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scheduler_support import ZONE, Bed, node, pod
-
 from orchd.scheduler.columns.changes import LIMIT, ChangeLog
 from orchd.scheduler.values import Columns
+from tests.scheduler.scheduler_support import NODES, ZONE, Bed, node, pod
 
 
 def test_a_heartbeat_changes_no_row() -> None:
@@ -44,7 +43,7 @@ def test_a_row_is_used_again() -> None:
     at = bed.scheduler.snapshot
     row = at.row_of("n1")
     assert at.label("disk")[row] == 0
-    bed.scheduler.news.nodes.remove("", "n1")
+    bed.informers.informer(NODES).remove("", "n1")
     bed.put(node("n2"))
     assert at.row_of("n2") == row and at.name_of(row) == "n2"
     assert not at.unschedulable[row] and not at.pods_on[row] and not at.requested[:, row].any()

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
-from volume_support import Cluster
 
 from orchd import errors
 from orchd.client.interfaces import Object
@@ -16,6 +15,7 @@ from orchd.scheduler.config.model import VolumeBindingArgs
 from orchd.scheduler.plugins.volumebinding import VolumeBinding
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Code, CycleState, Status
+from tests.scheduler.volume_support import Cluster
 
 CONFLICT = "UNRESOLVABLE: node(s) had volume node affinity conflict"
 NOTHING = "UNRESOLVABLE: node(s) didn't find available persistent volumes to bind"

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from volume_support import Cluster
 
 from orchd.scheduler.plugins.nodevolumelimits import NodeVolumeLimits, limit_name
 from orchd.scheduler.plugins.volumelimits import AZURE_DISK, CINDER, EBS, GCE_PD, DiskLimits
 from orchd.scheduler.plugins.volumerestrictions import VolumeRestrictions
 from orchd.scheduler.plugins.volumezone import VolumeZone
+from tests.scheduler.volume_support import Cluster
 
 DISK = "UNSCHEDULABLE: node(s) had no available disk"
 FULL = "UNSCHEDULABLE: node(s) exceed max volume count"

@@ -48,7 +48,7 @@ class Cluster:
     def informer(self, kind: str) -> MemoryInformer:
         return self.informers.informer(REFS[kind])
 
-    def put(self, kind: str, name: str, namespace: str = "", metadata: Object | None = None, **members: Any) -> Object:
+    def put(self, kind: str, name: str, namespace: str = "", metadata: Any = None, **members: Any) -> Object:
         """Create or replace an object, with a new resource version."""
         self._version += 1
         own = {"name": name, "uid": f"uid-{name}", "resourceVersion": str(self._version), **(metadata or {})}
@@ -72,7 +72,7 @@ class Cluster:
         mode = "Immediate" if immediate else "WaitForFirstConsumer"
         self.put("StorageClass", name, provisioner=provisioner, volumeBindingMode=mode, **members)
 
-    def node(self, name: str, allocatable: Object | None = None, **labels: str) -> None:
+    def node(self, name: str, allocatable: Any = None, **labels: str) -> None:
         metadata = {"name": name, "labels": {"host": name, **labels}}
         self.snapshot.put_node(NodeFacts({"metadata": metadata, "status": {"allocatable": allocatable or {}}}))
 

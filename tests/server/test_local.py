@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from orchd.txkit.coroutines import start
 
 CONFIGS = ResourceRef("", "v1", "configmaps")
 DEPLOYMENTS = ResourceRef("apps", "v1", "deployments")
+POD = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+DEPLOYED = {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": POD}}
 
 
 def test_every_method(space: Any) -> None:
@@ -42,6 +45,24 @@ def test_refusals_are_api_errors(space: Any) -> None:
     with pytest.raises(ApiError) as unknown:
         run(client.list(ResourceRef("none", "v1", "none"), space.name))
     assert unknown.value.code == 404
+
+
+def test_objects_are_handed_over_as_values(space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Objects of creates and updates are not encoded on their way in, and are not changed."""
+
+    async def read(self: local.ValueBody, limit: int) -> bytes:
+        raise AssertionError("an object was encoded")
+
+    client, ns = space.server.client("me"), space.name
+    monkeypatch.setattr(local.ValueBody, "read", read)
+    for ref, spec in ((CONFIGS, {}), (DEPLOYMENTS, DEPLOYED)):
+        sent = {"metadata": {"name": "v", "labels": {"x": "y"}}, **spec}
+        before = copy.deepcopy(sent)
+        made = run(client.create(ref, ns, sent))
+        again = {**made, "metadata": {**made["metadata"], "labels": {"x": "z"}}}
+        given = copy.deepcopy(again)
+        assert run(client.update(ref, ns, "v", again))["metadata"]["labels"] == {"x": "z"}
+        assert (sent, again) == (before, given)
 
 
 def test_no_shortcut_around_policy(space: Any) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from orchd.client.times import second_time
-from orchd.simulation.behaviour import PREFIX, AnnotationError, pod_behaviour
+from orchd.kinds.simulated import PREFIX
+from orchd.simulation.behaviour import AnnotationError, pod_behaviour
 from orchd.simulation.pods import Step, advance
 from orchd.simulation.settings import SimulationSettings
 
@@ -193,7 +194,7 @@ def test_deletion_with_finalizers() -> None:
 
 
 @pytest.mark.parametrize("notes", [{"start_delay": "soon"}, {"exit_code": "-1"}, {"exit_code": "256"}, {"restarts": "x"}, {"run_duration": "-1s"}])
-def test_bad_annotations(notes: dict[str, str]) -> None:
+def test_bad_annotations(notes: dict[str, Any]) -> None:
     """A value that means nothing is refused by name."""
     pod = SimulatedPod(**notes)
     with pytest.raises(AnnotationError, match=next(iter(notes)).replace("_", "-")):

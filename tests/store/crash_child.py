@@ -11,6 +11,7 @@ from typing import Any
 
 from twisted.internet import reactor as installed
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from orchd.store.interfaces import RevisionConflictError
 from orchd.store.sqlite import SqliteStore
@@ -55,5 +56,11 @@ async def main(path: str, tag: str) -> None:
     Deferred.fromCoroutine(count_for_ever(store))
 
 
-Deferred.fromCoroutine(main(sys.argv[1], sys.argv[2])).addErrback(lambda failure: (say(str(failure)), reactor.stop()))
+
+def give_up(failure: Failure) -> None:
+    say(str(failure))
+    reactor.stop()
+
+
+Deferred.fromCoroutine(main(sys.argv[1], sys.argv[2])).addErrback(give_up)
 reactor.run()

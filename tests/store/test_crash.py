@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest_twisted
@@ -73,7 +74,7 @@ async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
             assert len(counted) <= int(counter.value) <= len(counted) + number + 1
             seen = Seen()
             seen.watch(store, "/", store.compacted)
-            await Subject(store=store, reactor=reactor).until(lambda seen=seen: bool(seen.progress))
+            await Subject(store=store, reactor=reactor).until(partial(bool, seen.progress))
             assert seen.revisions() == list(range(store.compacted + 1, store.revision + 1))
             highest = store.revision
         finally:

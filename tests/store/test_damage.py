@@ -226,7 +226,8 @@ async def test_a_changed_value(tmp_path: Path) -> None:
         seen.watch(store, "/", 1)
         await Subject(store=store, reactor=reactor).until(lambda: len(seen.events) == 3)
         assert [event.value.__class__ for event in seen.events] == [DamagedValue, DamagedValue, bytes]
-        assert seen.events[1].previous.value.__class__ is DamagedValue
+        previous = seen.events[1].previous
+        assert previous is not None and previous.value.__class__ is DamagedValue
         await store.delete("/a", expected=item.revision)
     assert check_copy(str(path)).bad_values == []
     done = salvage(str(tmp_path / "other"), "one")

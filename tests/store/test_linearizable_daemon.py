@@ -10,7 +10,8 @@ from pathlib import Path
 from random import Random
 
 from orchd.testing.linear import History, Kind, Operation, Outcome
-from orchd.testing.process import DaemonProcess, exchange
+from orchd.testing.process import PATIENCE, DaemonProcess, exchange
+from tests.waiting import until
 
 KEYS = ("a", "b")
 PATH = "/api/v1/namespaces/default/configmaps"
@@ -87,7 +88,7 @@ class Client(threading.Thread):
     def _ask(self, method: str, path: str, body: object = None) -> tuple[int, dict[str, dict[str, str]]]:
         if self._connection is None:
             port = self._server.port
-            self._connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=self._context)
+            self._connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=PATIENCE, context=self._context)
         return exchange(self._connection, method, path, body)
 
 
@@ -97,18 +98,26 @@ def test_clients_of_a_server_that_is_killed(tmp_path: Path) -> None:
     server = DaemonProcess(tmp_path, "--controllers=-*")
     with server:
         clients = [Client(f"c{number}", server, history, stop) for number in range(5)]
+
+        def make_progress(operations: int) -> None:
+            wanted = {key: history.count(Outcome.OK, key) + operations for key in KEYS}
+            until(
+                lambda: all(history.count(Outcome.OK, key) > least for key, least in wanted.items())
+                or any(client.wrong for client in clients)
+            )
+
         try:
             for client in clients:
                 client.start()
             for _ in range(ROUNDS):
-                time.sleep(choose.uniform(0.2, 0.5))
+                make_progress(choose.randint(10, 20))
                 server.kill()
                 server.start()
-            time.sleep(0.3)
+            make_progress(10)
         finally:
             stop.set()
             for client in clients:
-                client.join(60)
+                client.join(PATIENCE)
         assert [client.wrong for client in clients if client.wrong] == []
     history.check()
     for key in KEYS:

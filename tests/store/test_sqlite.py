@@ -42,7 +42,8 @@ async def opened(path: Path, **more: Any) -> AsyncIterator[SqliteStore]:
 
 
 async def in_writer(store: SqliteStore, statement: str) -> Any:
-    return await store._writer.run(lambda: store._connection.execute(statement).fetchall())
+    connection: Any = store._connection
+    return await store._writer.run(lambda: connection.execute(statement).fetchall())
 
 
 @pytest_twisted.ensureDeferred

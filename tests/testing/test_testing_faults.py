@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
+from orchd.server.http.request_body import NoBody
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import Query
@@ -26,7 +28,7 @@ from orchd.txkit.coroutines import start
 def make(path: str = "/api/v1/namespaces/a/pods/x", method: str = "GET", user: User | None = None, **query: str) -> Request:
     values = Query.of({name: (value,) for name, value in query.items()})
     return Request(
-        method=method, path=path, raw_path=path, query=values, headers={"user-agent": ("me/1",)}, body=None,
+        method=method, path=path, raw_path=path, query=values, headers={"user-agent": ("me/1",)}, body=NoBody(),
         credentials=Credentials(headers={}), received=0.0, user=user, info=requestinfo.parse(method, path, values),
     )
 
@@ -50,7 +52,7 @@ def test_the_next_requests_that_match_fail() -> None:
     """A fault touches as many requests as it says, and only those that match."""
     stage = FaultStage(Clock())
     stage.add(Fault(match={"verb": "get", "resource": "pods"}, times=2, code=503))
-    pods, maps = make, lambda: make("/api/v1/namespaces/a/configmaps/x")
+    pods, maps = make, partial(make, "/api/v1/namespaces/a/configmaps/x")
     assert codes(stage, maps(), pods(), maps(), pods(), pods()) == [201, 503, 201, 503, 201]
     assert stage.faults == []
 
@@ -105,7 +107,7 @@ def test_watches_from_before_the_oldest_revision_are_refused() -> None:
     stage = FaultStage(Clock())
     stage.oldest_revision = 100
     pods = "/api/v1/namespaces/a/pods"
-    watch = {"watch": "true"}
+    watch: dict[str, Any] = {"watch": "true"}
     assert codes(
         stage,
         make(pods, **watch, resourceVersion="100"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -114,7 +114,10 @@ def test_work_for_threads_waits_for_them() -> None:
         reactor.getThreadPool().callInThreadWithCallback(lambda good, result: seen.append((good, result)), lambda: 7)
         return reactor
 
-    for ends in (lambda reactor: reactor.run_jobs(), lambda reactor: reactor.bind(RealReactor())):
+    ways: list[Callable[[VirtualReactor], object]] = [
+        lambda reactor: reactor.run_jobs(), lambda reactor: reactor.bind(RealReactor()),
+    ]  # fmt: skip
+    for ends in ways:
         reactor = reactor_with_job()
         assert seen == []
         ends(reactor)

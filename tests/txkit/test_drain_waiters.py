@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
 
 from orchd.txkit.drain_waiters import DrainWaiters
 
@@ -10,9 +11,14 @@ class Gone(Exception):
 
 
 def test_everyone_who_waits_is_told_once_in_their_order() -> None:
-    drain, told = DrainWaiters(), []
+    drain = DrainWaiters()
+    told: list[str] = []
+
+    def wait(name: str) -> None:
+        drain.wait().addCallback(lambda _: told.append(name))
+
     for name in "abc":
-        drain.wait().addCallback(lambda _, name=name: told.append(name))
+        wait(name)
     drain.opened()
     assert told == ["a", "b", "c"]
     drain.opened()
@@ -31,7 +37,8 @@ def test_who_waits_again_when_told_waits_for_the_next_time() -> None:
 
 
 def test_the_loss_is_told_to_all() -> None:
-    drain, failures = DrainWaiters(), []
+    drain = DrainWaiters()
+    failures: list[Failure] = []
     for _ in range(2):
         drain.wait().addErrback(failures.append)
     drain.lost(Gone)

@@ -13,16 +13,17 @@ from orchd.txkit.json_log import JsonLog, LoggedServices
 
 
 def test_lines() -> None:
-    """One object a line: time, origin, text; failures with their traceback; nothing below info."""
+    """One object a line: time, origin, text; failures with their traceback; the request of a line."""
     out = StringIO()
     log = Logger(namespace="here", observer=JsonLog(out))
-    log.debug("not shown")
-    log.info("{who} is {what}", who="it", what='"quoted"')
+    log.info("{who} is {what}", who="it", what='"quoted"', request="id")
+    log.debug("details")
     log.warn("careful")
     log.failure("broken", failure=Failure(ValueError("no")))
-    info, warning, broken = map(json.loads, out.getvalue().splitlines())
+    info, details, warning, broken = map(json.loads, out.getvalue().splitlines())
     assert (info["caller"], info["msg"], info["v"]) == ("here", 'it is "quoted"', 0)
-    assert info["ts"] > 1e12
+    assert info["ts"] > 1e12 and info["request"] == "id"
+    assert details["v"] == 4 and "request" not in details
     assert (warning["level"], "v" in warning) == ("warn", False)
     assert "ValueError: no" in broken["err"]
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from wire_cli import Cli, complaints, in_new_namespace
-
 from orchd.dialect import DIALECTS, KUBERNETES
 from orchd.testing.process import DaemonProcess
+from tests.wire.wire_cli import Cli, complaints, in_new_namespace
 
 #: Two users that are nobody's administrator, as --token-auth-file wants them.
 TOKENS = 'alice-token,alice,alice-uid,"dev,qa"\nadmin-token,root,root-uid,"system:masters"\n'

@@ -10,19 +10,22 @@ from typing import Any
 import orjson
 import pytest
 import pytest_twisted
+from OpenSSL import SSL
 from twisted.internet import reactor, ssl
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Site
+from zope.interface import implementer
 
 from orchd.kinds.identity import User
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import private_pem
 from orchd.server.aggregation.api_services import AggregatedService
-from orchd.server.aggregation.proxy import AggregationProxy
+from orchd.server.aggregation.discovered import Downloaded
+from orchd.server.aggregation.proxy import DOCUMENT_LIMIT, AggregationProxy
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
-from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.interfaces import ISink, Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.testing.server import BytesBody
 
@@ -34,14 +37,29 @@ class Behind(Resource):
     """Says what it was sent."""
 
     isLeaf = True
-    #: Who the last request came from, as its header says.
-    asker = ""
+
+    def __init__(self) -> None:
+        Resource.__init__(self)
+        #: Who the last request came from, as its header says.
+        self.asker = ""
 
     def render(self, request: Any) -> Any:
         path = request.path.decode()
         self.asker = request.getHeader("x-remote-user") or ""
         if path.endswith("/slow"):
             return NOT_DONE_YET
+        if path.endswith("/large"):
+            return b"x" * (DOCUMENT_LIMIT + 1)
+        if path.endswith("/broken"):
+            request.setHeader("Content-Length", "100")
+            request.write(b"begin" * 100)
+            request.transport.abortConnection()
+            return NOT_DONE_YET
+        if path.endswith("/tagged"):
+            request.setHeader("Etag", "t")
+            request.setHeader("Content-Type", "application/json;a=b")
+            request.setResponseCode(304 if request.getHeader("if-none-match") == "t" else 200)
+            return (request.getHeader("accept") or "").encode()
         if "/to/" in path:
             request.setResponseCode(302)
             request.setHeader("Location", path.partition("/to/")[2].replace("%", "/"))
@@ -74,6 +92,7 @@ class Known:
         return self.obj
 
 
+@implementer(ISink)
 class Collected:
     buffered = 0
 
@@ -84,8 +103,9 @@ class Collected:
     def write(self, data: bytes) -> None:
         self.data += data
 
-    async def writable(self) -> None:
+    def writable(self) -> Deferred[None]:
         """Always."""
+        return succeed(None)
 
     def finish(self) -> None:
         self.ended.callback(self.data)
@@ -105,7 +125,7 @@ class Place:
         certificate = ssl.PrivateCertificate.loadPEM(self.pem + b"\n" + private_pem(signed.key))
         # Whose certificate it is, is for the one behind to judge; this one asks for it and takes any.
         context = certificate.options().getContext()
-        context.set_verify(ssl.SSL.VERIFY_PEER, lambda *_: True)
+        context.set_verify(SSL.VERIFY_PEER, lambda *_: True)
         options = certificate.options()
         options._context = context
         self.behind = Behind()
@@ -248,3 +268,20 @@ async def test_probes(place: Place) -> None:
     place.endpoints.obj = None
     missing = place.forwarding(by_endpoints=True)
     assert await missing.probe(place.server()) == 'no endpoints available for service "behind"'
+
+
+@pytest_twisted.ensureDeferred
+async def test_downloads(place: Place) -> None:
+    """Documents with their tags, in this server's name; the other server has to be who it should be."""
+    forwarding = place.forwarding()
+    found = await forwarding.download(place.server(), "/apis/tagged", accept="text/x", tag="")
+    assert found == Downloaded(code=200, content_type="application/json;a=b", tag="t", body=b"text/x")
+    assert place.behind.asker == "prober"
+    assert (await forwarding.download(place.server(), "/apis/tagged", accept="text/x", tag="t")).code == 304
+    other = chain_pem(self_signed("other", names=["behind.ns.svc"], now=datetime.now(UTC)).certificate)
+    for more, path, why in (
+        ({"authority": other}, "/", "certificate verify failed"), ({"authority": b"none"}, "/", "unable to load root"),
+        ({}, "/large", "more than"), ({}, "/broken", "lost"), ({"port": 1}, "/", "no service port"),
+    ):  # fmt: skip
+        with pytest.raises(OSError, match=why):
+            await forwarding.download(place.server(**more), path, accept="", tag="")

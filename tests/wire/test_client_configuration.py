@@ -43,7 +43,7 @@ class Configurations:
         self.admin = yaml.safe_load(server.config_file.read_text())
         self._clients: list[RemoteClient] = []
 
-    def client(self, user: dict[str, Any] | None = None, **cluster: Any) -> RemoteClient:
+    def client(self, user: Any = None, **cluster: Any) -> RemoteClient:
         """With the administrator's user unless another is given."""
         document = json.loads(json.dumps(self.admin))
         document["clusters"][0]["cluster"].update(cluster)
@@ -138,6 +138,8 @@ async def test_unchecked(configurations: Configurations) -> None:
 class Proxy(Protocol):
     """Connects to whatever it is asked for, or refuses with `Proxy.refusal`."""
 
+    #: There is one while data comes.
+    transport: Any
     refusal = b""
     asked: list[bytes] = []
 

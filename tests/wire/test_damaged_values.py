@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from pathlib import Path
 
 import pytest
-from test_history_disk_full import MAPS, disk, write
 
 from orchd.storecommands import main
 from orchd.testing.process import DaemonProcess
+from tests.waiting import until
+from tests.wire.test_history_disk_full import MAPS, disk, write
 
 __all__ = ["disk"]
 
@@ -87,22 +87,19 @@ def test_a_start_on_a_full_disk(disk: Path) -> None:
             except OSError:
                 pass
         server.launch()
-        for _ in range(100):
+
+
+        def readable() -> bool:
             try:
-                code, answer = server.request("GET", f"{MAPS}/before", timeout=2)
+                return server.request("GET", f"{MAPS}/before")[0] == 200
             except OSError:
                 assert server.status is None, server.log[-3000:]
-                time.sleep(0.2)
-                continue
-            if code == 200:
-                break
-        assert code == 200, server.log[-3000:]
+                return False
+
+        until(readable, lambda: server.log[-3000:])
         code, answer = write(server, "meanwhile")
         assert code == 500 and f"{server.data}/store.sqlite" in answer["message"]
         assert server.request("GET", "/readyz")[0] == 500
         filler.unlink()
-        for _ in range(100):
-            if server.request("GET", "/readyz") == (200, "ok"):
-                break
-            time.sleep(0.2)
+        until(lambda: server.request("GET", "/readyz") == (200, "ok"))
         assert write(server, "meanwhile")[0] == 201

@@ -14,6 +14,7 @@ import treq
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from twisted.internet import reactor
+from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import TCP4ServerEndpoint
 from twisted.web.client import Agent, HTTPConnectionPool
 
@@ -100,17 +101,22 @@ class Served:
     def __init__(self, text: str) -> None:
         self.names: set[str] = set()
         self.labels: dict[str, set[str]] = {}
+        # The parser appends _total to counters that are named without it.
+        plain = {name for name in re.findall(r"^# TYPE (\S+) counter$", text, re.M) if not name.endswith("_total")}
+        self.names |= plain
         for family in text_string_to_metric_families(text):
             endings = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(family.type, ("",))
             self.names |= {family.name + ending for ending in endings}
             for sample in family.samples:
                 self.labels.setdefault(sample.name, set()).update(sample.labels)
+                if family.name in plain:
+                    self.labels.setdefault(family.name, set()).update(sample.labels)
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
     """What a started server shows."""
-    text: str = pytest_twisted.blockon(pytest_twisted.defer.ensureDeferred(exposition(tmp_path_factory.mktemp("metrics"))))
+    text: str = pytest_twisted.blockon(Deferred.fromCoroutine(exposition(tmp_path_factory.mktemp("metrics"))))
     return Served(text)
 
 

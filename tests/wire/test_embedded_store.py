@@ -7,7 +7,6 @@ import re
 import resource
 import shutil
 import sqlite3
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,9 @@ import pytest
 
 from orchd.dialect import KUBERNETES
 from orchd.testing.process import DaemonProcess
+from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 600
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.1)
 
 
 def write(server: DaemonProcess, name: str, size: int = 10) -> tuple[int, Any]:

@@ -8,7 +8,6 @@ import json
 import re
 import ssl
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,8 @@ from orchd.dialect import KUBERNETES
 from orchd.pki.certificates import CLIENT, SERVER, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.keys import private_pem
 from orchd.testing.envtest_assets import write_assets
-from orchd.testing.process import free_port
+from orchd.testing.process import PATIENCE, free_port
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -66,26 +66,19 @@ def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[di
             yield {"port": port, "folder": folder, "etcd": etcd_port}
         finally:
             server.terminate()
-            assert server.wait(60) == 0
+            assert server.wait(PATIENCE) == 0
     finally:
         etcd.terminate()
-        assert etcd.wait(60) == 0
-
-
-def until(condition: Any) -> None:
-    end = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+        assert etcd.wait(PATIENCE) == 0
 
 
 def fetch(port: int, path: str, context: ssl.SSLContext | None, method: str = "GET", body: Any = None) -> tuple[int, Any]:
     """One request; (0, None) while nothing listens."""
     connection: http.client.HTTPConnection
     if context is None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     else:
-        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=context)
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=PATIENCE, context=context)
     try:
         data = None if body is None else json.dumps(body)
         connection.request(method, path, data, {"Content-Type": "application/json"} if data else {})
@@ -139,6 +132,6 @@ def test_help_lists_flags_as_frameworks_look_for_them(assets: Path) -> None:
 )
 def test_what_cannot_be_is_refused(assets: Path, program: str, flag: str, complaint: str) -> None:
     """A flag that is unknown, or whose value cannot be, ends the program with a message that names it."""
-    done = subprocess.run([assets / program, flag], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([assets / program, flag], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode != 0
     assert complaint in done.stderr

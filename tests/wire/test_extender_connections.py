@@ -30,7 +30,7 @@ class Extender(Resource):
     isLeaf = True
 
     def __init__(self) -> None:
-        super().__init__()
+        Resource.__init__(self)
         self.peers: list[int] = []
         self.drop = False
 

@@ -16,6 +16,7 @@ from urllib.parse import quote
 import pytest
 
 from orchd.testing.process import DaemonProcess
+from tests.waiting import until
 
 NAMESPACE = "/api/v1/namespaces/default"
 MAPS = f"{NAMESPACE}/configmaps"
@@ -186,7 +187,7 @@ class Watch:
 def told(event: Any) -> str:
     """``MODIFIED a2``, or the code of an error."""
     obj = event["object"]
-    return event["type"] + " " + (str(obj["code"]) if "code" in obj else obj["metadata"]["name"] + obj["data"]["v"])
+    return str(event["type"]) + " " + (str(obj["code"]) if "code" in obj else obj["metadata"]["name"] + obj["data"]["v"])
 
 
 SINCE = ["MODIFIED a2", "DELETED b1", "ADDED f1"]
@@ -242,13 +243,16 @@ def test_watching_across_kills(tmp_path: Path) -> None:
                     connection = None
                     time.sleep(0.02)
 
+        def make_progress() -> None:
+            before = len(acknowledged)
+            until(lambda: len(acknowledged) > before + 10)
+
         def kill() -> None:
             try:
                 for _ in range(3):
-                    time.sleep(0.4)
+                    make_progress()
                     server.kill()
                     server.start()
-                time.sleep(0.2)
             finally:
                 stop.set()
 
@@ -269,7 +273,7 @@ def test_watching_across_kills(tmp_path: Path) -> None:
                     last = int(metadata["resourceVersion"])
                     seen.append((metadata["name"], last))
             except (OSError, http.client.HTTPException, json.JSONDecodeError):
-                time.sleep(0.02)
+                time.sleep(0.02)  # it is being killed and started
         for thread in threads:
             thread.join()
     seen = [each for each in seen if each[0].startswith("n")]

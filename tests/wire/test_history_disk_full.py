@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchd.testing.process import DaemonProcess
+from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -28,13 +28,6 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip(f"cannot mount a small file system here: {mounting.stderr.strip()}")
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 600
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.1)
 
 
 def write(server: DaemonProcess, name: str, size: int = 10) -> tuple[int, Any]:

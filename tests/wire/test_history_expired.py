@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,6 +13,7 @@ import pytest
 
 from orchd.testing.etcd import Etcd, find_etcd
 from orchd.testing.process import DaemonProcess
+from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 TOO_OLD = (
@@ -41,13 +41,6 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DaemonPro
             yield process
     finally:
         etcd.kill()
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 600
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.2)
 
 
 def config(name: str, value: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import resource
 import selectors
 import socket
 import ssl
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,8 @@ from orchd.pki.bootstrap import ensure
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "server" / "http"))
-from http_doubles import Paths
+from orchd.testing.process import PATIENCE
+from tests.server.http.http_doubles import Paths
 
 CLOCK: Any = reactor
 WATCHES = 500
@@ -49,7 +47,7 @@ async def test_crowd(tmp_path: Path) -> None:
     context = ssl.create_default_context(cafile=str(files.ca_certificate))
 
     def connect(path: str = "") -> ssl.SSLSocket:
-        raw = socket.create_connection(listener.address, timeout=20)
+        raw = socket.create_connection(listener.address, timeout=PATIENCE)
         client = context.wrap_socket(raw, server_hostname="localhost")
         if path:
             client.sendall(f"GET {path} HTTP/1.1\r\nHost: h\r\n\r\n".encode())

@@ -6,7 +6,6 @@ import gzip
 import json
 import socket
 import ssl
-import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,9 +25,8 @@ from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.resource import ApiSite
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "server" / "http"))
-from http_doubles import Paths, read_answers
+from orchd.testing.process import PATIENCE
+from tests.server.http.http_doubles import Paths, read_answers
 
 CLOCK: Any = reactor
 
@@ -37,7 +35,7 @@ class Client:
     """A small HTTP/2 client on a blocking socket."""
 
     def __init__(self, address: tuple[str, int], context: ssl.SSLContext) -> None:
-        raw = socket.create_connection(address, timeout=10)
+        raw = socket.create_connection(address, timeout=PATIENCE)
         self.socket = context.wrap_socket(raw, server_hostname="localhost")
         assert self.socket.selected_alpn_protocol() == "h2"
         self.h2 = H2Connection(H2Configuration(client_side=True))
@@ -162,7 +160,7 @@ async def test_in_a_site() -> None:
     port = CLOCK.listenTCP(0, site, interface="127.0.0.1")
 
     def talk() -> bytes:
-        with socket.create_connection(("127.0.0.1", port.getHost().port), timeout=10) as client:
+        with socket.create_connection(("127.0.0.1", port.getHost().port), timeout=PATIENCE) as client:
             client.sendall(b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello")
             client.sendall(
                 b"HEAD /a HTTP/1.1\r\nHost: h\r\n\r\nGET /stream HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"

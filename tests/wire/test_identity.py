@@ -5,21 +5,17 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from identity_doubles import CLIENT_NAME, Outside, Pki
-from wire_cli import complaints
-
 from orchd.dialect import KUBERNETES
-from orchd.testing.process import DaemonProcess, exchange, free_port
+from orchd.testing.process import PATIENCE, DaemonProcess, exchange, free_port
+from tests.waiting import until
+from tests.wire.identity_doubles import CLIENT_NAME, Outside, Pki
+from tests.wire.wire_cli import complaints
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 SECRETS = f"/api/v1/namespaces/{KUBERNETES.system_namespace}/secrets"
@@ -59,7 +55,7 @@ class Place:
         context = ssl.create_default_context(cadata=self._authority())
         if pair is not None:
             context.load_cert_chain(*pair)
-        connection = http.client.HTTPSConnection("127.0.0.1", self.server.port, timeout=30, context=context)
+        connection = http.client.HTTPSConnection("127.0.0.1", self.server.port, timeout=PATIENCE, context=context)
         try:
             shown = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request("GET", path, headers={**shown, **({"Authorization": f"Bearer {token}"} if token else {})})
@@ -72,11 +68,8 @@ class Place:
     def _authority(self) -> str:
         return (self.server.data / "pki" / "ca.crt").read_text()
 
-    def until(self, done: Callable[[], bool], seconds: float = 600) -> None:
-        end = time.monotonic() + seconds
-        while not done():
-            assert time.monotonic() < end, self.server.log[-2000:]
-            time.sleep(0.1)
+    def until(self, done: Callable[[], bool]) -> None:
+        until(done, lambda: self.server.log[-2000:])
 
 
 @pytest.fixture(scope="module")

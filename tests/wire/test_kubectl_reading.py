@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 import yaml
-from wire_cli import CONFIG, Cli, config_map, deployment, pod
+
+from orchd.testing.process import PATIENCE
+from tests.waiting import LONG
+from tests.wire.wire_cli import CONFIG, Cli, config_map, deployment, pod
 
 DIALECT_NAMES = ["kubernetes", "orch"]
 
@@ -128,7 +131,7 @@ def test_explain(cli: Cli) -> None:
 def test_watch(cli: Cli) -> None:
     """get -w prints what is there and then every change, as it comes."""
     cli("create", "-f", "-", send=config_map("first"))
-    watching = cli.start("get", "cm", "-w", "--output-watch-events", "--request-timeout=30s")
+    watching = cli.start("get", "cm", "-w", "--output-watch-events", f"--request-timeout={LONG}")
     lines: list[str] = []
     enough = threading.Event()
 
@@ -145,9 +148,9 @@ def test_watch(cli: Cli) -> None:
     reader.start()
     try:
         cli("create", "-f", "-", send=config_map("second"))
-        assert enough.wait(20), lines
+        assert enough.wait(PATIENCE), lines
         cli("delete", "cm", "second")
-        reader.join(20)
+        reader.join(PATIENCE)
     finally:
         watching.kill()
         watching.wait()

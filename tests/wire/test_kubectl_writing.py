@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
-from wire_cli import Cli, config_map, deployment, pod
+
+from orchd.testing.process import PATIENCE
+from tests.waiting import LONG
+from tests.wire.wire_cli import Cli, config_map, deployment, pod
 
 DIALECT_NAMES = ["kubernetes", "orch"]
 
@@ -207,13 +210,13 @@ def test_delete(cli: Cli) -> None:
     assert cli("delete", "cm", "a", "--ignore-not-found") == ""
     assert "(server dry run)" in cli("delete", "cm", "c", "--dry-run=server")
     assert set(cli("delete", "cm", "--all", "-o", "name").split()) >= {"configmap/c", "configmap/d"}
-    cli("wait", "--for=delete", "cm/c", "--timeout=5s")
+    cli("wait", "--for=delete", "cm/c", f"--timeout={LONG}")
 
 
 def test_delete_pods(cli: Cli) -> None:
     """A pod on no node goes at once; one that has a node waits for it, unless it is forced."""
     cli("create", "-f", "-", send=pod("free"))
-    cli("delete", "pod", "free", "--timeout=10s")
+    cli("delete", "pod", "free", f"--timeout={LONG}")
     bound = pod("bound")
     bound["spec"]["nodeName"] = "somewhere"
     cli("create", "-f", "-", send=bound)
@@ -235,17 +238,17 @@ def test_cascade(cli: Cli, cascade: str) -> None:
         {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid, "blockOwnerDeletion": True}
     ]
     cli("create", "-f", "-", send=kept)
-    cli("delete", "cm", "owner", f"--cascade={cascade}", "--timeout=20s")
+    cli("delete", "cm", "owner", f"--cascade={cascade}", f"--timeout={LONG}")
     if cascade == "orphan":
         assert "ownerReferences" not in cli.json("get", "cm", "kept")["metadata"]
     else:
-        cli("wait", "--for=delete", "cm/kept", "--timeout=20s")
+        cli("wait", "--for=delete", "cm/kept", f"--timeout={LONG}")
 
 
 def test_namespaces_go(cli: Cli) -> None:
     """Deleting a namespace deletes what is in it, and waits for that."""
     cli("create", "configmap", "one", "--from-literal=a=b")
-    cli("delete", "namespace", cli.namespace, "--timeout=30s")
+    cli("delete", "namespace", cli.namespace, f"--timeout={LONG}")
     assert "not found" in cli("get", "namespace", cli.namespace, status=1)
 
 
@@ -288,20 +291,20 @@ def test_run(cli: Cli) -> None:
 def test_wait(cli: Cli) -> None:
     """wait returns when a condition or a value comes true, and says so when it does not."""
     cli("create", "-f", "-", send=pod("one"))
-    assert "condition met" in cli("wait", "--for=jsonpath={.status.phase}=Pending", "pod/one", "--timeout=10s")
+    assert "condition met" in cli("wait", "--for=jsonpath={.status.phase}=Pending", "pod/one", f"--timeout={LONG}")
     assert "timed out" in cli("wait", "--for=condition=Ready", "pod/one", "--timeout=100ms", status=1)
-    waiting = cli.start("wait", "--for=condition=Ready", "pod/one", "--timeout=30s")
+    waiting = cli.start("wait", "--for=condition=Ready", "pod/one", f"--timeout={LONG}")
     status = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
     cli("patch", "pod", "one", "--subresource=status", "-p", json.dumps(status))
-    assert "condition met" in waiting.communicate(timeout=40)[0]
+    assert "condition met" in waiting.communicate(timeout=PATIENCE)[0]
 
 
 def test_rollout(cli: Cli) -> None:
     """A change of the template is a revision that can be looked at, paused, restarted and taken back."""
     cli("create", "-f", "-", send=deployment("web", replicas=0))
-    assert "successfully rolled out" in cli("rollout", "status", "deploy/web", "--timeout=20s")
+    assert "successfully rolled out" in cli("rollout", "status", "deploy/web", f"--timeout={LONG}")
     cli("set", "image", "deploy/web", "main=example/main:2")
-    assert "successfully rolled out" in cli("rollout", "status", "deploy/web", "--timeout=20s")
+    assert "successfully rolled out" in cli("rollout", "status", "deploy/web", f"--timeout={LONG}")
     if cli.stock:  # which finds revisions by annotations of its own dialect
         history = cli.words("rollout", "history", "deploy/web")
         assert [row[0] for row in history[2:]] == ["1", "2"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchd.dialect import DIALECTS
-from orchd.testing.process import DaemonProcess, free_port
+from orchd.testing.process import PATIENCE, DaemonProcess, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/orchctl.md"
@@ -26,7 +26,7 @@ def orchctl(
     """The program in a process of its own, with the configuration in the environment."""
     variables = {next(iter(DIALECTS.values()))("{SHORT}CONFIG"): str(config)} if config else {}
     done = subprocess.run(
-        [sys.executable, "-m", "orchd.ctl.main", *words], input=send, capture_output=True, text=True, timeout=120, check=False,
+        [sys.executable, "-m", "orchd.ctl.main", *words], input=send, capture_output=True, text=True, timeout=PATIENCE, check=False,
         cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
     )  # fmt: skip
     assert done.returncode == status, f"{words}: {done.returncode}: {done.stdout}{done.stderr}"
@@ -69,7 +69,7 @@ def test_an_interrupted_watch(server: DaemonProcess) -> None:
         assert watching.stdout is not None
         assert watching.stdout.readline().startswith("NAME")
         watching.send_signal(signal.SIGINT)
-        assert watching.communicate(timeout=60)[1] == ""
+        assert watching.communicate(timeout=PATIENCE)[1] == ""
         assert watching.returncode == 130
     finally:
         watching.kill()

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from orchd.testing.process import PATIENCE
+
 FIXTURES = """
 import pytest
 from orchd.testing import Cluster
@@ -149,7 +151,7 @@ def test_wrong_options_are_named(tmp_path: Path, option: str, complaint: str) ->
     (tmp_path / "test_program.py").write_text("def test_it(orchd_server):\n    pass\n")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", option],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE,
     )
     assert done.returncode != 0
     assert complaint in done.stdout + done.stderr

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from wire_cli import config_map, deployment, in_new_namespace, pod
 
 from orchd.dialect import KUBERNETES
-from orchd.testing.process import DaemonProcess
+from orchd.testing.process import PATIENCE, DaemonProcess
+from tests.waiting import until
+from tests.wire.wire_cli import config_map, deployment, in_new_namespace, pod
 
 stock = pytest.importorskip(KUBERNETES.long)
 client, config, dynamic, watch = stock.client, stock.config, stock.dynamic, stock.watch
@@ -142,12 +142,13 @@ def test_users(server: DaemonProcess, namespace: str) -> None:
 
 def test_errors(core: Any, namespace: str) -> None:
     """An error carries the status code, its reason and the whole Status."""
-    for status, reason, call in (
+    cases: list[tuple[int, str, Callable[[], Any]]] = [
         (404, "Not Found", lambda: core.read_namespaced_pod("nobody", namespace)),
         (409, "Conflict", lambda: core.create_namespace({"metadata": {"name": namespace}})),
         (422, "Unprocessable Entity", lambda: core.create_namespaced_config_map(namespace, {"metadata": {"name": "A_b"}})),
         (400, "Bad Request", lambda: core.list_namespaced_pod(namespace, field_selector="spec.bogus=1")),
-    ):
+    ]
+    for status, reason, call in cases:
         with pytest.raises(client.ApiException) as caught:
             call()
         assert caught.value.status == status, caught.value.body
@@ -225,7 +226,7 @@ def test_watch_lives(core: Any, server: DaemonProcess) -> None:
     watching = watch.Watch()
 
     def follow() -> None:
-        for event in watching.stream(core.list_namespaced_config_map, namespace, label_selector="n", timeout_seconds=30):
+        for event in watching.stream(core.list_namespaced_config_map, namespace, label_selector="n", timeout_seconds=int(PATIENCE)):
             seen.append(event["object"].metadata.name)
             if len(seen) == 20:
                 watching.stop()
@@ -234,7 +235,7 @@ def test_watch_lives(core: Any, server: DaemonProcess) -> None:
     threading.Thread(target=follow, daemon=True).start()
     for i in range(20):
         core.create_namespaced_config_map(namespace, config_map(f"c{i}", {"n": "1"}))
-    assert done.wait(600), seen
+    assert done.wait(PATIENCE), seen
     assert sorted(seen) == sorted(f"c{i}" for i in range(20))
 
 
@@ -279,11 +280,12 @@ def test_custom_kinds(api: Any, core: Any, namespace: str) -> None:
                           "schema": {"openAPIV3Schema": schema}}],
         },
     })
-    for _ in range(200):
+
+    def established() -> bool:
         conditions = definitions.read_custom_resource_definition("gadgets.example.org").status.conditions or []
-        if ("Established", "True") in [(c.type, c.status) for c in conditions]:
-            break
-        time.sleep(0.05)
+        return ("Established", "True") in [(c.type, c.status) for c in conditions]
+
+    until(established)
     where = ("example.org", "v1", namespace, "gadgets")
     made = {"apiVersion": "example.org/v1", "kind": "Gadget", "metadata": {"name": "one"}, "spec": {"size": 1, "no": 1}}
     assert custom.create_namespaced_custom_object(*where, made)["spec"] == {"size": 1}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,15 +15,12 @@ from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from identity_doubles import CLIENT_NAME, Outside, Pki
-
 from orchd.dialect import ORCH
 from orchd.server.outbound.reviews import ConfigurationFile, Limits, RemoteReviews
 from orchd.server.outbound.webhooks import WebhookClient, WebhookError
 from orchd.testing.process import free_port
 from orchd.txkit.coroutines import start
+from tests.wire.identity_doubles import CLIENT_NAME, Outside, Pki
 
 CLOCK: Any = reactor
 REVIEW = {"kind": "TokenReview", "apiVersion": "g/v1", "spec": {"token": "outside-ann"}}

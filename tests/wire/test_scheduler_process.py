@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
 from orchd.dialect import DIALECTS
-from orchd.testing.process import ComponentProcess, DaemonProcess
+from orchd.testing.process import PATIENCE, ComponentProcess, DaemonProcess
+from tests.waiting import ELECTION, until
 
-TIMES = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
 PODS = "/api/v1/namespaces/default/pods"
 EXPLAIN = "/debug/scheduler/explain?namespace=default&pod="
-
-
-def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module", params=DIALECTS)
@@ -57,10 +49,10 @@ def test_its_work(server: DaemonProcess, tmp_path: Path) -> None:
     """It binds pods, records the event in the form of the events group, and explains itself at its port."""
     with ComponentProcess("scheduler", server, tmp_path) as scheduler:
         pod(server, "work")
-        wait_for(lambda: node_of(server, "work") == "n")
+        until(lambda: node_of(server, "work") == "n")
         group = server.dialect("events.{abbr}.io")
         path = f"/apis/{group}/v1/namespaces/default/events"
-        wait_for(lambda: any(e["reason"] == "Scheduled" for e in server.request("GET", path)[1]["items"]))
+        until(lambda: any(e["reason"] == "Scheduled" for e in server.request("GET", path)[1]["items"]))
         (event,) = [e for e in server.request("GET", path)[1]["items"] if e["reason"] == "Scheduled"]
         assert (event["reportingController"], event["action"]) == ("default-scheduler", "Binding")
         assert event["note"] == "Successfully assigned default/work to n"
@@ -93,14 +85,14 @@ def test_a_configuration(server: DaemonProcess, tmp_path: Path) -> None:
     flags = (f"--config={path}", "--leader-elect-retry-period=1s")
     writing = ComponentProcess("scheduler", server, tmp_path, *flags, f"--write-config-to={written}")
     writing.launch()
-    assert writing.wait(60) == 0
+    assert writing.wait(PATIENCE) == 0
     effective = yaml.safe_load(written.read_text())
     assert effective["leaderElection"]["leaseDuration"] == "20s"
     assert effective["leaderElection"]["retryPeriod"] == "1s"
     with ComponentProcess("scheduler", server, tmp_path, *flags) as scheduler:
         pod(server, "for-other", "other")
         pod(server, "for-default")
-        wait_for(lambda: node_of(server, "for-other") == "n")
+        until(lambda: node_of(server, "for-other") == "n")
         assert node_of(server, "for-default") == ""
         assert holder(server, "other-lock")
         assert scheduler.request("GET", "/debug/pprof/")[0] == 404
@@ -108,19 +100,19 @@ def test_a_configuration(server: DaemonProcess, tmp_path: Path) -> None:
 
 
 def test_two_of_them(server: DaemonProcess, tmp_path: Path) -> None:
-    """One schedules; when it is killed the other goes on within the lease."""
-    one = ComponentProcess("scheduler", server, tmp_path / "one", *TIMES)
-    two = ComponentProcess("scheduler", server, tmp_path / "two", *TIMES)
+    """One schedules; when it is killed the other goes on."""
+    one = ComponentProcess("scheduler", server, tmp_path / "one", *ELECTION)
+    two = ComponentProcess("scheduler", server, tmp_path / "two", *ELECTION)
     with one:
-        wait_for(lambda: holder(server) != "")
+        until(lambda: holder(server) != "")
         with two:
             first = holder(server)
             pod(server, "first")
-            wait_for(lambda: node_of(server, "first") == "n")
+            until(lambda: node_of(server, "first") == "n")
             assert two.request("GET", f"{EXPLAIN}first")[0] == 503
             one.kill()
             pod(server, "second")
-            wait_for(lambda: node_of(server, "second") == "n")
+            until(lambda: node_of(server, "second") == "n")
             assert holder(server) not in ("", first)
 
 
@@ -131,6 +123,6 @@ def test_unusable_configurations(server: DaemonProcess, tmp_path: Path) -> None:
     for flag, text in (("--config=/no/such/file", "--config: "), (f"--config={bad}", f"--config={bad}: ")):
         scheduler = ComponentProcess("scheduler", server, tmp_path, flag)
         scheduler.launch()
-        assert scheduler.wait(60) == 1, flag
+        assert scheduler.wait(PATIENCE) == 1, flag
         assert text in scheduler.log, (flag, scheduler.log)
         scheduler.log_file.unlink()

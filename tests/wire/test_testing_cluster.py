@@ -19,6 +19,7 @@ import yaml
 
 from orchd.testing import Cluster, ClusterError
 from orchd.testing.cluster import reachable
+from orchd.testing.process import PATIENCE
 from orchd.testing.process_lifetime import is_running
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -38,7 +39,7 @@ def watch(cluster: Cluster, query: str) -> tuple[http.client.HTTPSConnection, ht
     """An open watch of config maps."""
     context = ssl.create_default_context(cafile=cluster.ca_file)
     host, port = cluster.url.removeprefix("https://").split(":")
-    connection = http.client.HTTPSConnection(host, int(port), timeout=60, context=context)
+    connection = http.client.HTTPSConnection(host, int(port), timeout=PATIENCE, context=context)
     connection.request("GET", f"{MAPS}?watch=1&{query}", headers={"Authorization": f"Bearer {cluster.token}"})
     return connection, connection.getresponse()
 
@@ -83,7 +84,7 @@ def test_ways_to_be_the_administrator(shared: Cluster) -> None:
     context = ssl.create_default_context(cafile=shared.ca_file)
     context.load_cert_chain(shared.certificate_file, shared.key_file)
     host, port = shared.url.removeprefix("https://").split(":")
-    connection = http.client.HTTPSConnection(host, int(port), timeout=60, context=context)
+    connection = http.client.HTTPSConnection(host, int(port), timeout=PATIENCE, context=context)
     connection.request("GET", "/api/v1/secrets")
     assert connection.getresponse().status == 200
     connection.close()
@@ -104,6 +105,15 @@ def test_controllers_run_unless_they_are_switched_off() -> None:
                 cluster.wait_for_absence("/api/v1/namespaces/a")
             else:
                 assert cluster.request("GET", "/api/v1/namespaces/a")[1]["status"]["phase"] == "Terminating"
+
+
+def test_controllers_have_settled_when_a_cluster_is_ready() -> None:
+    """A pod can be created in the default namespace at once: its service account is there, also in the first cluster of a sort."""
+    pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
+    for _ in range(2):
+        with Cluster(flags={"min-request-timeout": "1799"}) as cluster:
+            assert cluster.request("POST", "/api/v1/namespaces/default/pods", pod)[0] == 201
+            assert cluster.request("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200
 
 
 def test_a_folder_keeps_the_store(tmp_path: Path) -> None:
@@ -263,7 +273,7 @@ def status_with(cluster: Cluster, certificate: str, key: str) -> int:
     context = ssl.create_default_context(cafile=cluster.ca_file)
     context.load_cert_chain(path)
     host, port = cluster.url.removeprefix("https://").split(":")
-    connection = http.client.HTTPSConnection(host, int(port), timeout=60, context=context)
+    connection = http.client.HTTPSConnection(host, int(port), timeout=PATIENCE, context=context)
     connection.request("GET", "/api/v1/secrets")
     status = connection.getresponse().status
     connection.close()

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from orchd.testing.process import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples" / "testing"
 #: example -> what it needs, and how it is run
@@ -51,5 +53,5 @@ def test_the_short_program_of_the_page(tmp_path: Path) -> None:
     block = re.search(r"\n\n((?:    .*\n|\n)*?    from orchd\.testing import Cluster\n(?:    .*\n|\n)*)", page)
     assert block is not None
     program = "\n".join(line.removeprefix("    ") for line in block.group(1).splitlines())
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr

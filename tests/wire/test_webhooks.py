@@ -31,7 +31,7 @@ class Receiver(Resource):
     isLeaf = True
 
     def __init__(self) -> None:
-        super().__init__()
+        Resource.__init__(self)
         self.seen: list[tuple[str, Any, dict[str, str | None], Any]] = []
 
     def render_POST(self, request: Any) -> Any:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from typing import Any
 import pytest
 
 from orchd.dialect import KUBERNETES
-from orchd.testing.process import DaemonProcess
+from orchd.testing.process import PATIENCE, DaemonProcess
+from tests.waiting import until
 
 NAME = KUBERNETES("{short}ctl")
 CONFIG = KUBERNETES("{SHORT}CONFIG")
@@ -72,7 +72,7 @@ class Cli:
         text = send if isinstance(send, str) else json.dumps(send) if send is not None else ""
         process = self.start(*arguments, environment=environment)
         try:
-            out, _ = process.communicate(text, timeout=60)
+            out, _ = process.communicate(text, timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             out, _ = process.communicate()
@@ -93,10 +93,8 @@ def in_new_namespace(server: DaemonProcess, name: str) -> str:
     """A namespace in which pods can be created: its default account exists."""
     code, answer = server.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     assert code == 201, answer
-    end = time.monotonic() + 600
-    while server.request("GET", f"/api/v1/namespaces/{name}/serviceaccounts/default")[0] != 200:
-        assert time.monotonic() < end, "no default account"
-        time.sleep(0.02)
+    account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+    until(lambda: server.request("GET", account)[0] == 200, "no default account")
     return name
 
 

@@ -9,7 +9,6 @@ from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
-from twisted.logger import Logger
 
 from orchd.client.times import second_time
 from orchd.controllers.base import Controller, Key
@@ -17,6 +16,7 @@ from orchd.controllers.certificates.requests import failed, holds, request_of, r
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import spec, status
 from orchd.pki.requests import RequestError, check_client, check_node_client, check_node_serving, sign_request
+from orchd.txkit.log import Logger
 
 Check = Callable[[x509.CertificateSigningRequest, Collection[str]], None]
 

@@ -11,12 +11,11 @@ from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers import revisions
 from orchd.controllers.adoption import claim
-from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.daemonset.backoff import Backoff
 from orchd.controllers.daemonset.plans import Plan, Planner, by_target, should_run
 from orchd.controllers.daemonset.template import HASH_LABEL, on_node, pod_template, target_node
 from orchd.controllers.event_objects import WARNING
-from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
     BY_CONTROLLER,
@@ -29,74 +28,49 @@ from orchd.controllers.objects import (
     labels,
     name,
     namespace,
-    owner,
     owner_reference,
     spec,
     status,
     uid,
 )
-from orchd.controllers.pod_control import PodControl
+from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
-from orchd.kinds.objects.selectors import LabelSelector
 
 #: Pods made or deleted in one pass.
 _BURST: Final = 250
 
 
-class DaemonSetController(Controller):
+class DaemonSetController(WorkloadController):
     name = "daemonset"
     account = "daemon-set-controller"
+    ref = DAEMON_SETS
     subject = ("apps/v1", "DaemonSet")
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=2)
-        self._control = PodControl(self.client, self.recorder, *self.subject)
-        self._sets = self.follow(DAEMON_SETS, self._set_changed, primary=True)
-        self._pods = self.follow(PODS, self._pod_changed)
         self._nodes = self.follow(NODES, self._node_changed)
         self._revisions = self.follow(REVISIONS)
-        index_by_controller(self._pods)
         index_by_controller(self._revisions)
-        self._expected: Expectations[Key] = Expectations(self._pods, env.clock.seconds)
         self._backoff = Backoff(env.clock.seconds)
 
     # -- what makes work
-
-    def _set_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        if new is None and old is not None:
-            self._expected.forget(key_of(old))
-        self.enqueue(event, old, new)
-
-    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        self._expected.observe(old, new)
-        for pod in (old, new):
-            reference = None if pod is None else owner(pod)
-            if pod is not None and reference is not None and reference.get("kind") == "DaemonSet":
-                self.queue.add((namespace(pod), str(reference["name"])))
-        if new is not None and owner(new) is None and not deleting(new):
-            for each in self._sets.list(namespace(new)):
-                if self._selector(each).matches(labels(new)):
-                    self.queue.add(key_of(each))
 
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Only sets for which the node begins or ceases to fit; a node's heartbeats change nothing."""
         if old is not None and new is not None and _placing(old) == _placing(new):
             return
-        for each in self._sets.list():
+        for each in self._owners.list():
             before = (False, False) if old is None else should_run(self.dialect, each, old)
             after = (False, False) if new is None else should_run(self.dialect, each, new)
             if before != after or new is None:
                 self.queue.add(key_of(each))
 
-    def _selector(self, each: Object) -> LabelSelector:
-        return LabelSelector.from_object(spec(each).get("selector") or {})
-
     # -- the work
 
     async def reconcile(self, key: Key) -> float | None:
-        parent = self._sets.get(*key)
+        parent = self._owners.get(*key)
         if parent is None:
-            self._expected.forget(key)
+            self.forget(key)
             return None
         if not spec(parent).get("selector"):
             note = "This daemon set is selecting all pods. A non-empty selector is required."
@@ -110,12 +84,12 @@ class DaemonSetController(Controller):
         pause = self._expected.pause(key)
         if pause:
             planner = await self._planner(parent, revision)
-            await self._tell(parent, planner, collisions, observed=False)
+            await self._write_status(parent, planner, collisions, observed=False)
             return pause
         again = await self._sync(key, parent, revision)
         planner = await self._planner(parent, revision)
         await self._clean_up(parent, known, name(current))
-        await self._tell(parent, planner, collisions, observed=True)
+        await self._write_status(parent, planner, collisions, observed=True)
         return again if again is not None else self._until_available(parent, planner)
 
     async def _claim(self, parent: Object, informer: Any, ref: Any) -> list[Object]:
@@ -125,7 +99,7 @@ class DaemonSetController(Controller):
             parent_ref=DAEMON_SETS,
             api_version=self.subject[0],
             kind=self.subject[1],
-            selector=self._selector(parent),
+            selector=self.selector(parent),
             informer=informer,
             ref=ref,
         )
@@ -168,11 +142,11 @@ class DaemonSetController(Controller):
 
         async def make(number: int) -> None:
             pod = podfacts.from_template(on_node(template, wanted[number]), name(parent), reference)
-            self._expected.created(key, await self._control.create(parent, pod))
+            self._expected.expect_creation(key, await self._control.create(parent, pod))
 
         async def delete(pod: Object) -> None:
             await self._control.delete(parent, pod)
-            self._expected.deleted(key, pod)
+            self._expected.expect_deletion(key, pod)
 
         _, problem = await podfacts.slow_start(len(wanted), make)
         results = await podfacts.side_by_side([delete(pod) for pod in plan.delete[:_BURST]])
@@ -195,7 +169,7 @@ class DaemonSetController(Controller):
 
     # -- status
 
-    async def _tell(self, parent: Object, planner: Planner, collisions: int, *, observed: bool) -> None:
+    async def _write_status(self, parent: Object, planner: Planner, collisions: int, *, observed: bool) -> None:
         fresh: dict[str, Any] = dict(planner.status())
         generation = parent["metadata"].get("generation") if observed else status(parent).get("observedGeneration")
         if generation:

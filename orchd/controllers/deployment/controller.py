@@ -26,6 +26,7 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
+from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -43,6 +44,7 @@ class DeploymentController(Controller):
         self._deployments = self.follow(DEPLOYMENTS, primary=True)
         self._sets = self.follow(REPLICA_SETS, self._set_changed)
         self._pods = self.follow(PODS, self._pod_changed)
+        index_by_selector(self._deployments, self._selector)
         index_by_controller(self._sets)
         index_by_controller(self._pods)
 
@@ -54,9 +56,8 @@ class DeploymentController(Controller):
         if new is None or after is not None or deleting(new):
             return
         if old is None or before is not None or labels(old) != labels(new):
-            for deployment in self._deployments.list(namespace(new)):
-                if self._selector(deployment).matches(labels(new)):
-                    self.queue.add(key_of(deployment))
+            for deployment in list_selecting(self._deployments, self._selector, new):
+                self.queue.add(key_of(deployment))
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """The end of the last old pod lets a Recreate deployment go on."""

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.base import Controller, Key
+from orchd.controllers.batching import batch_seconds
 from orchd.controllers.disruption import budget as counting
 from orchd.controllers.disruption.scales import ScaleError, Scales
 from orchd.controllers.event_objects import NORMAL, WARNING, with_type
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, labels, name, namespace, spec, status
+from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 
-BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
+BUDGETS: Final = ResourceRef("policy", "v1", "poddisruptionbudgets")
+
+
+def _selector(budget: Object) -> LabelSelector:
+    return LabelSelector.from_object(spec(budget).get("selector"))
 
 
 class DisruptionController(Controller):
@@ -27,6 +33,9 @@ class DisruptionController(Controller):
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=1)
         self._budgets = self.follow(BUDGETS, primary=True)
+        index_by_selector(self._budgets, _selector)
+        #: Numbers of pods that budgets select.
+        self._sizes: dict[Key, int] = {}
         self._pods = self.follow(PODS, self._pod_changed)
         self._scales = Scales(self.client, env.catalog, {ref: self.follow(ref, self._owner_changed) for ref in Scales.REFS})
 
@@ -34,9 +43,9 @@ class DisruptionController(Controller):
         for pod in (old, new):
             if pod is None or (pod is old and new is not None and labels(old) == labels(new)):
                 continue
-            for budget in self._budgets.list(namespace(pod)):
-                if self._selects(budget, pod):
-                    self.queue.add(key_of(budget))
+            for budget in list_selecting(self._budgets, _selector, pod):
+                key = key_of(budget)
+                self.queue.add_after(key, batch_seconds(self._sizes.get(key, 0)))
 
     def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Another size of an owner changes what budgets of its namespace expect; a new owner may be one that they missed."""
@@ -46,15 +55,18 @@ class DisruptionController(Controller):
             if counting.needs_scale(budget) and (old is not None or counting.has_failed(budget)):
                 self.queue.add(key_of(budget))
 
-    def _selects(self, budget: Object, pod: Object) -> bool:
-        selector = spec(budget).get("selector")
-        return selector is not None and LabelSelector.from_object(selector).matches(labels(pod))
+    def _choose_pods(self, budget: Object) -> list[Object]:
+        selector = _selector(budget)
+        found = [p for p in self._pods.list(namespace(budget), labels=selector.exact) if selector.matches(labels(p))]
+        self._sizes[key_of(budget)] = len(found)
+        return found
 
     async def reconcile(self, key: Key) -> float | None:
         budget = self._budgets.get(*key)
         if budget is None:
+            self._sizes.pop(key, None)
             return None
-        pods = [pod for pod in self._pods.list(key[0]) if self._selects(budget, pod)]
+        pods = self._choose_pods(budget)
         if not pods:
             self.record(budget, NORMAL, "NoPods", "No matching pods found")
         now = self.env.wall()

@@ -200,4 +200,4 @@ class EndpointSliceMirroringController(Controller):
             "ownerReferences": [owner_reference(found, "v1", "Endpoints")],
         }
         body = {"apiVersion": self._api_version, "kind": "EndpointSlice", "metadata": metadata, **made}
-        self._expected.created(key, await self.client.create(self._ref, namespace(found), body))
+        self._expected.expect_creation(key, await self.client.create(self._ref, namespace(found), body))

@@ -85,7 +85,7 @@ class EndpointSliceController(ServiceController):
         """Endpoints by address family and ports, then by pod."""
         wanted: dict[Group, dict[str, dict[str, Any]]] = {}
         for family in targets.families(service):
-            for pod in self.chosen(service):
+            for pod in self.choose_pods(service):
                 address = targets.address_of(pod, family) if targets.reachable(pod, terminating=True) else ""
                 if address:
                     group = (family, targets.ports_of(service, pod))
@@ -183,7 +183,7 @@ class EndpointSliceController(ServiceController):
             "endpoints": entries,
         }
         made = await self.client.create(self._ref, namespace(service), fresh)
-        self._expected.created((namespace(service), name(service)), made)
+        self._expected.expect_creation((namespace(service), name(service)), made)
 
 
 def _group(found: Object) -> Group:

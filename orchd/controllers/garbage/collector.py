@@ -12,6 +12,7 @@ from twisted.internet.interfaces import IDelayedCall
 from zope.interface import implementer
 
 from orchd.client.interfaces import Object, ResourceRef
+from orchd.controllers.batching import batch_seconds
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.garbage.graph import FOREGROUND, ORPHAN, Graph, Node, Owner, Work, owners_of
 from orchd.controllers.interfaces import Environment, IController
@@ -155,7 +156,10 @@ class GarbageCollector:
 
     def _queue(self, work: Work) -> None:
         for uid in work.check:
-            self._loop.queue.add(("check", uid))
+            node = self.graph.nodes.get(uid)
+            dependents = 0 if node is None or not node.waiting else len(node.dependents)
+            # An owner that waits for many dependents looks at all of them: not after every single one.
+            self._loop.queue.add_after(("check", uid), batch_seconds(dependents))
         for uid in work.orphan:
             self._loop.queue.add(("orphan", uid))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from twisted.logger import Logger
-
 from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, with_type
@@ -16,6 +14,7 @@ from orchd.controllers.nodeipam.ranges import Network, RangeError, RangeSet, net
 from orchd.controllers.objects import MERGE, NODES, name, spec, uid
 from orchd.controllers.settings import ControllerSettings
 from orchd.errors import ApiError
+from orchd.txkit.log import Logger
 
 #: Mask of a node's range unless a flag says otherwise.
 _MASKS: Final = {4: 24, 6: 64}

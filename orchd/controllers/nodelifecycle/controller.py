@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.client.times import second_time
@@ -20,6 +19,7 @@ from orchd.controllers.nodelifecycle.health import (
     excluded,
     ready_status,
 )
+from orchd.controllers.nodelifecycle.pod_eviction import PodEviction
 from orchd.controllers.nodelifecycle.zones import Zones, zone_of
 from orchd.controllers.objects import (
     BY_NODE,
@@ -38,6 +38,7 @@ from orchd.controllers.objects import (
 )
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 #: Seconds between looks at whether a node's turn to be tainted has come, and between the writes of one look that failed.
 _TAINTING_PERIOD = 0.1
@@ -45,7 +46,8 @@ _TAINTING_PERIOD = 0.1
 
 class NodeLifecycleController(Controller):
     """Three kinds of work: keys of the queue are nodes whose NoSchedule taints and labels follow their conditions; every
-    monitor period the health of all nodes is judged; and pods leave tainted nodes (`TaintEviction`)."""
+    monitor period the health of all nodes is judged; and pods leave tainted nodes (`TaintEviction`). Without
+    `enable_taint_manager` failed nodes are not tainted but emptied when `pod_eviction_timeout` is over (`PodEviction`)."""
 
     log = Logger()
     name = "nodelifecycle"
@@ -67,6 +69,7 @@ class NodeLifecycleController(Controller):
         self._pods.add_index(BY_NODE, pods_node)
         self._leases = self.follow(ResourceRef(env.dialect("coordination.{abbr}.io"), "v1", "leases"), self._lease_changed)
         self._eviction = TaintEviction(self.client, env.recorder("taint-controller"), self._pods, env.clock)
+        self._pod_eviction = PodEviction(self.client, self.recorder, self._pods)
         prefix = env.dialect("{long}.io/")
         self._labels = [(prefix + what, env.dialect("beta.{long}.io/") + what) for what in ("os", "arch")]
 
@@ -84,7 +87,8 @@ class NodeLifecycleController(Controller):
     # -- what is seen
 
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        self._eviction.node_changed(event, old, new)
+        if self._settings.enable_taint_manager:
+            self._eviction.node_changed(event, old, new)
         if new is None:
             gone = self._health.pop(name(old or {}), None)
             if gone is not None:
@@ -102,14 +106,16 @@ class NodeLifecycleController(Controller):
         if found is None or found.uid != uid(node):
             created = seconds_of(node["metadata"].get("creationTimestamp")) or self.env.wall()
             heard = clock if ready else clock - max(0.0, self.env.wall() - created)
-            found = self._health[name(node)] = NodeHealth(name=name(node), uid=uid(node), zone="", heard=heard)
+            found = self._health[name(node)] = NodeHealth(name=name(node), uid=uid(node), zone="", heard=heard, changed=clock)
         elif heartbeat != found.heartbeat or bool(ready) != bool(found.ready):
             # What this controller wrote itself keeps the time of the last report.
             found.heard = clock
+        if found.ready != ready:
+            found.changed = clock
         found.ready, found.heartbeat = ready, heartbeat
         found.zone = zone_of(self.dialect, node)
         found.excluded = excluded(self.dialect, node)
-        found.evicting = bool(self._taints.no_execute(node))
+        found.evicting = bool(self._taints.no_execute(node)) or found.emptied
 
     def _lease_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is None or namespace(new) != self._lease_namespace:
@@ -121,7 +127,8 @@ class NodeLifecycleController(Controller):
             found.heard = self.env.clock.seconds()
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        self._eviction.pod_changed(event, old, new)
+        if self._settings.enable_taint_manager:
+            self._eviction.pod_changed(event, old, new)
         if new is None or not spec(new).get("nodeName") or (old is not None and spec(old).get("nodeName")):
             return
         health = self._health.get(spec(new)["nodeName"])
@@ -194,7 +201,10 @@ class NodeLifecycleController(Controller):
         if new:
             await self._mark_reachable(node)
         if after:
-            await self._taint_by(node, before or "Unknown")
+            if self._settings.enable_taint_manager:
+                await self._taint_by(node, before or "Unknown")
+            else:
+                await self._empty_by(node, before or "Unknown", health)
         if after not in ("", "True"):
             if before == "True":
                 note = f"Node {health.name} status is now: NodeNotReady"
@@ -227,8 +237,24 @@ class NodeLifecycleController(Controller):
         elif right not in present:
             self._zones.zone(zone_of(self.dialect, node), self.env.clock.seconds()).add(name(node))
 
+    async def _empty_by(self, node: Object, ready: str, health: NodeHealth) -> None:
+        """Queue a node that has failed for too long; empty it again when pods have come since its turn."""
+        if ready == "True":
+            await self._mark_reachable(node)
+            return
+        failed = health.heard if ready == "Unknown" else health.changed
+        if self.env.clock.seconds() <= failed + self._settings.pod_eviction_timeout:
+            return
+        if health.emptied:
+            await self._pod_eviction.empty(node)
+        elif not self._pod_eviction.is_empty(name(node)):
+            self._zones.zone(zone_of(self.dialect, node), self.env.clock.seconds()).add(name(node))
+
     async def _mark_reachable(self, node: Object) -> None:
         self._zones.release(name(node))
+        health = self._health.get(name(node))
+        if health is not None:
+            health.emptied = False
         present = self._taints.no_execute(node)
         if present:
             await self._write_taints(node, self._taints.swap(node, [], present, "NoExecute", self.env.wall()))
@@ -281,6 +307,12 @@ class NodeLifecycleController(Controller):
         node = self._nodes.get("", called)
         ready = "True" if node is None else ready_status(node)
         if node is None or ready not in ("False", "Unknown"):
+            return
+        if not self._settings.enable_taint_manager:
+            await self._pod_eviction.empty(node)
+            health = self._health.get(called)
+            if health is not None:
+                health.emptied = health.evicting = True
             return
         right, wrong = self._taints.not_ready, self._taints.unreachable
         if ready == "Unknown":

@@ -27,7 +27,8 @@ _TAINTS: Final = (
 @dataclass(slots=True)
 class NodeHealth:
     """`heard` is when (monotonic seconds) the node last gave a sign of life: a report or a renewed lease. `ready` is the
-    status of its Ready condition, "" when it has none."""
+    status of its Ready condition, "" when it has none, and `changed` when that was first seen. `emptied`: its pods were
+    deleted since it failed."""
 
     name: str
     uid: str
@@ -37,6 +38,8 @@ class NodeHealth:
     ready: str = ""
     heartbeat: str = ""
     renewed: str = ""
+    changed: float = 0.0
+    emptied: bool = False
     evicting: bool = False
     announced: bool = False
     #: Pods have to be marked as not ready, which went wrong last time.

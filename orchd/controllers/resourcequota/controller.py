@@ -8,6 +8,7 @@ from typing import Any, Final
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IInformer, Object, ResourceRef
 from orchd.controllers.base import Controller, Key
+from orchd.controllers.batching import batch_seconds
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CLAIMS, PODS, QUOTAS, SERVICES, deleting, namespace, seconds_of, spec, status
 from orchd.controllers.resourcequota.counting import ObjectCounts
@@ -60,6 +61,8 @@ class ResourceQuotaController(Controller):
         self._counts = ObjectCounts(self.client, env.clock, env.random, self._counted)
         self._resources: dict[frozenset[str], dict[ResourceRef, tuple[Resource, list[str]]]] = {}
         self._catalog: Catalog | None = None
+        #: Numbers of objects that are measured for a quota.
+        self._sizes: dict[Key, int] = {}
 
     async def stop(self) -> None:
         await super().stop()
@@ -89,7 +92,8 @@ class ResourceQuotaController(Controller):
     def _counted(self, ref: ResourceRef, within: str) -> None:
         for quota in self._quotas.list(within):
             if ref in self._concerned(quota):
-                self.queue.add(key_of(quota))
+                key = key_of(quota)
+                self.queue.add_after(key, batch_seconds(self._sizes.get(key, 0)))
 
     def _concerned(self, quota: Object) -> dict[ResourceRef, tuple[Resource, list[str]]]:
         catalog = self.env.catalog()
@@ -107,6 +111,7 @@ class ResourceQuotaController(Controller):
     async def reconcile(self, key: Key) -> float | None:
         quota = self._quotas.get(*key)
         if quota is None:
+            self._sizes.pop(key, None)
             return None
         hard = amounts(spec(quota).get("hard"))
         fresh, complete = self._usage(quota)
@@ -132,9 +137,12 @@ class ResourceQuotaController(Controller):
         """What is used of the quota, and whether that says something about every name in it."""
         out: Usage = {}
         concerned = self._concerned(quota)
+        size = 0
         for ref, (resource, names) in concerned.items():
             if ref in self._measured:
-                out |= self._sum(quota, ref, resource, names)
+                objects = list(self._measured[ref].list(namespace(quota)))
+                size += len(objects)
+                out |= self._sum(quota, objects, ref, resource, names)
             elif spec(quota).get("scopes") or spec(quota).get("scopeSelector"):
                 # Only pods are in any scope.
                 out |= {name: _none() for name in names}
@@ -142,13 +150,14 @@ class ResourceQuotaController(Controller):
                 number = self._counts.count(ref, namespace(quota))
                 if number is not None:
                     out |= {name: Quantity.of(number) for name in names}
+        self._sizes[key_of(quota)] = size
         tracked = {name for _, names in concerned.values() for name in names}
         return out, len(out) == len(tracked) == len(spec(quota).get("hard") or ())
 
-    def _sum(self, quota: Object, ref: ResourceRef, resource: Resource, names: list[str]) -> Usage:
+    def _sum(self, quota: Object, objects: list[Object], ref: ResourceRef, resource: Resource, names: list[str]) -> Usage:
         total = {name: _none() for name in names}
         now = self.env.wall()
-        for obj in self._measured[ref].list(namespace(quota)):
+        for obj in objects:
             if not in_scopes(resource, obj, quota):
                 continue
             used = usage_of(resource, obj, self.dialect)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchd.client.informers import key_of
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers import revisions
 from orchd.controllers.adoption import claim
-from orchd.controllers.base import Controller, Key, terminating_namespace
+from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
@@ -23,53 +22,40 @@ from orchd.controllers.objects import (
     labels,
     name,
     namespace,
-    owner,
     spec,
     status,
     uid,
 )
 from orchd.controllers.statefulset import identity
 from orchd.controllers.statefulset.identity import REVISION_LABEL
+from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
-from orchd.kinds.objects.selectors import LabelSelector
 
 
 def _running_and_ready(pod: Object) -> bool:
     return status(pod).get("phase") == "Running" and podfacts.ready(pod)
 
 
-class StatefulSetController(Controller):
+class StatefulSetController(WorkloadController):
     """Names make a second pod of the same number impossible, so nothing needs to be expected: a lost race is a 409."""
 
     name = "statefulset"
     account = "statefulset-controller"
+    ref = STATEFUL_SETS
     subject = ("apps/v1", "StatefulSet")
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_statefulset_syncs)
         self._hash_label = env.dialect("controller.{long}.io/hash")
         self._pod_name_label = identity.pod_name_label(env.dialect)
-        self._sets = self.follow(STATEFUL_SETS, primary=True)
-        self._pods = self.follow(PODS, self._pod_changed)
         self._revisions = self.follow(REVISIONS)
-        index_by_controller(self._pods)
         index_by_controller(self._revisions)
 
-    def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        for pod in (old, new):
-            reference = None if pod is None else owner(pod)
-            if pod is not None and reference is not None and reference.get("kind") == "StatefulSet":
-                self.queue.add((namespace(pod), str(reference["name"])))
-        if new is not None and owner(new) is None and not deleting(new):
-            for each in self._sets.list(namespace(new)):
-                if identity.ordinal(each, new) is not None and self._selector(each).matches(labels(new)):
-                    self.queue.add(key_of(each))
-
-    def _selector(self, each: Object) -> LabelSelector:
-        return LabelSelector.from_object(spec(each).get("selector") or {})
+    def adopts(self, each: Object, pod: Object) -> bool:
+        return identity.ordinal(each, pod) is not None
 
     async def reconcile(self, key: Key) -> float | None:
-        parent = self._sets.get(*key)
+        parent = self._owners.get(*key)
         if parent is None:
             return None
         pods = await claim(
@@ -78,7 +64,7 @@ class StatefulSetController(Controller):
             parent_ref=STATEFUL_SETS,
             api_version="apps/v1",
             kind="StatefulSet",
-            selector=self._selector(parent),
+            selector=self.selector(parent),
             informer=self._pods,
             ref=PODS,
             fits=lambda pod: identity.ordinal(parent, pod) is not None,
@@ -96,7 +82,7 @@ class StatefulSetController(Controller):
             except ApiError as error:
                 if not terminating_namespace(error):
                     problem = error
-        await self._tell(parent, list(numbered.values()), current, update, collisions)
+        await self._write_status(parent, list(numbered.values()), current, update, collisions)
         if problem is not None:
             raise problem
         live = {name(current), name(update), *(labels(p).get(REVISION_LABEL, "") for p in numbered.values())}
@@ -212,7 +198,7 @@ class StatefulSetController(Controller):
         else:
             self.record(parent, WARNING, f"Failed{verb.capitalize()}", f"{what} failed error: {error.message}")
 
-    async def _tell(
+    async def _write_status(
         self, parent: Object, pods: list[Object], current: Object, update: Object, collisions: int
     ) -> None:
         def of(revision: Object) -> int:

@@ -1,5 +1,5 @@
-"""The built-in kinds: one table per API group and version, facts without code.
+"""The built-in kinds: one table per API group and version, data without code.
 
-Owns field names, protobuf numbers, merge keys, list types and the list of resources of each group and version.
-Must not hold logic: `orchd.kinds.ir.TypeTable` gives the lines their meaning. May import typing only.
+Owns the rows of kinds, and names, protobuf numbers, merge keys and list types of fields.
+Must not contain logic: `orchd.kinds.ir` interprets types, `orchd.kinds.rows` describes rows. May import rows.
 """

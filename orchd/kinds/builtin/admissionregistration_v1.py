@@ -1,9 +1,11 @@
 """admissionregistration/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Table, Validation
 
 GROUP: Final = "admissionregistration.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,19 +17,37 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset(("Rule",))
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "mutatingwebhookconfigurations",
-        "kind": "MutatingWebhookConfiguration",
-        "categories": "api-extensions",
-        "key": "mutatingwebhookconfigurations",
-    },
-    {
-        "plural": "validatingwebhookconfigurations",
-        "kind": "ValidatingWebhookConfiguration",
-        "categories": "api-extensions",
-        "key": "validatingwebhookconfigurations",
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="MutatingWebhookConfiguration",
+        plural="mutatingwebhookconfigurations",
+        categories=("api-extensions",),
+        key="mutatingwebhookconfigurations",
+        table=Table(
+            "tabulate.policies.webhook_configuration",
+            ("Name|name", "Webhooks|integer", "Age"),
+            {"Webhooks": "Webhooks indicates the number of webhooks registered in this configuration"},
+        ),
+        validation=Validation(
+            create="validate.admissionregistration.create",
+            update="validate.admissionregistration.update",
+        ),
+        generation=("webhooks",),
+        unconditional_update=False,
+    ),
+    KindRow(
+        kind="ValidatingWebhookConfiguration",
+        plural="validatingwebhookconfigurations",
+        categories=("api-extensions",),
+        key="validatingwebhookconfigurations",
+        table=Table("tabulate.policies.webhook_configuration", ("Name|name", "Webhooks|integer", "Age")),
+        validation=Validation(
+            create="validate.admissionregistration.create",
+            update="validate.admissionregistration.update",
+        ),
+        generation=("webhooks",),
+        unconditional_update=False,
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """apiextensions/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Subresource, Validation
 
 GROUP: Final = "apiextensions.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,19 +17,24 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset(("ConversionRequest", "Conversion
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "customresourcedefinitions",
-        "kind": "CustomResourceDefinition",
-        "short_names": "crd crds",
-        "categories": "api-extensions",
-        "storage_version": "apiextensions.{abbr}.io/v1",
-        "announced_version": "apiextensions.{abbr}.io/v1beta1",
-        "key": "apiextensions.{abbr}.io/customresourcedefinitions",
-        "subresources": (
-            ("status", "CustomResourceDefinition", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="CustomResourceDefinition",
+        plural="customresourcedefinitions",
+        short_names=("crd", "crds"),
+        categories=("api-extensions",),
+        key="apiextensions.{abbr}.io/customresourcedefinitions",
+        storage_version="apiextensions.{abbr}.io/v1",
+        announced_version="apiextensions.{abbr}.io/v1beta1",
+        strategy="DefinitionStrategy",
+        validation=Validation(create="validate.apiextensions.create", update="validate.apiextensions.update"),
+        generation=("spec",),
+        unconditional_update=False,
+        # The reference resets metadata to what was sent, not to what is stored, so the status endpoint can remove finalizers.
+        subresources=(
+            Subresource(name="status", update="validate.apiextensions.update_status", resets=("metadata", "spec")),
         ),
-    },
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
@@ -103,6 +110,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("schema", 4, "CustomResourceValidation", "omit ptr"),
         ("subresources", 5, "CustomResourceSubresources", "omit ptr"),
         ("additionalPrinterColumns", 6, "[]CustomResourceColumnDefinition", "omit"),
+        # Of release 1.30: only newer clients define it.
+        ("selectableFields", 9, "[]SelectableField", "omit list=atomic"),
     ),
     "CustomResourceSubresourceScale": (
         ("specReplicasPath", 1, "string", "required"),
@@ -178,6 +187,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "JSONSchemaPropsOrStringArray": (
         ("Schema", 1, "JSONSchemaProps", "required ptr"),
         ("Property", 2, "[]string", "required"),
+    ),
+    "SelectableField": (
+        ("jsonPath", 1, "string", "required"),
     ),
     "ServiceReference": (
         ("namespace", 1, "string", "required"),

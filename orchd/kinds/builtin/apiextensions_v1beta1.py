@@ -1,12 +1,13 @@
 """apiextensions/v1beta1: types in protobuf field order, and the resources served from this version.
 
 Facts of release 1.23, which converts from and to this version but has given up serving it, and of 1.21, which did both.
-The line format is described in `orchd.kinds.ir`.
+The line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from orchd.kinds.builtin import apiextensions_v1 as v1
+from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow
 
 GROUP: Final = "apiextensions.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -18,11 +19,15 @@ UNPUBLISHED: Final[frozenset[str]] = v1.UNPUBLISHED
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {**v1.RESOURCES[0], "deprecated": ("v1.16", "v1.22", "apiextensions.{abbr}.io/v1")},
+RESOURCES: Final[tuple[Row, ...]] = (
+    VersionRow(
+        kind="CustomResourceDefinition",
+        of="apiextensions/v1",
+        deprecated=Deprecation(since="v1.16", removed="v1.22", replacement="apiextensions.{abbr}.io/v1"),
+        conversion=Conversion("conversions.definitions.from_v1beta1", "conversions.definitions.to_v1beta1"),
+    ),
 )
 
-#: What differs from the version that followed; everything else is the same.
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     **{name: lines for name, lines in v1.TYPES.items() if name != "WebhookConversion"},
     "CustomResourceColumnDefinition": (

@@ -1,9 +1,11 @@
 """apiregistration/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "apiregistration.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,16 +17,36 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "apiservices",
-        "kind": "APIService",
-        "categories": "api-extensions",
-        "key": "apiregistration.{abbr}.io/apiservices",
-        "subresources": (
-            ("status", "APIService", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="APIService",
+        plural="apiservices",
+        categories=("api-extensions",),
+        key="apiregistration.{abbr}.io/apiservices",
+        table=Table(
+            "tabulate.policies.api_service",
+            ("Name|name", "Service", "Available", "Age"),
+            {
+                "Service": "The reference to the service that hosts this API endpoint.",
+                "Available": "Whether this service is available.",
+            },
         ),
-    },
+        strategy="APIServiceStrategy",
+        validation=Validation(
+            create="validate.apiregistration.create",
+            update="validate.apiregistration.update",
+            name="path",
+        ),
+        unconditional_update=False,
+        subresources=(
+            Subresource(
+                name="status",
+                update="validate.apiregistration.update_status",
+                resets=("metadata", "spec"),
+                keeps_metadata=("labels", "annotations", "finalizers", "ownerReferences"),
+            ),
+        ),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

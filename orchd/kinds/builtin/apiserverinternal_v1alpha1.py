@@ -1,9 +1,11 @@
 """apiserverinternal/v1alpha1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Subresource, Table
 
 GROUP: Final = "internal.apiserver.{abbr}.io"
 VERSION: Final = "v1alpha1"
@@ -15,16 +17,18 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "storageversions",
-        "kind": "StorageVersion",
-        "enabled": False,
-        "key": "storageversions",
-        "subresources": (
-            ("status", "StorageVersion", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="StorageVersion",
+        plural="storageversions",
+        key="storageversions",
+        table=Table(
+            "tabulate.policies.storage_version",
+            ("Name|name", "CommonEncodingVersion", "StorageVersions", "Age"),
         ),
-    },
+        unconditional_update=False,
+        subresources=(Subresource(name="status"),),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """apps/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Scale, Subresource, Table, Validation
 
 GROUP: Final = "apps"
 VERSION: Final = "v1"
@@ -15,60 +17,155 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "controllerrevisions",
-        "kind": "ControllerRevision",
-        "namespaced": True,
-        "key": "controllerrevisions",
-    },
-    {
-        "plural": "daemonsets",
-        "kind": "DaemonSet",
-        "namespaced": True,
-        "short_names": "ds",
-        "categories": "all",
-        "key": "daemonsets",
-        "subresources": (
-            ("status", "DaemonSet", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="ControllerRevision",
+        plural="controllerrevisions",
+        namespaced=True,
+        key="controllerrevisions",
+        table=Table("tabulate.workloads.controller_revision", ("Name|name", "Controller", "Revision", "Age")),
+        strategy="RevisionStrategy",
+        validation=Validation(
+            create="validate.apps.create_controller_revision",
+            update="validate.apps.update_controller_revision",
         ),
-    },
-    {
-        "plural": "deployments",
-        "kind": "Deployment",
-        "namespaced": True,
-        "short_names": "deploy",
-        "categories": "all",
-        "key": "deployments",
-        "subresources": (
-            ("scale", "Scale", "get patch update", "autoscaling/v1"),
-            ("status", "Deployment", "get patch update", ""),
+        verbatim="data",
+    ),
+    KindRow(
+        kind="DaemonSet",
+        plural="daemonsets",
+        namespaced=True,
+        short_names=("ds",),
+        categories=("all",),
+        key="daemonsets",
+        table=Table(
+            "tabulate.workloads.daemon_set",
+            (
+                "Name|name", "Desired|integer", "Current|integer", "Ready|integer", "Up-to-date|integer",
+                "Available|integer", "Node Selector", "Age", "Containers|wide", "Images|wide", "Selector|wide",
+            ),
         ),
-    },
-    {
-        "plural": "replicasets",
-        "kind": "ReplicaSet",
-        "namespaced": True,
-        "short_names": "rs",
-        "categories": "all",
-        "key": "replicasets",
-        "subresources": (
-            ("scale", "Scale", "get patch update", "autoscaling/v1"),
-            ("status", "ReplicaSet", "get patch update", ""),
+        strategy="DaemonSetStrategy",
+        validation=Validation(create="validate.apps.create_daemon_set", update="validate.apps.update_daemon_set"),
+        warnings="validate.warnings.template",
+        pod_template=("spec", "template"),
+        generation=("spec",),
+        subresources=(Subresource(name="status", update="validate.apps.update_daemon_set_status"),),
+    ),
+    KindRow(
+        kind="Deployment",
+        plural="deployments",
+        namespaced=True,
+        short_names=("deploy",),
+        categories=("all",),
+        key="deployments",
+        table=Table(
+            "tabulate.workloads.deployment",
+            (
+                "Name|name", "Ready", "Up-to-date", "Available", "Age", "Containers|wide", "Images|wide",
+                "Selector|wide",
+            ),
+            {
+                "Ready": "Number of the pod with ready state",
+                "Up-to-date": (
+                    "Total number of non-terminated pods targeted by this deployment that have the desired "
+                    "template spec."
+                ),
+                "Available": (
+                    "Total number of available pods (ready for at least minReadySeconds) targeted by this "
+                    "deployment."
+                ),
+                "Containers": "Names of each container in the template.",
+                "Images": "Images referenced by each container in the template.",
+                "Selector": (
+                    "Label selector for pods. Existing ReplicaSets whose pods are selected by this will be the "
+                    "ones affected by this deployment."
+                ),
+            },
         ),
-    },
-    {
-        "plural": "statefulsets",
-        "kind": "StatefulSet",
-        "namespaced": True,
-        "short_names": "sts",
-        "categories": "all",
-        "key": "statefulsets",
-        "subresources": (
-            ("scale", "Scale", "get patch update", "autoscaling/v1"),
-            ("status", "StatefulSet", "get patch update", ""),
+        strategy="DeploymentStrategy",
+        validation=Validation(create="validate.apps.create_deployment", update="validate.apps.update_deployment"),
+        warnings="validate.warnings.template",
+        pod_template=("spec", "template"),
+        generation=("spec",),
+        subresources=(
+            Subresource(
+                name="scale",
+                kind="Scale",
+                group="autoscaling",
+                version="v1",
+                served_by="scale",
+                scale=Scale(not_found=("apps", "deployments/scale")),
+            ),
+            Subresource(
+                name="status",
+                update="validate.apps.update_deployment_status",
+                resets=("spec", "metadata.labels"),
+            ),
         ),
-    },
+    ),
+    KindRow(
+        kind="ReplicaSet",
+        plural="replicasets",
+        namespaced=True,
+        short_names=("rs",),
+        categories=("all",),
+        key="replicasets",
+        table=Table(
+            "tabulate.workloads.replica_set",
+            (
+                "Name|name", "Desired|integer", "Current|integer", "Ready|integer", "Age", "Containers|wide",
+                "Images|wide", "Selector|wide",
+            ),
+        ),
+        validation=Validation(create="validate.apps.create_replica_set", update="validate.apps.update_replica_set"),
+        warnings="validate.warnings.template",
+        pod_template=("spec", "template"),
+        generation=("spec",),
+        subresources=(
+            Subresource(
+                name="scale",
+                kind="Scale",
+                group="autoscaling",
+                version="v1",
+                served_by="scale",
+                scale=Scale(not_found=("apps", "replicasets/scale")),
+            ),
+            Subresource(name="status", update="validate.apps.update_replica_set_status"),
+        ),
+    ),
+    KindRow(
+        kind="StatefulSet",
+        plural="statefulsets",
+        namespaced=True,
+        short_names=("sts",),
+        categories=("all",),
+        key="statefulsets",
+        table=Table(
+            "tabulate.workloads.stateful_set",
+            ("Name|name", "Ready", "Age", "Containers|wide", "Images|wide"),
+            {
+                "Ready": "Number of the pod with ready state",
+                "Containers": "Names of each container in the template.",
+                "Images": "Images referenced by each container in the template.",
+            },
+        ),
+        validation=Validation(create="validate.apps.create_stateful_set", update="validate.apps.update_stateful_set"),
+        warnings="validate.warnings.template",
+        pod_template=("spec", "template"),
+        generation=("spec",),
+        subresources=(
+            Subresource(
+                name="scale",
+                kind="Scale",
+                group="autoscaling",
+                version="v1",
+                served_by="scale",
+                scale=Scale(not_found=("apps", "statefulsets")),
+            ),
+            Subresource(name="status", update="validate.apps.update_stateful_set_status"),
+        ),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """authentication/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Validation
 
 GROUP: Final = "authentication.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,13 +17,27 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "tokenreviews",
-        "kind": "TokenReview",
-        "verbs": "create",
-        "stored": False,
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="TokenReview",
+        plural="tokenreviews",
+        verbs=("create",),
+        served_by="token review",
+    ),
+    KindRow(
+        kind="TokenRequest",
+        validation=Validation(create="validate.core.other_kinds.create_token_request"),
+    ),
+)
+
+#: Resources of later releases.
+LATER: Final[tuple[KindRow, ...]] = (
+    KindRow(
+        kind="SelfSubjectReview",
+        plural="selfsubjectreviews",
+        verbs=("create",),
+        served_by="self subject review",
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
@@ -30,6 +46,13 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("apiVersion", 2, "string", "omit"),
         ("name", 3, "string", "omit"),
         ("uid", 4, "string", "omit"),
+    ),
+    "SelfSubjectReview": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("status", 2, "SelfSubjectReviewStatus", "omit"),
+    ),
+    "SelfSubjectReviewStatus": (
+        ("userInfo", 1, "UserInfo", "omit"),
     ),
     "TokenRequest": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),

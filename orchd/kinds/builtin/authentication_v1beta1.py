@@ -1,23 +1,42 @@
 """authentication/v1beta1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row
 
 GROUP: Final = "authentication.{abbr}.io"
 VERSION: Final = "v1beta1"
 #: Prefix of the names under which OpenAPI publishes these types.
-DEFINITIONS: Final = ""
+DEFINITIONS: Final = "io.{abbr}.api.authentication.v1beta1."
 
 #: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = ()
+RESOURCES: Final[tuple[Row, ...]] = ()
+
+#: Resources of later releases.
+LATER: Final[tuple[KindRow, ...]] = (
+    KindRow(
+        kind="SelfSubjectReview",
+        plural="selfsubjectreviews",
+        verbs=("create",),
+        served_by="self subject review",
+    ),
+)
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "SelfSubjectReview": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("status", 2, "SelfSubjectReviewStatus", "omit"),
+    ),
+    "SelfSubjectReviewStatus": (
+        ("userInfo", 1, "authentication/v1.UserInfo", "omit"),
+    ),
     "TokenReview": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "TokenReviewSpec", "required"),

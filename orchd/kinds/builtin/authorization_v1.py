@@ -1,9 +1,11 @@
 """authorization/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Validation
 
 GROUP: Final = "authorization.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,32 +17,35 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "localsubjectaccessreviews",
-        "kind": "LocalSubjectAccessReview",
-        "namespaced": True,
-        "verbs": "create",
-        "stored": False,
-    },
-    {
-        "plural": "selfsubjectaccessreviews",
-        "kind": "SelfSubjectAccessReview",
-        "verbs": "create",
-        "stored": False,
-    },
-    {
-        "plural": "selfsubjectrulesreviews",
-        "kind": "SelfSubjectRulesReview",
-        "verbs": "create",
-        "stored": False,
-    },
-    {
-        "plural": "subjectaccessreviews",
-        "kind": "SubjectAccessReview",
-        "verbs": "create",
-        "stored": False,
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="LocalSubjectAccessReview",
+        plural="localsubjectaccessreviews",
+        namespaced=True,
+        verbs=("create",),
+        served_by="local access review",
+        validation=Validation(create="validate.reviews.local_access_review"),
+    ),
+    KindRow(
+        kind="SelfSubjectAccessReview",
+        plural="selfsubjectaccessreviews",
+        verbs=("create",),
+        served_by="self access review",
+        validation=Validation(create="validate.reviews.self_access_review"),
+    ),
+    KindRow(
+        kind="SelfSubjectRulesReview",
+        plural="selfsubjectrulesreviews",
+        verbs=("create",),
+        served_by="self rules review",
+    ),
+    KindRow(
+        kind="SubjectAccessReview",
+        plural="subjectaccessreviews",
+        verbs=("create",),
+        served_by="access review",
+        validation=Validation(create="validate.reviews.access_review"),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """authorization/v1beta1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import Row
 
 GROUP: Final = "authorization.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -15,7 +17,7 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = ()
+RESOURCES: Final[tuple[Row, ...]] = ()
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "LocalSubjectAccessReview": (

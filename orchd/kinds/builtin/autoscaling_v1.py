@@ -1,9 +1,11 @@
 """autoscaling/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import Conversion, KindRow, Row, Validation, VersionRow
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v1"
@@ -29,18 +31,16 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset((
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset(("CrossVersionObjectReference",))
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "horizontalpodautoscalers",
-        "kind": "HorizontalPodAutoscaler",
-        "namespaced": True,
-        "short_names": "hpa",
-        "categories": "all",
-        "key": "horizontalpodautoscalers",
-        "subresources": (
-            ("status", "HorizontalPodAutoscaler", "get patch update", ""),
-        ),
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    VersionRow(
+        kind="HorizontalPodAutoscaler",
+        of="autoscaling/v2",
+        conversion=Conversion("conversions.autoscalers.from_v1", "conversions.autoscalers.to_v1"),
+    ),
+    KindRow(
+        kind="Scale",
+        validation=Validation(create="validate.autoscaling.scale", update="validate.autoscaling.update_scale"),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

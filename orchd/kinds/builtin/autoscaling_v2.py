@@ -1,9 +1,11 @@
 """autoscaling/v2: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import Conversion, KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v2"
@@ -15,19 +17,52 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "horizontalpodautoscalers",
-        "kind": "HorizontalPodAutoscaler",
-        "namespaced": True,
-        "short_names": "hpa",
-        "categories": "all",
-        "storage_version": "autoscaling/v1",
-        "key": "horizontalpodautoscalers",
-        "subresources": (
-            ("status", "HorizontalPodAutoscaler", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="HorizontalPodAutoscaler",
+        plural="horizontalpodautoscalers",
+        namespaced=True,
+        short_names=("hpa",),
+        categories=("all",),
+        key="horizontalpodautoscalers",
+        storage_version="autoscaling/v1",
+        conversion=Conversion("conversions.renames.same", "conversions.renames.same"),
+        table=Table(
+            "tabulate.workloads.autoscaler",
+            ("Name|name", "Reference", "Targets", "MinPods", "MaxPods", "Replicas", "Age"),
+            {
+                "Reference": (
+                    "scaleTargetRef points to the target resource to scale, and is used to the pods for which "
+                    "metrics should be collected, as well as to actually change the replica count."
+                ),
+                "Targets": (
+                    "metrics contains the specifications for which to use to calculate the desired replica count "
+                    "(the maximum replica count across all metrics will be used).  The desired replica count is "
+                    "calculated multiplying the ratio between the target value and the current value by the "
+                    "current number of pods.  Ergo, metrics used must decrease as the pod count is increased, and "
+                    "vice-versa.  See the individual metric source types for more information about how each type "
+                    "of metric must respond."
+                ),
+                "MinPods": (
+                    "minReplicas is the lower limit for the number of replicas to which the autoscaler can scale "
+                    "down.  It defaults to 1 pod.  minReplicas is allowed to be 0 if the alpha feature gate "
+                    "HPAScaleToZero is enabled and at least one Object or External metric is configured.  Scaling "
+                    "is active as long as at least one metric value is available."
+                ),
+                "MaxPods": (
+                    "maxReplicas is the upper limit for the number of replicas to which the autoscaler can scale "
+                    "up. It cannot be less that minReplicas."
+                ),
+                "Replicas": (
+                    "currentReplicas is current number of replicas of pods managed by this autoscaler, as last "
+                    "seen by the autoscaler."
+                ),
+            },
         ),
-    },
+        strategy="AutoscalerStrategy",
+        validation=Validation(create="validate.autoscaling.create", update="validate.autoscaling.update"),
+        subresources=(Subresource(name="status", update="validate.autoscaling.update_status"),),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """autoscaling/v2beta1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v2beta1"
@@ -15,20 +17,13 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "horizontalpodautoscalers",
-        "kind": "HorizontalPodAutoscaler",
-        "namespaced": True,
-        "short_names": "hpa",
-        "categories": "all",
-        "storage_version": "autoscaling/v1",
-        "key": "horizontalpodautoscalers",
-        "deprecated": ("v1.22", "v1.25", "autoscaling/v2"),
-        "subresources": (
-            ("status", "HorizontalPodAutoscaler", "get patch update", ""),
-        ),
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    VersionRow(
+        kind="HorizontalPodAutoscaler",
+        of="autoscaling/v2",
+        deprecated=Deprecation(since="v1.22", removed="v1.25", replacement="autoscaling/v2"),
+        conversion=Conversion("conversions.autoscalers.from_v2beta1", "conversions.autoscalers.to_v2beta1"),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

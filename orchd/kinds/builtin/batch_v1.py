@@ -1,9 +1,11 @@
 """batch/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import FieldSelectors, KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "batch"
 VERSION: Final = "v1"
@@ -15,28 +17,51 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "cronjobs",
-        "kind": "CronJob",
-        "namespaced": True,
-        "short_names": "cj",
-        "categories": "all",
-        "key": "cronjobs",
-        "subresources": (
-            ("status", "CronJob", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="CronJob",
+        plural="cronjobs",
+        namespaced=True,
+        short_names=("cj",),
+        categories=("all",),
+        key="cronjobs",
+        storage_version="batch/v1",
+        table=Table(
+            "tabulate.workloads.cron_job",
+            (
+                "Name|name", "Schedule", "Suspend|boolean", "Active|integer", "Last Schedule", "Age",
+                "Containers|wide", "Images|wide", "Selector|wide",
+            ),
         ),
-    },
-    {
-        "plural": "jobs",
-        "kind": "Job",
-        "namespaced": True,
-        "categories": "all",
-        "key": "jobs",
-        "subresources": (
-            ("status", "Job", "get patch update", ""),
+        validation=Validation(create="validate.batch.create_cron_job", update="validate.batch.update_cron_job"),
+        warnings="validate.warnings.cron_job",
+        pod_template=("spec", "jobTemplate", "spec", "template"),
+        generation=("spec",),
+        subresources=(Subresource(name="status"),),
+    ),
+    KindRow(
+        kind="Job",
+        plural="jobs",
+        namespaced=True,
+        categories=("all",),
+        key="jobs",
+        table=Table(
+            "tabulate.workloads.job",
+            ("Name|name", "Completions", "Duration", "Age", "Containers|wide", "Images|wide", "Selector|wide"),
         ),
-    },
+        fields=FieldSelectors(
+            names=("status.successful",),
+            values="field_values.job",
+            unsupported="field label {quoted} not supported for batchv1.Job",
+        ),
+        strategy="JobStrategy",
+        validation=Validation(create="validate.batch.create_job", update="validate.batch.update_job"),
+        warnings="validate.warnings.template",
+        pod_template=("spec", "template"),
+        generation=("spec",),
+        orphans=True,
+        subresources=(Subresource(name="status", update="validate.batch.update_job_status"),),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

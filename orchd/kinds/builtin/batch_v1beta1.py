@@ -1,9 +1,11 @@
 """batch/v1beta1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import Deprecation, FieldSelectors, Row, VersionRow
 
 GROUP: Final = "batch"
 VERSION: Final = "v1beta1"
@@ -15,20 +17,17 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset(("JobTemplate",))
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "cronjobs",
-        "kind": "CronJob",
-        "namespaced": True,
-        "short_names": "cj",
-        "categories": "all",
-        "storage_version": "batch/v1",
-        "key": "cronjobs",
-        "deprecated": ("v1.21", "v1.25", "batch/v1"),
-        "subresources": (
-            ("status", "CronJob", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    VersionRow(
+        kind="CronJob",
+        of="batch/v1",
+        deprecated=Deprecation(since="v1.21", removed="v1.25", replacement="batch/v1"),
+        fields=FieldSelectors(
+            names=("status.successful",),
+            unsupported='field label {quoted} not supported for "CronJob"',
         ),
-    },
+        orphans=True,
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """certificates/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import UNSUPPORTED_FIELD, FieldSelectors, KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "certificates.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,17 +17,34 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "certificatesigningrequests",
-        "kind": "CertificateSigningRequest",
-        "short_names": "csr",
-        "key": "certificatesigningrequests",
-        "subresources": (
-            ("approval", "CertificateSigningRequest", "get patch update", ""),
-            ("status", "CertificateSigningRequest", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="CertificateSigningRequest",
+        plural="certificatesigningrequests",
+        short_names=("csr",),
+        key="certificatesigningrequests",
+        table=Table(
+            "tabulate.policies.signing_request",
+            ("Name|name", "Age", "SignerName", "Requestor", "RequestedDuration", "Condition"),
         ),
-    },
+        fields=FieldSelectors(
+            names=("spec.signerName",),
+            values="field_values.signing_request",
+            namespace=False,
+            unsupported=UNSUPPORTED_FIELD,
+        ),
+        strategy="SigningRequestStrategy",
+        validation=Validation(
+            create="validate.certificates.create",
+            update="validate.certificates.update",
+            name="path",
+        ),
+        managed_fields=False,
+        subresources=(
+            Subresource(name="approval", update="validate.certificates.update_approval"),
+            Subresource(name="status", update="validate.certificates.update_status"),
+        ),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """coordination/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Table, Validation
 
 GROUP: Final = "coordination.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,13 +17,24 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "leases",
-        "kind": "Lease",
-        "namespaced": True,
-        "key": "leases",
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="Lease",
+        plural="leases",
+        namespaced=True,
+        key="leases",
+        table=Table(
+            "tabulate.policies.lease",
+            ("Name|name", "Holder", "Age"),
+            {"Holder": "holderIdentity contains the identity of the holder of a current lease."},
+        ),
+        validation=Validation(
+            create="validate.single_kind_groups.create_lease",
+            update="validate.single_kind_groups.update_lease",
+        ),
+        creates_on_update=True,
+        unconditional_update=False,
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,22 @@
 """core/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import (
+    UNSUPPORTED_FIELD,
+    Deprecation,
+    FieldSelectors,
+    KindRow,
+    Quota,
+    Row,
+    Scale,
+    Subresource,
+    Table,
+    Validation,
+)
 
 GROUP: Final = ""
 VERSION: Final = "v1"
@@ -50,165 +63,539 @@ ATOMIC: Final[frozenset[str]] = frozenset((
     "TypedLocalObjectReference",
 ))
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "bindings",
-        "kind": "Binding",
-        "namespaced": True,
-        "verbs": "create",
-        "stored": False,
-    },
-    {
-        "plural": "componentstatuses",
-        "kind": "ComponentStatus",
-        "verbs": "get list",
-        "short_names": "cs",
-        "stored": False,
-        "deprecated": ("v1.19", "", ""),
-    },
-    {
-        "plural": "configmaps",
-        "kind": "ConfigMap",
-        "namespaced": True,
-        "short_names": "cm",
-        "key": "configmaps",
-    },
-    {
-        "plural": "endpoints",
-        "kind": "Endpoints",
-        "namespaced": True,
-        "short_names": "ep",
-        "key": "services/endpoints",
-    },
-    {
-        "plural": "events",
-        "kind": "Event",
-        "namespaced": True,
-        "short_names": "ev",
-        "key": "events",
-    },
-    {
-        "plural": "limitranges",
-        "kind": "LimitRange",
-        "namespaced": True,
-        "short_names": "limits",
-        "key": "limitranges",
-    },
-    {
-        "plural": "namespaces",
-        "kind": "Namespace",
-        "verbs": "create delete get list patch update watch",
-        "short_names": "ns",
-        "key": "namespaces",
-        "subresources": (
-            ("finalize", "Namespace", "update", ""),
-            ("status", "Namespace", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="Binding",
+        plural="bindings",
+        namespaced=True,
+        verbs=("create",),
+        served_by="binding",
+        validation=Validation(create="validate.core.other_kinds.create_binding"),
+    ),
+    KindRow(
+        kind="ComponentStatus",
+        plural="componentstatuses",
+        short_names=("cs",),
+        verbs=("get", "list"),
+        served_by="component statuses",
+        deprecated=Deprecation(since="v1.19"),
+        table=Table("tabulate.core.component_status", ("Name|name", "Status", "Message", "Error")),
+    ),
+    KindRow(
+        kind="ConfigMap",
+        plural="configmaps",
+        namespaced=True,
+        short_names=("cm",),
+        key="configmaps",
+        table=Table(
+            "tabulate.core.config_map",
+            ("Name|name", "Data", "Age"),
+            {
+                "Data": (
+                    "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', "
+                    "'_' or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys "
+                    "stored in Data must not overlap with the keys in the BinaryData field, this is enforced "
+                    "during validation process."
+                ),
+            },
         ),
-    },
-    {
-        "plural": "nodes",
-        "kind": "Node",
-        "short_names": "no",
-        "key": "minions",
-        "subresources": (
-            ("proxy", "NodeProxyOptions", "create delete get patch update", ""),
-            ("status", "Node", "get patch update", ""),
+        quota=Quota(counted_as="configmaps"),
+        validation=Validation(
+            create="validate.core.secrets.create_config_map",
+            update="validate.core.secrets.update_config_map",
         ),
-    },
-    {
-        "plural": "persistentvolumeclaims",
-        "kind": "PersistentVolumeClaim",
-        "namespaced": True,
-        "short_names": "pvc",
-        "key": "persistentvolumeclaims",
-        "subresources": (
-            ("status", "PersistentVolumeClaim", "get patch update", ""),
+    ),
+    KindRow(
+        kind="Endpoints",
+        plural="endpoints",
+        namespaced=True,
+        short_names=("ep",),
+        key="services/endpoints",
+        table=Table(
+            "tabulate.network.endpoints",
+            ("Name|name", "Endpoints", "Age"),
+            {
+                "Endpoints": (
+                    "The set of all endpoints is the union of all subsets. Addresses are placed into subsets "
+                    "according to the IPs they share. A single address with multiple ports, some of which are "
+                    "ready and some of which are not (because they come from different containers) will result in "
+                    "the address being displayed in different subsets for the different ports. No address will "
+                    "appear in both Addresses and NotReadyAddresses in the same subset. Sets of addresses and "
+                    "ports that comprise a service."
+                ),
+            },
         ),
-    },
-    {
-        "plural": "persistentvolumes",
-        "kind": "PersistentVolume",
-        "short_names": "pv",
-        "key": "persistentvolumes",
-        "subresources": (
-            ("status", "PersistentVolume", "get patch update", ""),
+        validation=Validation(create="validate.core.endpoints.create", update="validate.core.endpoints.update"),
+        creates_on_update=True,
+    ),
+    KindRow(
+        kind="Event",
+        plural="events",
+        namespaced=True,
+        short_names=("ev",),
+        key="events",
+        storage_version="v1",
+        table=Table(
+            "tabulate.core.event",
+            (
+                "Last Seen", "Type", "Reason", "Object", "Subobject|wide", "Source|wide", "Message",
+                "First Seen|wide", "Count|wide", "Name|name|wide",
+            ),
+            {
+                "Last Seen": "The time at which the most recent occurrence of this event was recorded.",
+                "Type": "Type of this event (Normal, Warning), new types could be added in the future",
+                "Reason": (
+                    "This should be a short, machine understandable string that gives the reason for the "
+                    "transition into the object's current status."
+                ),
+                "Object": "The object that this event is about.",
+                "Subobject": (
+                    "If referring to a piece of an object instead of an entire object, this string should contain "
+                    "a valid JSON/Go field access statement, such as desiredState.manifest.containers[2]. For "
+                    "example, if the object reference is to a container within a pod, this would take on a value "
+                    'like: "spec.containers{name}" (where "name" refers to the name of the container that '
+                    'triggered the event) or if no container name is specified "spec.containers[2]" (container '
+                    "with index 2 in this pod). This syntax is chosen only to have some well-defined way of "
+                    "referencing a part of an object."
+                ),
+                "Source": "The component reporting this event. Should be a short machine understandable string.",
+                "Message": "A human-readable description of the status of this operation.",
+                "First Seen": (
+                    "The time at which the event was first recorded. (Time of server receipt is in TypeMeta.)"
+                ),
+                "Count": "The number of times this event has occurred.",
+            },
         ),
-    },
-    {
-        "plural": "pods",
-        "kind": "Pod",
-        "namespaced": True,
-        "short_names": "po",
-        "categories": "all",
-        "key": "pods",
-        "subresources": (
-            ("attach", "PodAttachOptions", "create get", ""),
-            ("binding", "Binding", "create", ""),
-            ("ephemeralcontainers", "Pod", "get patch update", ""),
-            ("eviction", "Eviction", "create", "policy/v1"),
-            ("exec", "PodExecOptions", "create get", ""),
-            ("log", "Pod", "get", ""),
-            ("portforward", "PodPortForwardOptions", "create get", ""),
-            ("proxy", "PodProxyOptions", "create delete get patch update", ""),
-            ("status", "Pod", "get patch update", ""),
+        fields=FieldSelectors(
+            names=(
+                "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+                "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
+                "reportingComponent", "source", "type",
+            ),
+            values="field_values.event",
+            unsupported=UNSUPPORTED_FIELD,
         ),
-    },
-    {
-        "plural": "podtemplates",
-        "kind": "PodTemplate",
-        "namespaced": True,
-        "key": "podtemplates",
-    },
-    {
-        "plural": "replicationcontrollers",
-        "kind": "ReplicationController",
-        "namespaced": True,
-        "short_names": "rc",
-        "categories": "all",
-        "key": "controllers",
-        "subresources": (
-            ("scale", "Scale", "get patch update", "autoscaling/v1"),
-            ("status", "ReplicationController", "get patch update", ""),
+        cached=False,
+        strategy="EventStrategy",
+        validation=Validation(
+            create="validate.core.events.create",
+            update="validate.core.events.update",
+            own_metadata=False,
         ),
-    },
-    {
-        "plural": "resourcequotas",
-        "kind": "ResourceQuota",
-        "namespaced": True,
-        "short_names": "quota",
-        "key": "resourcequotas",
-        "subresources": (
-            ("status", "ResourceQuota", "get patch update", ""),
+        creates_on_update=True,
+        collected=False,
+    ),
+    KindRow(
+        kind="LimitRange",
+        plural="limitranges",
+        namespaced=True,
+        short_names=("limits",),
+        key="limitranges",
+        validation=Validation(create="validate.core.limits.create_range", update="validate.core.limits.update_range"),
+        creates_on_update=True,
+    ),
+    KindRow(
+        kind="Namespace",
+        plural="namespaces",
+        short_names=("ns",),
+        verbs=("create", "delete", "get", "list", "patch", "update", "watch"),
+        key="namespaces",
+        table=Table("tabulate.core.namespace", ("Name|name", "Status", "Age")),
+        fields=FieldSelectors(
+            names=("status.phase",),
+            values="field_values.namespace",
+            namespace=False,
+            unsupported=UNSUPPORTED_FIELD,
         ),
-    },
-    {
-        "plural": "secrets",
-        "kind": "Secret",
-        "namespaced": True,
-        "key": "secrets",
-    },
-    {
-        "plural": "serviceaccounts",
-        "kind": "ServiceAccount",
-        "namespaced": True,
-        "short_names": "sa",
-        "key": "serviceaccounts",
-        "subresources": (
-            ("token", "TokenRequest", "create", "authentication.{abbr}.io/v1"),
+        strategy="NamespaceStrategy",
+        validation=Validation(
+            create="validate.core.other_kinds.create_namespace",
+            update="validate.core.other_kinds.update_namespace",
+            name="label",
         ),
-    },
-    {
-        "plural": "services",
-        "kind": "Service",
-        "namespaced": True,
-        "short_names": "svc",
-        "categories": "all",
-        "key": "services/specs",
-        "subresources": (
-            ("proxy", "ServiceProxyOptions", "create delete get patch update", ""),
-            ("status", "Service", "get patch update", ""),
+        subresources=(
+            Subresource(name="finalize", verbs=("update",), update="validate.core.other_kinds.finalize_namespace"),
+            Subresource(name="status", update="validate.core.other_kinds.update_namespace_status"),
         ),
-    },
+    ),
+    KindRow(
+        kind="Node",
+        plural="nodes",
+        short_names=("no",),
+        key="minions",
+        table=Table(
+            "tabulate.core.node",
+            (
+                "Name|name", "Status", "Roles", "Age", "Version", "Internal-IP|wide", "External-IP|wide",
+                "OS-Image|wide", "Kernel-Version|wide", "Container-Runtime|wide",
+            ),
+        ),
+        fields=FieldSelectors(
+            names=("spec.unschedulable",),
+            values="field_values.node",
+            namespace=False,
+            unsupported=UNSUPPORTED_FIELD,
+        ),
+        validation=Validation(create="validate.core.nodes.create", update="validate.core.nodes.update"),
+        clears_status=False,
+        subresources=(
+            Subresource(
+                name="proxy",
+                kind="NodeProxyOptions",
+                verbs=("create", "delete", "get", "patch", "update"),
+                served_by="node proxy",
+            ),
+            Subresource(name="status", update="validate.core.nodes.update_status"),
+        ),
+    ),
+    KindRow(
+        kind="PersistentVolumeClaim",
+        plural="persistentvolumeclaims",
+        namespaced=True,
+        short_names=("pvc",),
+        key="persistentvolumeclaims",
+        table=Table(
+            "tabulate.storage.claim",
+            ("Name|name", "Status", "Volume", "Capacity", "Access Modes", "StorageClass", "Age", "VolumeMode|wide"),
+            {
+                "Status": "Phase represents the current phase of PersistentVolumeClaim.",
+                "Volume": "VolumeName is the binding reference to the PersistentVolume backing this claim.",
+                "Capacity": "Represents the actual resources of the underlying volume.",
+                "Access Modes": (
+                    "AccessModes contains the actual access modes the volume backing the PVC has. More info: "
+                    "https://{long}.io/docs/concepts/storage/persistent-volumes#access-modes-1"
+                ),
+                "StorageClass": "StorageClass of the pvc",
+                "VolumeMode": (
+                    "volumeMode defines what type of volume is required by the claim. Value of Filesystem is "
+                    "implied when not included in claim spec."
+                ),
+            },
+        ),
+        quota=Quota(usage="quota.usage.claim_usage", concerns="quota.usage.concerns_claim", on_update=True),
+        strategy="PhaseStrategy",
+        validation=Validation(create="validate.core.claims.create", update="validate.core.claims.update"),
+        returns_deleted=True,
+        subresources=(Subresource(name="status", update="validate.core.claims.update_status"),),
+    ),
+    KindRow(
+        kind="PersistentVolume",
+        plural="persistentvolumes",
+        short_names=("pv",),
+        key="persistentvolumes",
+        table=Table(
+            "tabulate.storage.volume",
+            (
+                "Name|name", "Capacity", "Access Modes", "Reclaim Policy", "Status", "Claim", "StorageClass",
+                "Reason", "Age", "VolumeMode|wide",
+            ),
+            {
+                "Capacity": (
+                    "A description of the persistent volume's resources and capacity. More info: "
+                    "https://{long}.io/docs/concepts/storage/persistent-volumes#capacity"
+                ),
+                "Access Modes": (
+                    "AccessModes contains all ways the volume can be mounted. More info: "
+                    "https://{long}.io/docs/concepts/storage/persistent-volumes#access-modes"
+                ),
+                "Reclaim Policy": (
+                    "What happens to a persistent volume when released from its claim. Valid options are Retain "
+                    "(default for manually created PersistentVolumes), Delete (default for dynamically provisioned "
+                    "PersistentVolumes), and Recycle (deprecated). Recycle must be supported by the volume plugin "
+                    "underlying this PersistentVolume. More info: "
+                    "https://{long}.io/docs/concepts/storage/persistent-volumes#reclaiming"
+                ),
+                "Status": (
+                    "Phase indicates if a volume is available, bound to a claim, or released by a claim. More "
+                    "info: https://{long}.io/docs/concepts/storage/persistent-volumes#phase"
+                ),
+                "Claim": (
+                    "ClaimRef is part of a bi-directional binding between PersistentVolume and "
+                    "PersistentVolumeClaim. Expected to be non-nil when bound. claim.VolumeName is the "
+                    "authoritative bind between PV and PVC. More info: "
+                    "https://{long}.io/docs/concepts/storage/persistent-volumes#binding"
+                ),
+                "StorageClass": "StorageClass of the pv",
+                "Reason": (
+                    "Reason is a brief CamelCase string that describes any failure and is meant for machine "
+                    "parsing and tidy display in the CLI."
+                ),
+                "VolumeMode": (
+                    "volumeMode defines if a volume is intended to be used with a formatted filesystem or to "
+                    "remain in raw block state. Value of Filesystem is implied when not included in spec."
+                ),
+            },
+        ),
+        strategy="PhaseStrategy",
+        validation=Validation(
+            create="validate.core.persistentvolumes.create",
+            update="validate.core.persistentvolumes.update",
+        ),
+        returns_deleted=True,
+        subresources=(Subresource(name="status", update="validate.core.persistentvolumes.update_status"),),
+    ),
+    KindRow(
+        kind="Pod",
+        plural="pods",
+        namespaced=True,
+        short_names=("po",),
+        categories=("all",),
+        key="pods",
+        table=Table(
+            "tabulate.pods.cells",
+            (
+                "Name|name", "Ready", "Status", "Restarts", "Age", "IP|wide", "Node|wide", "Nominated Node|wide",
+                "Readiness Gates|wide",
+            ),
+            {
+                "Ready": "The aggregate readiness state of this pod for accepting traffic.",
+                "Status": "The aggregate status of the containers in this pod.",
+                "Restarts": (
+                    "The number of times the containers in this pod have been restarted and when the last "
+                    "container in this pod has restarted."
+                ),
+                "IP": (
+                    "IP address allocated to the pod. Routable at least within the cluster. Empty if not yet "
+                    "allocated."
+                ),
+                "Node": (
+                    "NodeName is a request to schedule this pod onto a specific node. If it is non-empty, the "
+                    "scheduler simply schedules this pod onto that node, assuming that it fits resource "
+                    "requirements."
+                ),
+                "Nominated Node": (
+                    "nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be "
+                    "scheduled right away as preemption victims receive their graceful termination periods. This "
+                    "field does not guarantee that the pod will be scheduled on this node. Scheduler may decide to "
+                    "place the pod elsewhere if other nodes become available sooner. Scheduler may also decide to "
+                    "give the resources on this node to a higher priority pod that is created after preemption. As "
+                    "a result, this field may be different than PodSpec.nodeName when the pod is scheduled."
+                ),
+                "Readiness Gates": (
+                    "If specified, all readiness gates will be evaluated for pod readiness. A pod is ready when "
+                    "all its containers are ready AND all conditions specified in the readiness gates have status "
+                    'equal to "True" More info: '
+                    "https://git.{abbr}.io/enhancements/keps/sig-network/580-pod-readiness-gates"
+                ),
+            },
+        ),
+        fields=FieldSelectors(
+            names=(
+                "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
+                "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName",
+                # Of release 1.28.
+                "spec.hostNetwork",
+            ),
+            aliases={"spec.host": "spec.nodeName"},
+            values="field_values.pod",
+            unsupported=UNSUPPORTED_FIELD,
+        ),
+        quota=Quota(usage="quota.usage.pod_usage", concerns="quota.usage.concerns_pod"),
+        strategy="PodStrategy",
+        validation=Validation(create="validate.core.pods.create", update="validate.core.podupdates.update"),
+        warnings="validate.warnings.pod",
+        pod_template=(),
+        returns_deleted=True,
+        subresources=(
+            Subresource(name="attach", kind="PodAttachOptions", verbs=("create", "get"), served_by="attach"),
+            Subresource(name="binding", kind="Binding", verbs=("create",), served_by="pod binding"),
+            Subresource(name="ephemeralcontainers", update="validate.core.podupdates.update_ephemeral"),
+            Subresource(
+                name="eviction",
+                kind="Eviction",
+                verbs=("create",),
+                group="policy",
+                version="v1",
+                served_by="eviction",
+            ),
+            Subresource(name="exec", kind="PodExecOptions", verbs=("create", "get"), served_by="exec"),
+            Subresource(name="log", verbs=("get",), served_by="log"),
+            Subresource(
+                name="portforward",
+                kind="PodPortForwardOptions",
+                verbs=("create", "get"),
+                served_by="port forward",
+            ),
+            Subresource(
+                name="proxy",
+                kind="PodProxyOptions",
+                verbs=("create", "delete", "get", "patch", "update"),
+                served_by="pod proxy",
+            ),
+            Subresource(
+                name="status",
+                update="validate.core.podupdates.update_status",
+                resets=("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
+            ),
+        ),
+    ),
+    KindRow(
+        kind="PodTemplate",
+        plural="podtemplates",
+        namespaced=True,
+        key="podtemplates",
+        table=Table("tabulate.workloads.pod_template", ("Name|name", "Containers", "Images", "Pod Labels")),
+        validation=Validation(
+            create="validate.core.other_kinds.create_pod_template",
+            update="validate.core.other_kinds.update_pod_template",
+        ),
+        warnings="validate.warnings.template",
+        pod_template=("template",),
+        generation=("template",),
+        returns_deleted=True,
+    ),
+    KindRow(
+        kind="ReplicationController",
+        plural="replicationcontrollers",
+        namespaced=True,
+        short_names=("rc",),
+        categories=("all",),
+        key="controllers",
+        table=Table(
+            "tabulate.workloads.replication_controller",
+            (
+                "Name|name", "Desired|integer", "Current|integer", "Ready|integer", "Age", "Containers|wide",
+                "Images|wide", "Selector|wide",
+            ),
+        ),
+        fields=FieldSelectors(
+            names=("status.replicas",),
+            values="field_values.replication_controller",
+            unsupported=UNSUPPORTED_FIELD,
+        ),
+        quota=Quota(counted_as="replicationcontrollers"),
+        validation=Validation(
+            create="validate.apps.create_replication_controller",
+            update="validate.apps.update_replication_controller",
+        ),
+        warnings="validate.warnings.template",
+        pod_template=("spec", "template"),
+        generation=("spec",),
+        orphans=True,
+        subresources=(
+            Subresource(
+                name="scale",
+                kind="Scale",
+                group="autoscaling",
+                version="v1",
+                served_by="scale",
+                scale=Scale(not_found=("autoscaling", "replicationcontrollers/scale"), selector="map"),
+            ),
+            Subresource(name="status", update="validate.apps.update_replica_set_status"),
+        ),
+    ),
+    KindRow(
+        kind="ResourceQuota",
+        plural="resourcequotas",
+        namespaced=True,
+        short_names=("quota",),
+        key="resourcequotas",
+        table=Table(
+            "tabulate.core.resource_quota",
+            ("Name|name", "Age", "Request", "Limit"),
+            {
+                "Request": "Request represents a minimum amount of cpu/memory that a container may consume.",
+                "Limit": (
+                    "Limits control the maximum amount of cpu/memory that a container may use independent of "
+                    "contention on the node."
+                ),
+            },
+        ),
+        quota=Quota(counted_as="resourcequotas"),
+        validation=Validation(create="validate.core.limits.create_quota", update="validate.core.limits.update_quota"),
+        returns_deleted=True,
+        subresources=(Subresource(name="status", update="validate.core.limits.update_quota_status"),),
+    ),
+    KindRow(
+        kind="Secret",
+        plural="secrets",
+        namespaced=True,
+        key="secrets",
+        table=Table(
+            "tabulate.core.secret",
+            ("Name|name", "Type", "Data", "Age"),
+            {
+                "Type": (
+                    "Used to facilitate programmatic handling of secret data. More info: "
+                    "https://{long}.io/docs/concepts/configuration/secret/#secret-types"
+                ),
+                "Data": (
+                    "Data contains the secret data. Each key must consist of alphanumeric characters, '-', '_' or "
+                    "'.'. The serialized form of the secret data is a base64 encoded string, representing the "
+                    "arbitrary (possibly non-string) data value here. Described in "
+                    "https://tools.ietf.org/html/rfc4648#section-4"
+                ),
+            },
+        ),
+        fields=FieldSelectors(names=("type",), values="field_values.secret", unsupported=UNSUPPORTED_FIELD),
+        quota=Quota(counted_as="secrets"),
+        validation=Validation(create="validate.core.secrets.create", update="validate.core.secrets.update"),
+    ),
+    KindRow(
+        kind="ServiceAccount",
+        plural="serviceaccounts",
+        namespaced=True,
+        short_names=("sa",),
+        key="serviceaccounts",
+        table=Table(
+            "tabulate.core.service_account",
+            ("Name|name", "Secrets", "Age"),
+            {
+                "Secrets": (
+                    "Secrets is the list of secrets allowed to be used by pods running using this ServiceAccount. "
+                    "More info: https://{long}.io/docs/concepts/configuration/secret"
+                ),
+            },
+        ),
+        strategy="ServiceAccountStrategy",
+        validation=Validation(
+            create="validate.core.other_kinds.create_service_account",
+            update="validate.core.other_kinds.update_service_account",
+        ),
+        returns_deleted=True,
+        subresources=(
+            Subresource(
+                name="token",
+                kind="TokenRequest",
+                verbs=("create",),
+                group="authentication.{abbr}.io",
+                version="v1",
+                served_by="token request",
+            ),
+        ),
+    ),
+    KindRow(
+        kind="Service",
+        plural="services",
+        namespaced=True,
+        short_names=("svc",),
+        categories=("all",),
+        key="services/specs",
+        table=Table(
+            "tabulate.network.service",
+            ("Name|name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "Selector|wide"),
+        ),
+        # Later releases than the reference have these fields, and their node agents ask for them. The error is still the old one.
+        fields=FieldSelectors(names=("spec.clusterIP", "spec.type"), values="field_values.service"),
+        quota=Quota(usage="quota.usage.service_usage", concerns="quota.usage.concerns_service", on_update=True),
+        strategy="ServiceStrategy",
+        validation=Validation(
+            create="validate.core.services.create",
+            update="validate.core.services.update",
+            name="1035",
+        ),
+        creates_on_update=True,
+        returns_deleted=True,
+        subresources=(
+            Subresource(
+                name="proxy",
+                kind="ServiceProxyOptions",
+                verbs=("create", "delete", "get", "patch", "update"),
+                served_by="service proxy",
+            ),
+            Subresource(name="status", update="validate.core.services.update_status"),
+        ),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

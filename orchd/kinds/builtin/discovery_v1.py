@@ -1,9 +1,11 @@
 """discovery/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Table, Validation
 
 GROUP: Final = "discovery.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,14 +17,21 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset(("EndpointPort",))
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "endpointslices",
-        "kind": "EndpointSlice",
-        "namespaced": True,
-        "storage_version": "discovery.{abbr}.io/v1beta1",
-        "key": "endpointslices",
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="EndpointSlice",
+        plural="endpointslices",
+        namespaced=True,
+        key="endpointslices",
+        storage_version="discovery.{abbr}.io/v1beta1",
+        table=Table("tabulate.network.endpoint_slice", ("Name|name", "AddressType", "Ports", "Endpoints", "Age")),
+        strategy="SliceStrategy",
+        validation=Validation(
+            create="validate.single_kind_groups.create_slice",
+            update="validate.single_kind_groups.update_slice",
+        ),
+        generation=("addressType", "endpoints", "ports", "metadata.labels"),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

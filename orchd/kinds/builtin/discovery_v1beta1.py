@@ -1,9 +1,11 @@
 """discovery/v1beta1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow
 
 GROUP: Final = "discovery.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -15,14 +17,13 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "endpointslices",
-        "kind": "EndpointSlice",
-        "namespaced": True,
-        "key": "endpointslices",
-        "deprecated": ("v1.21", "v1.25", "discovery.{abbr}.io/v1"),
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    VersionRow(
+        kind="EndpointSlice",
+        of="discovery/v1",
+        deprecated=Deprecation(since="v1.21", removed="v1.25", replacement="discovery.{abbr}.io/v1"),
+        conversion=Conversion("conversions.renames.slice_from_v1beta1", "conversions.renames.slice_to_v1beta1"),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

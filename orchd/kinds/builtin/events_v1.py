@@ -1,9 +1,11 @@
 """events/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import UNSUPPORTED_FIELD, Conversion, FieldSelectors, Row, Validation, VersionRow
 
 GROUP: Final = "events.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,15 +17,33 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "events",
-        "kind": "Event",
-        "namespaced": True,
-        "short_names": "ev",
-        "storage_version": "v1",
-        "key": "events",
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    VersionRow(
+        kind="Event",
+        of="core/v1",
+        conversion=Conversion("conversions.renames.event_to_core", "conversions.renames.event_from_core"),
+        fields=FieldSelectors(
+            aliases={
+                "reason": "reason",
+                "regarding.kind": "involvedObject.kind",
+                "regarding.namespace": "involvedObject.namespace",
+                "regarding.name": "involvedObject.name",
+                "regarding.uid": "involvedObject.uid",
+                "regarding.apiVersion": "involvedObject.apiVersion",
+                "regarding.resourceVersion": "involvedObject.resourceVersion",
+                "regarding.fieldPath": "involvedObject.fieldPath",
+                "reportingController": "reportingComponent",
+                "type": "type",
+            },
+            values="field_values.event",
+            unsupported=UNSUPPORTED_FIELD,
+        ),
+        validation=Validation(
+            create="validate.core.events.create_strict",
+            update="validate.core.events.update",
+            own_metadata=False,
+        ),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """flowcontrol/v1beta1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import Deprecation, Row, VersionRow
 
 GROUP: Final = "flowcontrol.apiserver.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -15,25 +17,17 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "flowschemas",
-        "kind": "FlowSchema",
-        "key": "flowschemas",
-        "deprecated": ("v1.23", "v1.26", "flowcontrol.apiserver.{abbr}.io/v1beta2"),
-        "subresources": (
-            ("status", "FlowSchema", "get patch update", ""),
-        ),
-    },
-    {
-        "plural": "prioritylevelconfigurations",
-        "kind": "PriorityLevelConfiguration",
-        "key": "prioritylevelconfigurations",
-        "deprecated": ("v1.23", "v1.26", "flowcontrol.apiserver.{abbr}.io/v1beta2"),
-        "subresources": (
-            ("status", "PriorityLevelConfiguration", "get patch update", ""),
-        ),
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    VersionRow(
+        kind="FlowSchema",
+        of="flowcontrol/v1beta2",
+        deprecated=Deprecation(since="v1.23", removed="v1.26", replacement="flowcontrol.apiserver.{abbr}.io/v1beta2"),
+    ),
+    VersionRow(
+        kind="PriorityLevelConfiguration",
+        of="flowcontrol/v1beta2",
+        deprecated=Deprecation(since="v1.23", removed="v1.26", replacement="flowcontrol.apiserver.{abbr}.io/v1beta2"),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """flowcontrol/v1beta2: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "flowcontrol.apiserver.{abbr}.io"
 VERSION: Final = "v1beta2"
@@ -15,25 +17,88 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "flowschemas",
-        "kind": "FlowSchema",
-        "storage_version": "flowcontrol.apiserver.{abbr}.io/v1beta1",
-        "key": "flowschemas",
-        "subresources": (
-            ("status", "FlowSchema", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="FlowSchema",
+        plural="flowschemas",
+        key="flowschemas",
+        storage_version="flowcontrol.apiserver.{abbr}.io/v1beta1",
+        table=Table(
+            "tabulate.policies.flow_schema",
+            ("Name|name", "PriorityLevel", "MatchingPrecedence", "DistinguisherMethod", "Age", "MissingPL"),
         ),
-    },
-    {
-        "plural": "prioritylevelconfigurations",
-        "kind": "PriorityLevelConfiguration",
-        "storage_version": "flowcontrol.apiserver.{abbr}.io/v1beta1",
-        "key": "prioritylevelconfigurations",
-        "subresources": (
-            ("status", "PriorityLevelConfiguration", "get patch update", ""),
+        validation=Validation(
+            create="validate.flowcontrol.create_schema",
+            update="validate.flowcontrol.update_schema",
         ),
-    },
+        generation=("spec",),
+        subresources=(
+            Subresource(
+                name="status",
+                update="validate.flowcontrol.update_status",
+                resets=("metadata", "spec"),
+                keeps_metadata=ALL_METADATA,
+            ),
+        ),
+    ),
+    KindRow(
+        kind="PriorityLevelConfiguration",
+        plural="prioritylevelconfigurations",
+        key="prioritylevelconfigurations",
+        storage_version="flowcontrol.apiserver.{abbr}.io/v1beta1",
+        table=Table(
+            "tabulate.policies.priority_level",
+            ("Name|name", "Type", "AssuredConcurrencyShares", "Queues", "HandSize", "QueueLengthLimit", "Age"),
+            {
+                "Type": (
+                    "`type` indicates whether this priority level is subject to limitation on request execution.  "
+                    'A value of `"Exempt"` means that requests of this priority level are not subject to a limit '
+                    "(and thus are never queued) and do not detract from the capacity made available to other "
+                    'priority levels.  A value of `"Limited"` means that (a) requests of this priority level _are_ '
+                    "subject to limits and (b) some of the server's limited capacity is made available exclusively "
+                    "to this priority level. Required."
+                ),
+                "AssuredConcurrencyShares": (
+                    "`assuredConcurrencyShares` (ACS) configures the execution limit, which is a limit on the "
+                    "number of requests of this priority level that may be exeucting at a given time.  ACS must be "
+                    "a positive number. The server's concurrency limit (SCL) is divided among the "
+                    "concurrency-controlled priority levels in proportion to their assured concurrency shares. "
+                    "This produces the assured concurrency value (ACV) "
+                ),
+                "Queues": (
+                    "`queues` is the number of queues for this priority level. The queues exist independently at "
+                    "each apiserver. The value must be positive.  Setting it to 1 effectively precludes "
+                    "shufflesharding and thus makes the distinguisher method of associated flow schemas "
+                    "irrelevant.  This field has a default value of 64."
+                ),
+                "HandSize": (
+                    "`handSize` is a small positive number that configures the shuffle sharding of requests into "
+                    "queues.  When enqueuing a request at this priority level the request's flow identifier (a "
+                    "string pair) is hashed and the hash value is used to shuffle the list of queues and deal a "
+                    "hand of the size specified here.  The request is put into one of the shortest queues in that "
+                    "hand. `handSize` must be no larger than `queues`, and should be significantly smaller (so "
+                    "that a few heavy flows do not saturate most of the queues).  See the user-facing "
+                    "documentation for more extensive guidance on setting this field.  This field has a default "
+                    "value of 8."
+                ),
+                "QueueLengthLimit": (
+                    "`queueLengthLimit` is the maximum number of requests allowed to be waiting in a given queue "
+                    "of this priority level at a time; excess requests are rejected.  This value must be positive. "
+                    " If not specified, it will be defaulted to 50."
+                ),
+            },
+        ),
+        validation=Validation(create="validate.flowcontrol.create_level", update="validate.flowcontrol.update_level"),
+        generation=("spec",),
+        subresources=(
+            Subresource(
+                name="status",
+                update="validate.flowcontrol.update_status",
+                resets=("metadata", "spec"),
+                keeps_metadata=ALL_METADATA,
+            ),
+        ),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -27,11 +27,15 @@ GROUPS: Final[tuple[tuple[str, str, str, str], ...]] = (
     ("internal.apiserver.{abbr}.io", "v1alpha1", "v1alpha1", ""),
 )
 
+#: Packages with resources of later releases (``LATER`` of their modules), which only newer clients ask for.
+LATER: Final = ("authentication/v1", "authentication/v1beta1", "authentication/v1alpha1")
+
 #: package/version of the type names -> builtin module
 MODULES: Final[dict[str, str]] = {
     "admission/v1": "admission_v1",
     "admission/v1beta1": "admission_v1beta1",
     "admissionregistration/v1": "admissionregistration_v1",
+    "apidiscovery/v2": "apidiscovery_v2",
     "apiextensions/v1": "apiextensions_v1",
     "apiextensions/v1beta1": "apiextensions_v1beta1",
     "apiregistration/v1": "apiregistration_v1",
@@ -39,6 +43,7 @@ MODULES: Final[dict[str, str]] = {
     "apps/v1": "apps_v1",
     "audit/v1": "audit_v1",
     "authentication/v1": "authentication_v1",
+    "authentication/v1alpha1": "authentication_v1alpha1",
     "authentication/v1beta1": "authentication_v1beta1",
     "authorization/v1": "authorization_v1",
     "authorization/v1beta1": "authorization_v1beta1",

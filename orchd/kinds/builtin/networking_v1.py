@@ -1,9 +1,11 @@
 """networking/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "networking.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,29 +17,41 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset(("IngressRuleValue",))
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "ingressclasses",
-        "kind": "IngressClass",
-        "key": "ingressclasses",
-    },
-    {
-        "plural": "ingresses",
-        "kind": "Ingress",
-        "namespaced": True,
-        "short_names": "ing",
-        "key": "ingress",
-        "subresources": (
-            ("status", "Ingress", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="IngressClass",
+        plural="ingressclasses",
+        key="ingressclasses",
+        table=Table("tabulate.network.ingress_class", ("Name|name", "Controller", "Parameters", "Age")),
+        validation=Validation(create="validate.networking.create_class", update="validate.networking.update_class"),
+        generation=("spec",),
+    ),
+    KindRow(
+        kind="Ingress",
+        plural="ingresses",
+        namespaced=True,
+        short_names=("ing",),
+        key="ingress",
+        error_group="extensions",
+        table=Table("tabulate.network.ingress", ("Name|name", "Class", "Hosts", "Address", "Ports", "Age")),
+        validation=Validation(
+            create="validate.networking.create_ingress",
+            update="validate.networking.update_ingress",
         ),
-    },
-    {
-        "plural": "networkpolicies",
-        "kind": "NetworkPolicy",
-        "namespaced": True,
-        "short_names": "netpol",
-        "key": "networkpolicies",
-    },
+        generation=("spec",),
+        subresources=(Subresource(name="status", update="validate.networking.update_ingress_status"),),
+    ),
+    KindRow(
+        kind="NetworkPolicy",
+        plural="networkpolicies",
+        namespaced=True,
+        short_names=("netpol",),
+        key="networkpolicies",
+        error_group="extensions",
+        table=Table("tabulate.network.network_policy", ("Name|name", "Pod-Selector", "Age")),
+        validation=Validation(create="validate.networking.create_policy", update="validate.networking.update_policy"),
+        generation=("spec",),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

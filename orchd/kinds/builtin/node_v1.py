@@ -1,9 +1,11 @@
 """node/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Table, Validation
 
 GROUP: Final = "node.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,12 +17,19 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "runtimeclasses",
-        "kind": "RuntimeClass",
-        "key": "runtimeclasses",
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="RuntimeClass",
+        plural="runtimeclasses",
+        key="runtimeclasses",
+        storage_version="node.{abbr}.io/v1",
+        table=Table("tabulate.policies.runtime_class", ("Name|name", "Handler", "Age")),
+        validation=Validation(
+            create="validate.single_kind_groups.create_runtime_class",
+            update="validate.single_kind_groups.update_runtime_class",
+        ),
+        unconditional_update=False,
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """node/v1beta1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import Deprecation, Row, VersionRow
 
 GROUP: Final = "node.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -15,14 +17,8 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "runtimeclasses",
-        "kind": "RuntimeClass",
-        "storage_version": "node.{abbr}.io/v1",
-        "key": "runtimeclasses",
-        "deprecated": ("v1.22", "v1.25", ""),
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    VersionRow(kind="RuntimeClass", of="node/v1", deprecated=Deprecation(since="v1.22", removed="v1.25")),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """policy/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "policy"
 VERSION: Final = "v1"
@@ -15,18 +17,28 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "poddisruptionbudgets",
-        "kind": "PodDisruptionBudget",
-        "namespaced": True,
-        "short_names": "pdb",
-        "storage_version": "policy/v1beta1",
-        "key": "poddisruptionbudgets",
-        "subresources": (
-            ("status", "PodDisruptionBudget", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="PodDisruptionBudget",
+        plural="poddisruptionbudgets",
+        namespaced=True,
+        short_names=("pdb",),
+        key="poddisruptionbudgets",
+        storage_version="policy/v1beta1",
+        table=Table(
+            "tabulate.workloads.disruption_budget",
+            ("Name|name", "Min Available", "Max Unavailable", "Allowed Disruptions|integer", "Age"),
         ),
-    },
+        validation=Validation(
+            create="validate.policy.create_budget",
+            update="validate.policy.update_budget",
+            own_metadata=False,
+        ),
+        generation=("spec",),
+        unconditional_update=False,
+        subresources=(Subresource(name="status", update="validate.policy.update_budget_status"),),
+    ),
+    KindRow(kind="Eviction"),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """policy/v1beta1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import Conversion, Deprecation, KindRow, Row, Subresource, Table, Validation, VersionRow
 
 GROUP: Final = "policy"
 VERSION: Final = "v1beta1"
@@ -15,25 +17,27 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset(("Eviction",))
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "poddisruptionbudgets",
-        "kind": "PodDisruptionBudget",
-        "namespaced": True,
-        "short_names": "pdb",
-        "key": "poddisruptionbudgets",
-        "deprecated": ("v1.21", "v1.25", "policy/v1"),
-        "subresources": (
-            ("status", "PodDisruptionBudget", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    VersionRow(
+        kind="PodDisruptionBudget",
+        of="policy/v1",
+        deprecated=Deprecation(since="v1.21", removed="v1.25", replacement="policy/v1"),
+        conversion=Conversion("conversions.renames.budget_from_v1beta1", "conversions.renames.budget_to_v1beta1"),
+        subresources=(Subresource(name="status", update="validate.policy.update_budget_conditions"),),
+    ),
+    KindRow(
+        kind="PodSecurityPolicy",
+        plural="podsecuritypolicies",
+        short_names=("psp",),
+        key="podsecuritypolicy",
+        deprecated=Deprecation(since="v1.21", removed="v1.25"),
+        table=Table(
+            "tabulate.policies.pod_security_policy",
+            ("Name|name", "Priv", "Caps", "SELinux", "RunAsUser", "FsGroup", "SupGroup", "ReadOnlyRootFs", "Volumes"),
         ),
-    },
-    {
-        "plural": "podsecuritypolicies",
-        "kind": "PodSecurityPolicy",
-        "short_names": "psp",
-        "key": "podsecuritypolicy",
-        "deprecated": ("v1.21", "v1.25", ""),
-    },
+        validation=Validation(create="validate.securitypolicies.create", update="validate.securitypolicies.update"),
+        returns_deleted=True,
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """rbac/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Table, Validation
 
 GROUP: Final = "rbac.authorization.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,29 +17,75 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset(("RoleRef", "Subject"))
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "clusterrolebindings",
-        "kind": "ClusterRoleBinding",
-        "key": "clusterrolebindings",
-    },
-    {
-        "plural": "clusterroles",
-        "kind": "ClusterRole",
-        "key": "clusterroles",
-    },
-    {
-        "plural": "rolebindings",
-        "kind": "RoleBinding",
-        "namespaced": True,
-        "key": "rolebindings",
-    },
-    {
-        "plural": "roles",
-        "kind": "Role",
-        "namespaced": True,
-        "key": "roles",
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="ClusterRoleBinding",
+        plural="clusterrolebindings",
+        key="clusterrolebindings",
+        table=Table(
+            "tabulate.policies.role_binding",
+            ("Name|name", "Role", "Age", "Users|wide", "Groups|wide", "ServiceAccounts|wide"),
+            {
+                "Role": (
+                    "RoleRef can only reference a ClusterRole in the global namespace. If the RoleRef cannot be "
+                    "resolved, the Authorizer must return an error."
+                ),
+                "Users": "Users in the clusterRoleBinding",
+                "Groups": "Groups in the clusterRoleBinding",
+                "ServiceAccounts": "ServiceAccounts in the clusterRoleBinding",
+            },
+        ),
+        validation=Validation(
+            create="validate.rbac.create_cluster_binding",
+            update="validate.rbac.update_cluster_binding",
+            name="path",
+        ),
+        creates_on_update=True,
+    ),
+    KindRow(
+        kind="ClusterRole",
+        plural="clusterroles",
+        key="clusterroles",
+        validation=Validation(
+            create="validate.rbac.create_cluster_role",
+            update="validate.rbac.update_cluster_role",
+            name="path",
+        ),
+        creates_on_update=True,
+    ),
+    KindRow(
+        kind="RoleBinding",
+        plural="rolebindings",
+        namespaced=True,
+        key="rolebindings",
+        table=Table(
+            "tabulate.policies.role_binding",
+            ("Name|name", "Role", "Age", "Users|wide", "Groups|wide", "ServiceAccounts|wide"),
+            {
+                "Role": (
+                    "RoleRef can reference a Role in the current namespace or a ClusterRole in the global "
+                    "namespace. If the RoleRef cannot be resolved, the Authorizer must return an error."
+                ),
+                "Users": "Users in the roleBinding",
+                "Groups": "Groups in the roleBinding",
+                "ServiceAccounts": "ServiceAccounts in the roleBinding",
+            },
+        ),
+        validation=Validation(
+            create="validate.rbac.create_binding",
+            update="validate.rbac.update_binding",
+            name="path",
+        ),
+        creates_on_update=True,
+    ),
+    KindRow(
+        kind="Role",
+        plural="roles",
+        namespaced=True,
+        key="roles",
+        validation=Validation(create="validate.rbac.create_role", update="validate.rbac.update_role", name="path"),
+        creates_on_update=True,
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

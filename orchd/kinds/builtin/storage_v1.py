@@ -1,9 +1,11 @@
 """storage/v1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "storage.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,31 +17,72 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "csidrivers",
-        "kind": "CSIDriver",
-        "key": "csidrivers",
-    },
-    {
-        "plural": "csinodes",
-        "kind": "CSINode",
-        "key": "csinodes",
-    },
-    {
-        "plural": "storageclasses",
-        "kind": "StorageClass",
-        "short_names": "sc",
-        "key": "storageclasses",
-    },
-    {
-        "plural": "volumeattachments",
-        "kind": "VolumeAttachment",
-        "key": "volumeattachments",
-        "subresources": (
-            ("status", "VolumeAttachment", "get patch update", ""),
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="CSIDriver",
+        plural="csidrivers",
+        key="csidrivers",
+        table=Table(
+            "tabulate.storage.driver",
+            (
+                "Name|name", "AttachRequired|boolean", "PodInfoOnMount|boolean", "StorageCapacity|boolean",
+                "TokenRequests", "RequiresRepublish|boolean", "Modes", "Age",
+            ),
         ),
-    },
+        validation=Validation(create="validate.storage.create_driver", update="validate.storage.update_driver"),
+        generation=("spec.tokenRequests", "spec.requiresRepublish"),
+        first_generation=False,
+        unconditional_update=False,
+        returns_deleted=True,
+    ),
+    KindRow(
+        kind="CSINode",
+        plural="csinodes",
+        key="csinodes",
+        table=Table(
+            "tabulate.storage.node",
+            ("Name|name", "Drivers|integer", "Age"),
+            {"Drivers": "Drivers indicates the number of CSI drivers registered on the node"},
+        ),
+        validation=Validation(create="validate.storage.create_csi_node", update="validate.storage.update_csi_node"),
+        unconditional_update=False,
+        returns_deleted=True,
+    ),
+    KindRow(
+        kind="StorageClass",
+        plural="storageclasses",
+        short_names=("sc",),
+        key="storageclasses",
+        table=Table(
+            "tabulate.storage.storage_class",
+            ("Name|name", "Provisioner", "ReclaimPolicy", "VolumeBindingMode", "AllowVolumeExpansion", "Age"),
+        ),
+        validation=Validation(create="validate.storage.create_class", update="validate.storage.update_class"),
+        returns_deleted=True,
+    ),
+    KindRow(
+        kind="VolumeAttachment",
+        plural="volumeattachments",
+        key="volumeattachments",
+        table=Table(
+            "tabulate.storage.attachment",
+            ("Name|name", "Attacher|name", "PV", "Node", "Attached|boolean", "Age"),
+        ),
+        validation=Validation(
+            create="validate.storage.create_attachment",
+            update="validate.storage.update_attachment",
+        ),
+        unconditional_update=False,
+        returns_deleted=True,
+        subresources=(
+            Subresource(
+                name="status",
+                update="validate.storage.update_attachment",
+                resets=("metadata", "spec"),
+                keeps_metadata=ALL_METADATA,
+            ),
+        ),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

@@ -1,9 +1,11 @@
 """storage/v1alpha1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import Deprecation, Row, VersionRow
 
 GROUP: Final = "storage.{abbr}.io"
 VERSION: Final = "v1alpha1"
@@ -22,16 +24,12 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset((
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "csistoragecapacities",
-        "kind": "CSIStorageCapacity",
-        "namespaced": True,
-        "enabled": False,
-        "storage_version": "storage.{abbr}.io/v1beta1",
-        "key": "csistoragecapacities",
-        "deprecated": ("v1.21", "v1.24", "storage.{abbr}.io/v1beta1"),
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    VersionRow(
+        kind="CSIStorageCapacity",
+        of="storage/v1beta1",
+        deprecated=Deprecation(since="v1.21", removed="v1.24", replacement="storage.{abbr}.io/v1beta1"),
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

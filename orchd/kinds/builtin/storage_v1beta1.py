@@ -1,9 +1,11 @@
 """storage/v1beta1: types in protobuf field order, and the resources served from this version.
 
-Facts of release 1.23; the line format is described in `orchd.kinds.ir`.
+Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in `orchd.kinds.rows`.
 """
 
-from typing import Any, Final
+from typing import Final
+
+from orchd.kinds.rows import KindRow, Row, Validation
 
 GROUP: Final = "storage.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -33,13 +35,16 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset((
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[dict[str, Any], ...]] = (
-    {
-        "plural": "csistoragecapacities",
-        "kind": "CSIStorageCapacity",
-        "namespaced": True,
-        "key": "csistoragecapacities",
-    },
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="CSIStorageCapacity",
+        plural="csistoragecapacities",
+        namespaced=True,
+        key="csistoragecapacities",
+        storage_version="storage.{abbr}.io/v1beta1",
+        validation=Validation(create="validate.storage.create_capacity", update="validate.storage.update_capacity"),
+        unconditional_update=False,
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {

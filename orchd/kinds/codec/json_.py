@@ -4,16 +4,19 @@ the API, or to accept what the API accepts and orjson does not (invalid UTF-8, l
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import orjson
 
-from orchd.kinds.codec import nested
-from orchd.kinds.jsontext import syntax_error
+from orchd.kinds import nested
+from orchd.kinds.gotext.json_syntax import syntax_error
 from orchd.kinds.objects.shape import NumberText
 
 #: Maximum nesting depth that can be encoded.
 WRITTEN_DEPTH: Final = 250
+#: An exponent of three digits, or as many digits in a row.
+_LARGE: Final = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")
 
 
 class JSONError(ValueError):
@@ -25,7 +28,7 @@ class RangeError(ValueError):
 
 
 def decode(data: bytes) -> Any:
-    """Decode a JSON text of at most `jsontext.MAX_DEPTH` levels. Raises JSONError.
+    """Decode a JSON text of at most `json_syntax.MAX_DEPTH` levels. Raises JSONError.
 
     Of repeated keys, the last value is used. Invalid UTF-8 and lone surrogates become U+FFFD. Values deeper than
     `WRITTEN_DEPTH` cannot be encoded again: check values to be stored with `too_deep`.
@@ -42,15 +45,9 @@ def decode_finite(data: bytes) -> Any:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
         value = nested.decode(_valid(data))
-    waiting = [value]
-    while waiting:
-        found = waiting.pop()
-        if isinstance(found, dict):
-            waiting.extend(reversed(found.values()))
-        elif isinstance(found, list):
-            waiting.extend(reversed(found))
-        elif isinstance(found, NumberText):
-            raise RangeError(f"json: cannot unmarshal number {found.text} into Go value of type float64")
+    why = nested.out_of_range(value)
+    if why:
+        raise RangeError(why)
     return value
 
 
@@ -94,12 +91,24 @@ def may_be_too_deep(data: bytes) -> bool:
     return data.count(b"{") + data.count(b"[") > WRITTEN_DEPTH
 
 
+def may_be_out_of_range(data: bytes) -> bool:
+    """True if a number of a JSON text may be beyond the range of floats. A cheap check that excludes most texts."""
+    return _LARGE.search(data) is not None
+
+
 def encode(value: Any) -> bytes:
     """Encode a value as compact JSON without a final newline. ``<``, ``>``, ``&``, U+2028 and U+2029 are escaped.
 
     Raises TypeError for values without a JSON form and for values that are nested too deeply.
     """
-    return _escaped(orjson.dumps(value))
+    return _escaped(orjson.dumps(value, default=_spelling))
+
+
+def _spelling(value: Any) -> orjson.Fragment:
+    """A number with its spelling as JSON. Raises TypeError for other values without a JSON form."""
+    if isinstance(value, NumberText):
+        return orjson.Fragment(value.text)
+    raise TypeError
 
 
 def encode_pretty(value: Any) -> bytes:

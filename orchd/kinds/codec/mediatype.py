@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Final
 
 from orchd import errors
-from orchd.dialect import STOCK_META_GROUP, STOCK_PROTOBUF, Dialect
+from orchd.dialect import STOCK_DISCOVERY_GROUP, STOCK_META_GROUP, STOCK_PROTOBUF, Dialect
 from orchd.kinds.shorttexts import remember_short
 
 JSON_TYPE: Final = "application/json"
@@ -153,6 +153,27 @@ def negotiate(
         # The encoding exists, but not for events.
         raise errors.not_acceptable(f"{name};stream=watch" for name, form in forms if form is not Form.YAML)
     return _streaming(found) if watch and found.form is Form.PROTOBUF else found
+
+
+@remember_short(256)
+def negotiate_aggregated(accept: str, *, dialect: Dialect) -> Negotiated | None:
+    """The form of aggregated discovery that an Accept header prefers; None when it names none, so that the unaggregated
+    document is the answer. Raises ApiError 406."""
+    check_route(accept, media_types(dialect))
+    groups = (dialect("apidiscovery.{abbr}.io"), STOCK_DISCOVERY_GROUP)
+    for clause in parse_accept(accept):
+        asked = dict(clause.parameters)
+        group, version, as_ = asked.get("g", ""), asked.get("v", ""), asked.get("as", "")
+        if group not in groups or version not in ("v2", "v2beta1") or as_ != "APIGroupDiscoveryList" or asked.get("sv"):
+            continue
+        for name, form in _forms(dialect):
+            kind, _, subtype = name.partition("/")
+            if (clause.type, clause.subtype) in ((kind, subtype), (kind, "*"), ("*", "*")):
+                return Negotiated(
+                    form=form, content_type=f"{name};g={group};v={version};as={as_}", as_=as_, group=group,
+                    version=version, pretty=asked.get("pretty") == "1",
+                )
+    return None
 
 
 def _streaming(found: Negotiated) -> Negotiated:

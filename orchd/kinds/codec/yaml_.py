@@ -271,7 +271,7 @@ class _Watching(_Builder):
             elif isinstance(key := self._keys[-1], str | int | float):
                 seen, place = self._opened[-1][1], (type(key), key)
                 if place in seen:
-                    self.found.append(f"line {self._line + 1}: key {_shown(key)} already set in map")
+                    self.found.append(f"line {self._line + 1}: key {_format(key)} already set in map")
                 seen[place] = None
         super()._put(value, size)
 
@@ -281,13 +281,13 @@ def _line(event: Any) -> int:
     return line
 
 
-def _shown(key: Any) -> str:
+def _format(key: Any) -> str:
     """Format a key for messages."""
     if isinstance(key, dict):
-        inner = ", ".join(f"{_shown(k)}:{_shown(v)}" for k, v in key.items())
+        inner = ", ".join(f"{_format(k)}:{_format(v)}" for k, v in key.items())
         return f"map[interface {{}}]interface {{}}{{{inner}}}"
     if isinstance(key, list):
-        return f"[]interface {{}}{{{', '.join(map(_shown, key))}}}"
+        return f"[]interface {{}}{{{', '.join(map(_format, key))}}}"
     return json.dumps(key, ensure_ascii=False) if isinstance(key, str | bool) else str(key)
 
 
@@ -323,7 +323,7 @@ def _key(value: Any) -> str:
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     if value is None:
         raise YAMLError("Unsupported map key of type: %!s(<nil>), key: <nil>")
-    raise YAMLError(f"yaml: invalid map key: {_shown(value)}")
+    raise YAMLError(f"yaml: invalid map key: {_format(value)}")
 
 
 def _merged(done: _Open) -> Any:

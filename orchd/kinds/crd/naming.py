@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds.conditions import find_condition
 from orchd.kinds.crd.approval import approval, is_protected
-from orchd.kinds.crd.conditions import APPROVED, ESTABLISHED, NAMES_ACCEPTED, condition, find, with_condition
-
-Object = Mapping[str, Any]
+from orchd.kinds.crd.conditions import APPROVED, ESTABLISHED, NAMES_ACCEPTED, condition, with_condition
+from orchd.kinds.jsonvalues import ObjectView
 
 #: State of the approval annotation -> status and reason of the condition.
 _APPROVALS: Final = {
@@ -31,21 +31,21 @@ class Taken:
     resources: set[str] = field(default_factory=set)
     kinds: set[str] = field(default_factory=set)
 
-    def add(self, accepted: Object) -> None:
+    def add(self, accepted: ObjectView) -> None:
         """Add the accepted names of a definition."""
         self.resources.update(filter(None, (accepted.get("plural"), accepted.get("singular"))))
         self.resources.update(accepted.get("shortNames") or ())
         self.kinds.update(filter(None, (accepted.get("kind"), accepted.get("listKind"))))
 
 
-def taken_by(accepted: Iterable[Object]) -> Taken:
+def taken_by(accepted: Iterable[ObjectView]) -> Taken:
     out = Taken()
     for names in accepted:
         out.add(names)
     return out
 
 
-def decide_names(definition: Object, taken: Taken, dialect: Dialect, *, now: str) -> dict[str, Any]:
+def decide_names(definition: ObjectView, taken: Taken, dialect: Dialect, *, now: str) -> dict[str, Any]:
     """The status of `definition` after name acceptance; equal to its status if nothing changes.
 
     An established kind stays established under its accepted names, even if later names conflict.
@@ -66,7 +66,7 @@ def decide_names(definition: Object, taken: Taken, dialect: Dialect, *, now: str
     return _approved(definition, status, dialect, now=now)
 
 
-def _decide(wanted: Object, have: Object, taken: Taken) -> tuple[dict[str, Any], tuple[str, str] | None]:
+def _decide(wanted: ObjectView, have: ObjectView, taken: Taken) -> tuple[dict[str, Any], tuple[str, str] | None]:
     """The accepted names, and reason and message of the last conflict."""
     names = {"plural": have.get("plural") or "", "kind": have.get("kind") or ""}
     names.update({key: value for key, value in have.items() if value})
@@ -84,7 +84,7 @@ def _decide(wanted: Object, have: Object, taken: Taken) -> tuple[dict[str, Any],
     return names, problem
 
 
-def _short_names(wanted: Object, have: Object, taken: Taken, names: dict[str, Any]) -> tuple[str, str] | None:
+def _short_names(wanted: ObjectView, have: ObjectView, taken: Taken, names: dict[str, Any]) -> tuple[str, str] | None:
     ours = have.get("shortNames") or ()
     used = [f'"{name}" is already in use' for name in wanted.get("shortNames") or () if name not in ours and name in taken.resources]
     if used:
@@ -93,21 +93,21 @@ def _short_names(wanted: Object, have: Object, taken: Taken, names: dict[str, An
     return None
 
 
-def _replace(names: dict[str, Any], member: str, wanted: Object) -> None:
+def _replace(names: dict[str, Any], member: str, wanted: ObjectView) -> None:
     if wanted.get(member):
         names[member] = wanted[member]
     else:
         names.pop(member, None)
 
 
-def _approved(definition: Object, status: dict[str, Any], dialect: Dialect, *, now: str) -> dict[str, Any]:
+def _approved(definition: ObjectView, status: dict[str, Any], dialect: Dialect, *, now: str) -> dict[str, Any]:
     """Set the approval condition of a definition in a protected group."""
     if not is_protected(definition["spec"]["group"], dialect):
         return status
     state, text = approval(definition["metadata"], dialect)
     value, reason = _APPROVALS[state]
     type_ = dialect(APPROVED)
-    found = find(status, type_)
+    found = find_condition(status, type_)
     if found is not None and (found.get("status"), found.get("reason"), found.get("message")) == (value, reason, text):
         return status
     return with_condition(status, type_, value, reason, text, now=now)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.kinds.catalog import Deprecation, Resource, Subresource, group_version, version_priority
+from orchd.kinds.catalog import Resource, group_version, version_priority
 from orchd.kinds.crd.conditions import TERMINATING, condition
 from orchd.kinds.crd.schema import Schema, SchemaReader
 from orchd.kinds.ir import Type, TypeTable
+from orchd.kinds.jsonvalues import ObjectView
+from orchd.kinds.rows import UNSUPPORTED_FIELD, Deprecation, FieldSelectors, KindRow, Subresource
 
-Object = Mapping[str, Any]
 #: Loads the complete definition at each call.
-Load = Callable[[], Object]
+Load = Callable[[], ObjectView]
 
-_STATUS_VERBS: Final = ("get", "patch", "update")
+#: The row of every custom kind: what differs from most built-in kinds.
+_ROW: Final = KindRow(kind="", fields=FieldSelectors(unsupported=UNSUPPORTED_FIELD), unconditional_update=False)
 _EMPTY: Final[Schema] = {"type": "object"}
 
 
@@ -45,6 +47,11 @@ class VersionEntry(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._members) + 1
+
+    @property
+    def selectable(self) -> tuple[str, ...]:
+        """The fields of this version that selectors may use, as paths: ``spec.color``."""
+        return tuple((each.get("jsonPath") or "").removeprefix(".") for each in self.get("selectableFields") or ())
 
     @property
     def json_schema(self) -> Schema:
@@ -79,13 +86,13 @@ def deprecation_of(spec: Mapping[str, Any], entry: Mapping[str, Any]) -> Depreca
     return DeprecatedVersion(text=entry.get("deprecationWarning"), replacement=replacement)
 
 
-def key_of(definition: Object) -> str:
+def key_of(definition: ObjectView) -> str:
     """The key of a custom kind in the store: ``{group}/{plural}``."""
     spec = definition["spec"]
     return f"{spec['group']}/{spec['names']['plural']}"
 
 
-def _entry(definition: Object, version: str) -> Mapping[str, Any]:
+def _entry(definition: ObjectView, version: str) -> Mapping[str, Any]:
     entry: Mapping[str, Any] = next(v for v in definition["spec"]["versions"] if v["name"] == version)
     return entry
 
@@ -105,7 +112,7 @@ class CustomKind:
     converter: Mapping[str, Any] | None
 
 
-def custom_kind(definition: Object, load: Load, types: TypeTable, dialect: Dialect) -> CustomKind:
+def custom_kind(definition: ObjectView, load: Load, types: TypeTable, dialect: Dialect) -> CustomKind:
     """Create the custom kind of an established definition. `definition` is not retained; `load` loads it when a schema is
     needed."""
     reader = SchemaReader(dialect, types.get("meta/v1.ObjectMeta"))
@@ -125,8 +132,9 @@ def custom_kind(definition: Object, load: Load, types: TypeTable, dialect: Diale
         )
     storage = next(name for name, entry in entries.items() if entry.get("storage"))
     by_version = {group_version(spec["group"], name): type_ for name, type_ in made.items()}
+    selectable = tuple(sorted({path for entry in entries.values() for path in entry.selectable}))
     resources = {
-        name: _resource(spec, names, entry, by_version, storage, converter)
+        name: replace(_resource(spec, names, entry, by_version, storage, converter), selectable=selectable)
         for name, entry in entries.items()
         if entry.get("served") or name == storage
     }
@@ -139,7 +147,7 @@ def custom_kind(definition: Object, load: Load, types: TypeTable, dialect: Diale
     )
 
 
-def accepted_names(definition: Object) -> Mapping[str, Any]:
+def accepted_names(definition: ObjectView) -> Mapping[str, Any]:
     """The accepted names of a definition."""
     names: Mapping[str, Any] = (definition.get("status") or {}).get("acceptedNames") or {}
     return names if names.get("plural") else definition["spec"]["names"]
@@ -166,6 +174,7 @@ def _resource(
         plural=names["plural"],
         type=types[group_version(group, entry["name"])],
         namespaced=spec["scope"] == "Namespaced",
+        row=_row(entry, is_indexed=converter is None or entry["name"] == storage),
         singular=names.get("singular") or "",
         list_kind=names.get("listKind") or names["kind"] + "List",
         short_names=tuple(names.get("shortNames") or ()),
@@ -182,10 +191,18 @@ def _resource(
     )
 
 
+def _row(entry: VersionEntry, *, is_indexed: bool) -> KindRow:
+    """The row of a version. Fields are read from stored objects, so those of versions that only a webhook can make of them
+    cannot be selected (`is_indexed` false)."""
+    if not entry.selectable or not is_indexed:
+        return _ROW
+    return replace(_ROW, fields=replace(_ROW.fields, names=entry.selectable))
+
+
 def _subresources(kind: str, described: Mapping[str, Any]) -> dict[str, Subresource]:
     out = {}
     if described.get("status") is not None:
-        out["status"] = Subresource(name="status", kind=kind, verbs=_STATUS_VERBS)
+        out["status"] = Subresource(name="status", kind=kind)
     if described.get("scale") is not None:
-        out["scale"] = Subresource(name="scale", kind="Scale", verbs=_STATUS_VERBS, group="autoscaling", version="v1")
+        out["scale"] = Subresource(name="scale", kind="Scale", group="autoscaling", version="v1", served_by="scale")
     return out

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from orchd.kinds.catalog import Resource
 from orchd.kinds.ir import ELEMENT_DEFAULT, Type
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.defaults import core, policies, workloads
-from orchd.kinds.objects.defaults.rules import Object, Rule
+from orchd.kinds.objects.defaults.rules import Rule
 from orchd.kinds.objects.settings import ObjectSettings
 
 Fill = Callable[[Any, ObjectSettings], Any]

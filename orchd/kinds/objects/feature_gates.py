@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchd.kinds.ir import Type
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import empty_collections
-from orchd.kinds.objects.defaults.rules import Object
 from orchd.kinds.objects.settings import ObjectSettings
 
 _ABSENT: Final = object()

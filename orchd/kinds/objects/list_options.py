@@ -1,13 +1,12 @@
-"""Query parameters of lists and watches: resource versions, limits, selectors, and the rules between them.
+"""`ListOptions`: the query parameters of lists and watches, before they are applied to a resource, and the rules between them.
 
 The rules are the specification's ("Resource versions", table of resourceVersion and resourceVersionMatch).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final
 
 from orchd import errors
 from orchd.dialect import Dialect
@@ -16,19 +15,10 @@ from orchd.kinds.catalog import Resource
 from orchd.kinds.objects import selectors
 
 
-class Selectable(Protocol):
-    """A value with labels and selectable fields: an entry of the watch cache."""
-
-    @property
-    def labels(self) -> Mapping[str, str]: ...
-
-    @property
-    def fields(self) -> Mapping[str, str]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions:
-    """The query parameters of a list or watch, parsed (ListOptions of meta/v1)."""
+    """The query parameters of a list or watch, parsed (ListOptions of meta/v1). `watch` is the parameter of that name: a list
+    and a watch differ by it, a deletecollection may have it too."""
 
     label_selector: str = ""
     field_selector: str = ""
@@ -37,6 +27,10 @@ class ListOptions:
     limit: int = 0
     timeout_seconds: int = 0
     continue_: str = ""
+    watch: bool = False
+    bookmarks: bool = False
+    #: sendInitialEvents of later releases: whether a watch begins with the present objects; None without the parameter.
+    initial_events: bool | None = None
 
 
 #: The largest resourceVersion plus one, and its number of digits.
@@ -68,80 +62,67 @@ def unsigned(text: str) -> int:
 
 def cached(resource: Resource) -> bool:
     """True if the reference has a watch cache for `resource`. Without one (events), the rules of its store apply."""
-    return resource.custom or resource.plural != "events"
+    return resource.row.cached
 
 
-def validate_options(dialect: Dialect, options: ListOptions, *, watch: bool = False) -> None:
-    """Check the rules between resourceVersion, resourceVersionMatch and continue.
+def validate_options(dialect: Dialect, options: ListOptions) -> None:
+    """Check the rules between resourceVersion, resourceVersionMatch, continue and sendInitialEvents.
 
     Raises ApiError 400 for malformed selectors, which take precedence, else 422.
     """
-    if not options.match:
+    if not options.match and options.initial_events is None:
         return
     selectors.LabelSelector.parse(options.label_selector)
     selectors.FieldSelector.terms(options.field_selector)
+    if options.watch and options.initial_events is not None:
+        causes = _with_initial_events(options)
+    else:
+        causes = _match_causes(options) if options.match else []
+        if options.initial_events is not None:
+            causes.append(_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    if causes:
+        raise errors.invalid(dialect.meta_group, "ListOptions", "", causes)
+
+
+def _forbidden(field: str, why: str) -> Cause:
+    return Cause("FieldValueForbidden", f"Forbidden: {why}", field)
+
+
+def _unsupported_match(match: str, *supported: str) -> Cause:
+    listed = ", ".join(errors.quoted(each) for each in supported)
+    message = f"Unsupported value: {errors.quoted(match)}: supported values: {listed}"
+    return Cause("FieldValueNotSupported", message, "resourceVersionMatch")
+
+
+def _with_initial_events(options: ListOptions) -> list[Cause]:
+    """The errors of a watch that says whether it begins with the present objects, as in later releases."""
+    causes: list[Cause] = []
+    if options.match != "NotOlderThan":
+        why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        causes.append(_forbidden("resourceVersionMatch", why))
+    if options.match and options.match != "NotOlderThan":
+        causes.append(_unsupported_match(options.match, "NotOlderThan"))
+    if options.match and options.continue_:
+        why = "resourceVersionMatch is forbidden when continue is provided"
+        causes.append(_forbidden("resourceVersionMatch", why))
+    return causes
+
+
+def _match_causes(options: ListOptions) -> list[Cause]:
+    """The errors of release 1.23 about resourceVersionMatch."""
     causes: list[Cause] = []
 
     def forbid(why: str) -> None:
-        causes.append(Cause("FieldValueForbidden", f"Forbidden: {why}", "resourceVersionMatch"))
+        causes.append(_forbidden("resourceVersionMatch", why))
 
-    if watch:
+    if options.watch:
         forbid("resourceVersionMatch is forbidden for watch")
     if not options.resource_version:
         forbid("resourceVersionMatch is forbidden unless resourceVersion is provided")
     if options.continue_:
         forbid("resourceVersionMatch is forbidden when continue is provided")
     if options.match not in ("Exact", "NotOlderThan"):
-        supported = f'Unsupported value: {errors.quoted(options.match)}: supported values: "Exact", "NotOlderThan", ""'
-        causes.append(Cause("FieldValueNotSupported", supported, "resourceVersionMatch"))
+        causes.append(_unsupported_match(options.match, "Exact", "NotOlderThan", ""))
     if options.match == "Exact" and options.resource_version == "0":
         forbid('resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
-    if causes:
-        raise errors.invalid(dialect.meta_group, "ListOptions", "", causes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """Parsed selectors for the cache: exact requirements that an index can serve, and a predicate for the rest (None: no
-    rest)."""
-
-    labels: Mapping[str, str] | None
-    fields: Mapping[str, str] | None
-    match: Callable[[Any], bool] | None
-    #: True without selectors: the number of remaining items is known.
-    everything: bool
-
-    def accepts(self, entry: Selectable) -> bool:
-        """True if an entry matches both selectors, including their exact requirements."""
-        if self.labels and any(entry.labels.get(k) != v for k, v in self.labels.items()):
-            return False
-        if self.fields and any(entry.fields.get(k) != v for k, v in self.fields.items()):
-            return False
-        return self.match is None or self.match(entry)
-
-
-EVERYTHING = Selection(labels=None, fields=None, match=None, everything=True)
-
-
-def selection(resource: Resource, label_selector: str, field_selector: str) -> Selection:
-    """Parse both selectors. Raises ApiError 400 that names the error."""
-    if not label_selector and not field_selector:
-        return EVERYTHING
-    by_label = selectors.LabelSelector.parse(label_selector) if label_selector else None
-    by_field = selectors.FieldSelector.parse(field_selector, resource) if field_selector else None
-    labels = dict(by_label.exact) if by_label is not None else None
-    fields = dict(by_field.exact) if by_field is not None else None
-    label_rest = by_label is not None and len(by_label.requirements) > len(labels or ())
-    field_rest = by_field is not None and len(by_field.requirements) > len(fields or ())
-
-    def match(entry: Selectable) -> bool:
-        if by_label is not None and label_rest and not by_label.matches(entry.labels):
-            return False
-        return by_field is None or not field_rest or by_field.matches(entry.fields)
-
-    return Selection(
-        labels=labels or None,
-        fields=fields or None,
-        match=match if label_rest or field_rest else None,
-        everything=False,
-    )
+    return causes

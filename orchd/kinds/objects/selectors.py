@@ -14,10 +14,11 @@ from typing import Any, Final
 import orjson
 
 from orchd.dialect import Dialect
-from orchd.errors import ApiError, bad_request, quoted
+from orchd.errors import bad_request, quoted
 from orchd.kinds.catalog import Resource
 from orchd.kinds.digits import integer
 from orchd.kinds.objects.validate.names import label_value, qualified_name
+from orchd.kinds.rows import resolve
 
 Labels = Mapping[str, str]
 
@@ -287,61 +288,15 @@ def _checked(key: str, operator: str, values: list[str]) -> Requirement:
 _NAME: Final = "metadata.name"
 _NAMESPACE: Final = "metadata.namespace"
 
-#: kind (with the first label of its group, "core" for the core group) -> selectable fields besides metadata.
-_FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    "core.Event": (
-        "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
-        "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
-        "reportingComponent", "source", "type",
-    ),
-    "core.Namespace": ("status.phase",),
-    "core.Node": ("spec.unschedulable",),
-    "core.Pod": (
-        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase",
-        "status.podIP", "status.podIPs", "status.nominatedNodeName",
-    ),
-    "core.ReplicationController": ("status.replicas",),
-    "core.Secret": ("type",),
-    # Later releases than the reference have these two, and their node agents ask for them.
-    "core.Service": ("spec.clusterIP", "spec.type"),
-    "batch.Job": ("status.successful",),
-    "certificates.CertificateSigningRequest": ("spec.signerName",),
-}  # fmt: skip
-#: Kinds without the field metadata.namespace. Other cluster-scoped kinds have it, with an empty value.
-_NAME_ONLY: Final = frozenset(("core.Namespace", "core.Node", "certificates.CertificateSigningRequest"))
-#: Kinds with other field names in some version -> the name of the field.
-_ALIASES: Final[dict[str, dict[str, str]]] = {
-    "core.Pod": {"spec.host": "spec.nodeName"},
-    "events.Event": {
-        "reason": "reason", "regarding.kind": "involvedObject.kind", "regarding.namespace": "involvedObject.namespace",
-        "regarding.name": "involvedObject.name", "regarding.uid": "involvedObject.uid",
-        "regarding.apiVersion": "involvedObject.apiVersion", "regarding.resourceVersion": "involvedObject.resourceVersion",
-        "regarding.fieldPath": "involvedObject.fieldPath", "reportingController": "reportingComponent", "type": "type",
-    },
-}  # fmt: skip
-
-
-def _group_kind(resource: Resource) -> str:
-    return f"{resource.group.partition('.')[0] or 'core'}.{resource.kind}"
-
-
 def supported_fields(resource: Resource) -> dict[str, str]:
     """The selectable fields of `resource`: name in selectors -> name in `fields_of`."""
-    kind = _group_kind(resource)
+    described = resource.row.fields
     names = {_NAME: _NAME}
-    if resource.namespaced if resource.custom else kind not in _NAME_ONLY:
+    if resource.namespaced if resource.custom else described.namespace:
         names[_NAMESPACE] = _NAMESPACE
-    if not resource.custom:
-        names.update((name, name) for name in _FIELDS.get(kind, ()))
-        names.update(_ALIASES.get(kind, {}))
-        if _is_old_cron_job(resource):
-            # The field has no value in any object.
-            names["status.successful"] = "status.successful"
+    names.update((name, name) for name in described.names)
+    names.update(described.aliases)
     return names
-
-
-def _is_old_cron_job(resource: Resource) -> bool:
-    return (resource.group, resource.version, resource.kind) == ("batch", "v1beta1", "CronJob")
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +329,7 @@ class FieldSelector:
         terms = FieldSelector.terms(text)
         for name, _, _ in terms:
             if name not in known:
-                raise _unsupported(name, resource)
+                raise bad_request(resource.row.fields.unsupported.format(name=name, quoted=quoted(name)))
         return FieldSelector(tuple(FieldRequirement(known[name], equal, value) for name, equal, value in terms))
 
     @staticmethod
@@ -388,18 +343,6 @@ class FieldSelector:
     @property
     def everything(self) -> bool:
         return not self.requirements
-
-
-def _unsupported(name: str, resource: Resource) -> ApiError:
-    kind = _group_kind(resource)
-    # The reference's words for Services are of a time when they had no fields of their own.
-    if not resource.custom and (kind not in _FIELDS or kind == "core.Service") and kind not in _ALIASES:
-        if _is_old_cron_job(resource):
-            return bad_request(f'field label {quoted(name)} not supported for "CronJob"')
-        return bad_request(f'{quoted(name)} is not a known field selector: only "metadata.name", "metadata.namespace"')
-    if kind == "batch.Job":
-        return bad_request(f"field label {quoted(name)} not supported for batchv1.Job")
-    return bad_request(f"field label not supported: {name}")
 
 
 def _check_length(text: str) -> None:
@@ -445,67 +388,31 @@ def fields_of(obj: Mapping[str, Any], resource: Resource) -> dict[str, str]:
     """The values of the selectable fields of an object, which may have any version of the kind."""
     metadata = obj.get("metadata") or {}
     out = {"metadata.name": metadata.get("name", ""), "metadata.namespace": metadata.get("namespace", "")}
-    special = None if resource.custom else _VALUES.get(resource.kind)
-    if special is not None:
-        out.update(special(obj))
+    values = resource.row.fields.values
+    if values:
+        out.update(resolve(values)(obj))
+    for path in resource.selectable:
+        out[path] = custom_value(obj, path)
     return out
 
 
-def _event(obj: Mapping[str, Any]) -> dict[str, str]:
-    about = obj.get("involvedObject") or obj.get("regarding") or {}
-    source = obj.get("source") or obj.get("deprecatedSource") or {}
-    reporter = obj.get("reportingComponent") or obj.get("reportingController") or ""
-    names = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-    out = {f"involvedObject.{name}": about.get(name, "") for name in names}
-    out["reason"] = obj.get("reason", "")
-    out["reportingComponent"] = reporter
-    # An event without a source has that of its reporting component.
-    out["source"] = source.get("component") or reporter
-    out["type"] = obj.get("type", "")
-    return out
+def custom_value(obj: Any, path: str) -> str:
+    """The text of a field of a custom object; "" for a missing one."""
+    for name in path.split("."):
+        obj = obj.get(name) if isinstance(obj, Mapping) else None
+    if isinstance(obj, bool):
+        return "true" if obj else "false"
+    return "" if obj is None else str(obj)
 
 
-def _pod(obj: Mapping[str, Any]) -> dict[str, str]:
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    addresses = status.get("podIPs")
-    return {
-        "spec.nodeName": spec.get("nodeName", ""),
-        "spec.restartPolicy": spec.get("restartPolicy", ""),
-        "spec.schedulerName": spec.get("schedulerName", ""),
-        "spec.serviceAccountName": spec.get("serviceAccountName", ""),
-        "status.phase": status.get("phase", ""),
-        "status.podIP": addresses[0].get("ip", "") if addresses else status.get("podIP", ""),
-        "status.nominatedNodeName": status.get("nominatedNodeName", ""),
-    }
+def index_for(
+    resource: Resource, dialect: Dialect
+) -> Callable[[bytes | dict[str, Any]], tuple[Labels, Mapping[str, str]]]:
+    """The index function of the watch cache for `resource`: extracts labels and selectable fields from stored bytes, or from
+    the object that they encode."""
 
-
-def _service(obj: Mapping[str, Any]) -> dict[str, str]:
-    spec = obj.get("spec") or {}
-    return {"spec.clusterIP": spec.get("clusterIP", ""), "spec.type": spec.get("type", "")}
-
-
-def _replicas(obj: Mapping[str, Any]) -> dict[str, str]:
-    return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}
-
-
-_VALUES: Final[dict[str, Callable[[Mapping[str, Any]], dict[str, str]]]] = {
-    "CertificateSigningRequest": lambda obj: {"spec.signerName": (obj.get("spec") or {}).get("signerName", "")},
-    "Event": _event,
-    "Job": lambda obj: {"status.successful": str((obj.get("status") or {}).get("succeeded", 0))},
-    "Namespace": lambda obj: {"status.phase": (obj.get("status") or {}).get("phase", "")},
-    "Node": lambda obj: {"spec.unschedulable": "true" if (obj.get("spec") or {}).get("unschedulable") else "false"},
-    "Pod": _pod,
-    "ReplicationController": _replicas,
-    "Secret": lambda obj: {"type": obj.get("type", "")},
-    "Service": _service,
-}
-
-
-def index_for(resource: Resource, dialect: Dialect) -> Callable[[bytes], tuple[Labels, Mapping[str, str]]]:
-    """The index function of the watch cache for `resource`: extracts labels and selectable fields from stored bytes."""
-
-    def index(stored: bytes) -> tuple[Labels, Mapping[str, str]]:
-        obj = orjson.loads(stored)
+    def index(stored: bytes | dict[str, Any]) -> tuple[Labels, Mapping[str, str]]:
+        obj = stored if isinstance(stored, dict) else orjson.loads(stored)
         return (obj.get("metadata") or {}).get("labels") or {}, fields_of(obj, resource)
 
     return index

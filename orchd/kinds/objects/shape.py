@@ -19,8 +19,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from orchd import errors
+from orchd.kinds.gotext import typenames
 from orchd.kinds.ir import Field, Type
-from orchd.kinds.objects import typenames
 from orchd.kinds.objects.scalars import (
     ScalarError,
     canonical_duration,
@@ -96,7 +96,7 @@ class _EmbeddedError(Exception):
         self.path = list(path)
 
     def text(self) -> str:
-        from orchd.kinds.objects.validate.gosyntax import interface, show
+        from orchd.kinds.gotext.values import interface, show
 
         shown = interface(self.value) if isinstance(self.value, dict | list) else show(self.value)
         return f"{''.join(reversed(self.path)).removeprefix('.')}: Invalid value: {shown}: {self.why}"

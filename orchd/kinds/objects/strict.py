@@ -1,8 +1,8 @@
 """Strict decoding: reports unknown and duplicate members of bodies.
 
 By default, unknown members are dropped (`shape.canonical`) and the last of duplicate members is used. With
-``fieldValidation``, a request has them reported as in release 1.23: for built-in kinds by the name of the member, for patched
-objects and custom kinds by its path.
+``fieldValidation``, a request has them reported. Release 1.23 names the members of built-in kinds, and gives paths for patched
+objects and custom kinds; later releases give paths everywhere (`located`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ MAX_PROBLEMS: Final = 100
 _OBJECT_NAMES: Final = frozenset(("apiVersion", "kind", "metadata"))
 _KIND_NAMES: Final = frozenset(("apiVersion", "kind"))
 
-#: Parts of a value still to be visited, in order.
-_Parts: TypeAlias = Iterator[tuple[Any, Type]]
-#: The same, each with its path.
+#: Parts of a value still to be visited, in order, each with its path.
 _Places: TypeAlias = Iterator[tuple[Any, Type, str]]
 
 
@@ -48,73 +46,78 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
     return value if isinstance(value, Members) else [(key, value[key]) for key in sorted(value)]
 
 
-def duplicates(value: Any) -> list[str]:
-    """``duplicate field "x"`` for duplicate members at any level of a value with `Members`."""
+def joined(path: str, name: str) -> str:
+    """The path of a member of the object at `path`."""
+    return f"{path}.{name}" if path else name
+
+
+def duplicates(value: Any, *, located: bool = False, at: str = "") -> list[str]:
+    """``duplicate field "x"`` for duplicate members at any level of a value with `Members`; `located`: with their paths,
+    which begin with `at`."""
     problems = Problems()
-    stack: list[Iterator[Any]] = [iter((value,))]
+    stack: list[Iterator[tuple[Any, str]]] = [iter(((value, at),))]
     while stack:
-        for item in stack[-1]:
+        for item, path in stack[-1]:
             if isinstance(item, Members):
-                stack.append(_noted(item, problems))
+                stack.append(_noted(item, path, problems, located=located))
                 break
             if isinstance(item, list):
-                stack.append(iter(item))
+                stack.append((each, f"{path}[{index}]") for index, each in enumerate(item))
                 break
         else:
             stack.pop()
     return list(problems)
 
 
-def _noted(members: Members, problems: Problems) -> Iterator[Any]:
+def _noted(members: Members, path: str, problems: Problems, *, located: bool) -> Iterator[tuple[Any, str]]:
     """The values of an object. Duplicates are reported in order."""
     seen: set[str] = set()
     for key, item in members:
+        here = joined(path, key)
         if key in seen:
-            problems.add(f'duplicate field "{key}"')
+            problems.add(f'duplicate field "{here if located else key}"')
         seen.add(key)
-        yield item
+        yield item, here
 
 
-def names(value: Any, type: Type) -> list[str]:
-    """``unknown field "x"`` and ``duplicate field "x"`` for a body of a built-in kind, in the order of the text."""
+def names(value: Any, type: Type, *, located: bool = False) -> list[str]:
+    """``unknown field "x"`` and ``duplicate field "x"`` for a body of a built-in kind, in the order of the text; `located`:
+    with their paths, as releases after 1.24 report them."""
     problems = Problems()
-    stack: list[_Parts] = [iter(((value, type),))]
+    stack: list[_Places] = [iter(((value, type, ""),))]
     while stack:
-        for item, its in stack[-1]:
+        for item, its, path in stack[-1]:
             if isinstance(item, dict | list):
-                stack.append(_parts(item, its, problems))
+                stack.append(_parts(item, its, path, problems, located=located))
                 break
         else:
             stack.pop()
     return list(problems)
 
 
-def _parts(value: Any, type: Type, problems: Problems) -> _Parts:
+def _parts(value: Any, type: Type, path: str, problems: Problems, *, located: bool) -> _Places:
     kind = type.kind
     objects = isinstance(value, dict | Members)
-    if kind == "struct" and objects and not shape.is_union(type):
-        fields, known = type.fields, _KIND_NAMES if shape.is_kind(type) else ()
+    is_struct = kind == "struct" and not shape.is_union(type)
+    if objects and (is_struct or kind == "map"):
+        fields, known = type.fields if is_struct else {}, _KIND_NAMES if is_struct and shape.is_kind(type) else ()
         seen: set[str] = set()
         for key, item in _members(value):
+            here = joined(path, key) if located else key
             field = fields.get(key)
-            if field is None and key not in known:
-                problems.add(f'unknown field "{key}"')
+            if is_struct and field is None and key not in known:
+                problems.add(f'unknown field "{here}"')
                 continue
             if key in seen:
-                problems.add(f'duplicate field "{key}"')
+                problems.add(f'duplicate field "{here}"')
             seen.add(key)
-            if field is not None:
-                yield item, field.type
-    elif kind == "map" and objects:
-        seen = set()
-        for key, item in _members(value):
-            if key in seen:
-                problems.add(f'duplicate field "{key}"')
-            seen.add(key)
-            yield item, type.element
+            if not is_struct:
+                yield item, type.element, here
+            elif field is not None:
+                yield item, field.type, here
     elif kind == "list" and not objects:
-        for item in value:
-            yield item, type.element
+        for index, item in enumerate(value):
+            yield item, type.element, f"{path}[{index}]" if located else ""
 
 
 def paths(value: Any, type: Type) -> list[str]:

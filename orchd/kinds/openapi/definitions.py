@@ -1,7 +1,7 @@
-"""Schemas as OpenAPI v2 and v3 publish them: one definition per named struct, custom kinds included.
+"""Schemas of OpenAPI v2 and v3: one definition per named struct, custom kinds included.
 
-A definition lists properties by name, required members in table order, and the ``x-`` extensions from which clients
-learn how to merge. Values are plain JSON data and shared between documents: never to be changed.
+A definition lists properties by name, required members in table order, and the ``x-`` extensions which tell
+clients how to merge. Values are plain JSON data, shared between documents: they must not be modified.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.kinds.catalog import Catalog, Resource, group_version
+from orchd.kinds.catalog import Catalog, Resource, package_of
 from orchd.kinds.ir import Field, Type
 from orchd.kinds.openapi.registered_versions import registered_versions
 
@@ -22,7 +22,7 @@ V3_ROOT: Final = "#/components/schemas/"
 _META: Final = "io.{abbr}.apimachinery.pkg.apis.meta.v1."
 _SCHEMAS: Final = "io.{abbr}.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 
-#: Types whose JSON form is their own: name template and schema. Kinds of `Type` and how they are published.
+#: Types with a JSON form of their own: name template and schema by kind of `Type`.
 SPECIAL: Final[dict[str, tuple[str, Json]]] = {
     "quantity": ("io.{abbr}.apimachinery.pkg.api.resource.Quantity", {"type": "string"}),
     "int-or-string": (
@@ -48,7 +48,7 @@ _PLAIN: Final[dict[str, Json]] = {
     "int64ns": {"type": "integer", "format": "int64"},
     "number": {"type": "number", "format": "double"},
 }
-#: In a custom kind the format is what its author wrote, or none.
+#: In a custom kind the format is that of the definition, or none.
 _CUSTOM: Final[dict[str, Json]] = {
     **{kind: {"type": schema["type"]} for kind, schema in _PLAIN.items()},
     "quantity": {"type": "string"},
@@ -63,13 +63,13 @@ _UNION_WORDS: Final = ("allOf", "anyOf", "oneOf", "not")
 
 #: Structs with a metadata member that are parts of objects, not objects.
 _TEMPLATES: Final = frozenset(("JobTemplateSpec", "PodTemplateSpec", "PersistentVolumeClaimTemplate"))
-#: Types without metadata that carry apiVersion and kind all the same.
+#: Types without metadata that have apiVersion and kind.
 _BARE_OBJECTS: Final = frozenset(
     f"meta/v1.{name}" for name in ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOptions")
 )
 #: Types that every group version has.
 _EVERYWHERE: Final = frozenset(("meta/v1.DeleteOptions", "meta/v1.WatchEvent"))
-#: Served from every group, whatever the resources are.
+#: Served independently of resources.
 _ALWAYS: Final = (
     *_BARE_OBJECTS,
     "meta/v1.Patch",
@@ -77,7 +77,7 @@ _ALWAYS: Final = (
     "meta/v1.WatchEvent",
     "version.Info",
 )
-#: Definitions that say less than the table: JSON schema's own unions have no v2 form.
+#: Definitions without members: unions of JSON schema have no v2 form.
 _OPEN: Final = frozenset(
     f"apiextensions/{version}.{name}"
     for version in ("v1", "v1beta1")
@@ -97,8 +97,8 @@ _UNIONS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     },
 }
 
-_API_VERSION: Final[Json] = {"description": "Group and version of this representation.", "type": "string"}
-_KIND: Final[Json] = {"description": "What sort of object this is, in CamelCase.", "type": "string"}
+_API_VERSION: Final[Json] = {"description": "Group and version of this representation of the object.", "type": "string"}
+_KIND: Final[Json] = {"description": "Kind of the object, in CamelCase.", "type": "string"}
 
 
 def definition_name(resource: Resource) -> str:
@@ -125,14 +125,14 @@ class Definitions:
         dialect = self._dialect
         self._special = {kind: (dialect(name), schema) for kind, (name, schema) in SPECIAL.items()}
         self._x = dialect("x-{long}-")
-        # Loaded with the first document: a server that has just started does without so many words.
+        # Loaded with the first document, to save time and memory at start.
         from orchd.kinds.openapi.descriptions.lookup import Descriptions
 
         self._words = Descriptions(dialect)
 
     def of(self, resources: Iterable[Resource], *, always: bool = True) -> dict[str, Json]:
-        """Name -> schema of everything that `resources` need, sorted by name; with `always`, of what is served
-        whatever the resources are, too."""
+        """Name -> schema of all types that `resources` need, sorted by name; with `always`, also of types that are served
+        independently of resources."""
         types = self._catalog.types
         for name in _ALWAYS if always else ():
             self._need(types.get(name))
@@ -206,7 +206,7 @@ class Definitions:
         if self._v3:
             default = field.default if field.default is not None else _zero(field)
             if "$ref" in out and (more or default is not None):
-                # A v3 reference stands alone: what is said beside it goes around it.
+                # A v3 reference has no siblings: they are put around it in allOf.
                 out = {"allOf": [out]}
             if default is not None:
                 more = {"default": default, **more}
@@ -267,10 +267,14 @@ class Definitions:
         else:
             properties = schema.get("properties", {})
             schema = {**schema, "properties": dict(sorted({**properties, **self._identity()}.items()))}
-        self._found[name] = {**schema, gvk: [own]}
+        extensions: Json = {}
+        names = resource.row.fields.names
+        if names:
+            extensions[self._x + "selectable-fields"] = [{"fieldPath": path} for path in names]
+        self._found[name] = {**schema, gvk: [own], **extensions}
         list_kind = resource.list_kind or resource.kind + "List"
         self._need(self._catalog.types.get("meta/v1.ListMeta"))
-        # The reference gives lists of custom kinds no type.
+        # The reference declares no type for lists of custom kinds.
         self._found[list_definition_name(resource)] = {
             "description": f"A list of {resource.kind}.",
             "required": ["items"],
@@ -281,6 +285,7 @@ class Definitions:
                 "metadata": {"$ref": self._root + dialect(_META) + "ListMeta"},
             },
             gvk: [{**own, "kind": list_kind}],
+            **extensions,
         }
         for sub in resource.subresources.values():
             if sub.version:
@@ -298,8 +303,8 @@ class Definitions:
     def inline(self, type_: Type) -> Json:
         """The schema of a custom kind's node, without references except for metadata.
 
-        Version 2 knows neither null nor unions of schemas, and clients that validate with it would refuse valid
-        objects: there ``allOf``, ``anyOf``, ``oneOf``, ``not`` are left out. It has no defaults either.
+        Version 2 has neither null nor unions of schemas, and clients that validate with it would reject valid
+        objects: there ``allOf``, ``anyOf``, ``oneOf``, ``not`` are omitted. It has no defaults either.
         """
         x = self._x
         out: Json = {}
@@ -333,8 +338,8 @@ class Definitions:
         return {**_CUSTOM[type_.kind], **out}
 
     def _untyped(self, type_: Type, out: Json) -> Json:
-        """A node of v2 that may be null or keeps unknown fields: clients of v2 would refuse valid objects if they knew
-        its members."""
+        """A node of v2 that may be null or keeps unknown fields: with its members, clients of v2 would reject valid
+        objects."""
         if type_.kind == "map":
             return {**out, "additionalProperties": self.inline(type_.element)}
         if type_.nullable or type_.kind in ("struct", "list", "raw"):
@@ -342,7 +347,7 @@ class Definitions:
         return {**_CUSTOM[type_.kind], **out}
 
     def _required(self, type_: Type, out: Json) -> Json:
-        """`out` with the required members as v2 has them: without those that may be null there, which v2 cannot say."""
+        """`out` with the required members of v2: without nullable ones, which v2 cannot express."""
         required = [
             name
             for name in out.get("required") or ()
@@ -389,7 +394,7 @@ _ZERO: Final[dict[str, Any]] = {
 
 
 def _zero(field: Field) -> Any:
-    """What v3 publishes as the default of a member that is not a pointer: its empty value where that is sent."""
+    """The default in v3 of a member that is not a pointer: its empty value, if that is serialized."""
     if field.ptr:
         return None
     if field.type.kind == "struct":
@@ -398,7 +403,7 @@ def _zero(field: Field) -> Any:
 
 
 def is_object(type_: Type) -> bool:
-    """Does this struct carry apiVersion and kind?"""
+    """True if a struct has apiVersion and kind."""
     if type_.name in _BARE_OBJECTS:
         return True
     metadata = type_.fields.get("metadata")
@@ -423,14 +428,3 @@ def _subresource_types(catalog: Catalog, package: str, kind: str) -> Iterator[Ty
     if kind.endswith("Options"):
         return
     yield catalog.types.get(f"{package}.{kind}")
-
-
-def package_of(group: str, version: str) -> str:
-    """The name of the type table of a built-in group version: ``rbac/v1``."""
-    first = group.partition(".")[0] or "core"
-    return f"{'apiserverinternal' if first == 'internal' else first}/{version}"
-
-
-def resources_in(catalog: Catalog, api_version: str) -> tuple[Resource, ...]:
-    """The resources of an apiVersion."""
-    return tuple(r for r in catalog.resources if group_version(r.group, r.version) == api_version)

@@ -1,7 +1,7 @@
-"""The discovery documents of a catalog: which groups, versions and resources there are, as JSON data.
+"""The discovery documents of a catalog: groups, versions and resources, as JSON data.
 
 Shapes: APIVersions, APIGroupList, APIGroup, APIResourceList and RootPaths of ``meta/v1``, and version.Info
-(specification, "API discovery"). Everything here is pure; whoever serves a document encodes and keeps it.
+(specification, "API discovery"). All functions are pure; callers encode and cache the documents.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from orchd.kinds.catalog import Catalog, Group, Resource, Subresource, group_version
+from orchd.kinds.catalog import Catalog, Group, Resource, group_version
+from orchd.kinds.rows import Subresource
 
 Json = dict[str, Any]
 
@@ -29,7 +30,7 @@ def api_versions(catalog: Catalog, server_address: str) -> Json:
 
 def api_group_list(catalog: Catalog, elsewhere: Sequence[Json] = ()) -> Json:
     """``/apis``: every named group in priority order, then those of `elsewhere`: groups with versions that other servers
-    answer, in the form of the list's items."""
+    serve, in the form of the list's items."""
     local = [_group(group) for group in catalog.groups if group.name]
     names = {group["name"] for group in local}
     others = [group for group in elsewhere if group["name"] not in names]
@@ -41,7 +42,7 @@ def api_group_list(catalog: Catalog, elsewhere: Sequence[Json] = ()) -> Json:
 
 
 def api_group(catalog: Catalog, name: str, elsewhere: Sequence[Json] = ()) -> Json | None:
-    """``/apis/NAME``, None when the group is not served; `elsewhere` as for the list."""
+    """``/apis/NAME``, None if the group is not served; `elsewhere` as in the list."""
     group = catalog.group(name) if name else None
     if group is not None:
         return {"kind": "APIGroup", "apiVersion": "v1", **_with_others(_group(group), elsewhere)}
@@ -50,7 +51,7 @@ def api_group(catalog: Catalog, name: str, elsewhere: Sequence[Json] = ()) -> Js
 
 
 def _with_others(group: Json, elsewhere: Sequence[Json]) -> Json:
-    """A group of ours, with the versions of it that other servers answer."""
+    """A group of this server, with versions of it that other servers serve."""
     more = [v for other in elsewhere if other["name"] == group["name"] for v in other["versions"]]
     more = [version for version in more if version not in group["versions"]]
     return {**group, "versions": [*group["versions"], *more]} if more else group
@@ -69,7 +70,7 @@ def _version(group: str, version: str) -> Json:
 
 
 def api_resource_list(catalog: Catalog, group: str, version: str) -> Json | None:
-    """``/api/v1`` or ``/apis/GROUP/VERSION``: resources and subresources; None when that version is not served.
+    """``/api/v1`` or ``/apis/GROUP/VERSION``: resources and subresources; None if the version is not served.
 
     Built-in resources are listed by path (so is ``pods/log`` after ``pods``), custom ones in the catalog's order.
     """
@@ -97,7 +98,7 @@ def api_resources(resource: Resource) -> list[Json]:
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": _verbs(resource),
+        "verbs": listed_verbs(resource),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)
@@ -108,7 +109,8 @@ def api_resources(resource: Resource) -> list[Json]:
     return [entry, *(_subresource(resource, sub) for sub in resource.subresources.values())]
 
 
-def _verbs(resource: Resource) -> list[str]:
+def listed_verbs(resource: Resource) -> list[str]:
+    """The verbs of a resource in the order in which discovery lists them."""
     if resource.custom:
         return [verb for verb in CUSTOM_VERBS if verb in resource.verbs]
     return sorted(resource.verbs)
@@ -156,7 +158,7 @@ def root_paths(
     more: Iterable[str] = (),
     without: Iterable[str] = (),
 ) -> Json:
-    """``/``: every path that a client may start from, sorted.
+    """``/``: all root paths, sorted.
 
     `healthz`, `livez` and `readyz` are names of checks (``ping``, ``poststarthook/...``); `more` are further whole
     paths and `without` paths that this server does not have.
@@ -180,7 +182,7 @@ def version_info(
     build_date: str = "1970-01-01T00:00:00Z",
     implementation: Sequence[str] = ("python", "cpython", "linux/amd64"),
 ) -> Json:
-    """``/version``. `git_version` is the release whose API this is; clients decide by it what they may ask for.
+    """``/version``. `git_version` is the release whose API this is; clients decide by it which features they use.
 
     `implementation` is language version, compiler and platform, which the API calls goVersion, compiler, platform.
     """

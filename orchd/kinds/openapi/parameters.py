@@ -1,4 +1,4 @@
-"""Parameters of operations in OpenAPI v2: name, place, type and what each is for. Data."""
+"""Parameters of operations in OpenAPI v2: name, place, type and description."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ NAMESPACE: Final = _path("namespace", "object name and auth scope, such as for t
 PATH: Final = _path("path", "path to the resource")
 LOG_PATH: Final = _path("logpath", "path to the log")
 
-DRY_RUN: Final = _query("dryRun", "string", "All: go through every stage of the request but keep nothing.")
+DRY_RUN: Final = _query("dryRun", "string", "With All, the request is fully processed but nothing is persisted.")
 FIELD_MANAGER: Final = _query(
-    "fieldManager", "string", "Who owns the fields that this request sets; at most 128 printable characters."
+    "fieldManager", "string", "Field manager that owns the fields of this request; at most 128 printable characters."
 )
-FORCE: Final = _query("force", "boolean", "Take over fields that others own. Only for apply requests.")
+FORCE: Final = _query("force", "boolean", "Take over fields that other field managers own. Apply requests only.")
 
 LIST: Final = (
-    _query("allowWatchBookmarks", "boolean", "Send BOOKMARK events, which only say how far the watch has come."),
-    _query("continue", "string", "The continue token of the previous page."),
-    _query("fieldSelector", "string", "Only objects whose fields match."),
-    _query("labelSelector", "string", "Only objects whose labels match."),
-    _query("limit", "integer", "At most this many objects in one page."),
-    _query("resourceVersion", "string", "The version of the data to answer from."),
-    _query("resourceVersionMatch", "string", "How resourceVersion is meant: Exact or NotOlderThan."),
-    _query("timeoutSeconds", "integer", "End the list or watch after this many seconds."),
-    _query("watch", "boolean", "Answer with a stream of changes instead of a list."),
+    _query("allowWatchBookmarks", "boolean", "Send BOOKMARK events, which contain only the resourceVersion that the watch has reached."),
+    _query("continue", "string", "Continue token of the previous page."),
+    _query("fieldSelector", "string", "Restrict the list to objects whose fields match."),
+    _query("labelSelector", "string", "Restrict the list to objects whose labels match."),
+    _query("limit", "integer", "Maximum number of objects in a page."),
+    _query("resourceVersion", "string", "Constraint on the version of the data. Default: the most recent."),
+    _query("resourceVersionMatch", "string", "How resourceVersion applies to lists: Exact or NotOlderThan."),
+    _query("timeoutSeconds", "integer", "Timeout of the list or watch in seconds."),
+    _query("watch", "boolean", "Return a stream of changes instead of a list."),
 )
 RESOURCE_VERSION: Final = next(parameter for parameter in LIST if parameter["name"] == "resourceVersion")
 _LIST_BY_NAME: Final = {parameter["name"]: parameter for parameter in LIST}
 
 DELETE: Final = (
     DRY_RUN,
-    _query("gracePeriodSeconds", "integer", "Seconds until the object is deleted; 0 means at once."),
-    _query("orphanDependents", "boolean", "Leave dependents behind. Deprecated: use propagationPolicy."),
-    _query("propagationPolicy", "string", "What happens to dependents: Orphan, Background or Foreground."),
+    _query("gracePeriodSeconds", "integer", "Grace period of the deletion in seconds; 0 deletes immediately."),
+    _query("orphanDependents", "boolean", "Orphan dependents. Deprecated: use propagationPolicy."),
+    _query("propagationPolicy", "string", "Treatment of dependents: Orphan, Background or Foreground."),
 )
 DELETE_COLLECTION: Final = tuple(
     sorted(
@@ -65,29 +65,46 @@ DELETE_COLLECTION: Final = tuple(
 WRITE: Final = (DRY_RUN, FIELD_MANAGER)
 PATCH: Final = (DRY_RUN, FIELD_MANAGER, FORCE)
 
+_FIELD_VALIDATION: Final = _query(
+    "fieldValidation",
+    "string",
+    "What happens to unknown and repeated fields: Ignore drops them, Warn (the default) drops them with a warning, Strict"
+    " refuses the request.",
+)
+_SEND_INITIAL_EVENTS: Final = _query(
+    "sendInitialEvents",
+    "boolean",
+    "Begin a watch with the present objects, followed by a bookmark. Needs resourceVersionMatch=NotOlderThan.",
+)
+#: Parameters that releases after 1.23 have, by the action of the operation.
+LATER_PARAMETERS: Final = {
+    **dict.fromkeys(("post", "put", "patch"), (_FIELD_VALIDATION,)),
+    **dict.fromkeys(("list", "watch", "watchlist", "deletecollection"), (_SEND_INITIAL_EVENTS,)),
+}
+
 _OPTION_TYPES: Final = {"bool": "boolean", "int32": "integer", "int64": "integer", "string": "string"}
 _OPTION_MEANINGS: Final = {
-    "command": "The command and its arguments; not run in a shell.",
-    "container": "The container; may be left out if there is only one.",
-    "follow": "Keep the stream open and send what is logged later.",
-    "insecureSkipTLSVerifyBackend": "Do not check the certificate of the node that has the log.",
-    "limitBytes": "Stop after this many bytes.",
-    "path": "The path below the target that is asked for.",
-    "ports": "The ports to forward.",
-    "previous": "The log of the container before its last restart.",
-    "sinceSeconds": "Only what was logged in this many past seconds.",
-    "stderr": "Connect standard error.",
-    "stdin": "Connect standard input.",
-    "stdout": "Connect standard output.",
-    "tailLines": "Only this many lines from the end.",
-    "timestamps": "Begin every line with its time.",
-    "tty": "Use a terminal.",
+    "command": "Command and arguments, which are not run in a shell.",
+    "container": "Name of the container. Default: the only one.",
+    "follow": "Follow the log: keep the stream open for new lines.",
+    "insecureSkipTLSVerifyBackend": "Do not verify the serving certificate of the node.",
+    "limitBytes": "Maximum number of bytes.",
+    "path": "Path of the request to the target.",
+    "ports": "Ports to forward.",
+    "previous": "Return the log of the previous instance of the container.",
+    "sinceSeconds": "Return lines of the past number of seconds only.",
+    "stderr": "Attach standard error.",
+    "stdin": "Attach standard input.",
+    "stdout": "Attach standard output.",
+    "tailLines": "Return this number of lines from the end of the log.",
+    "timestamps": "Prefix every line with its timestamp.",
+    "tty": "Allocate a terminal.",
 }
 
 
 def option(name: str, kind: str) -> Json | None:
-    """The query parameter for a member of an options type, which may be given several times if the member is a list of
-    `kind`; None for kinds that have no such form."""
+    """The query parameter for a member of an options type, repeatable if the member is a list of `kind`;
+    None for kinds that have no query form."""
     type_ = _OPTION_TYPES.get(kind)
     return None if type_ is None else _query(name, type_, _OPTION_MEANINGS.get(name, ""))
 

@@ -1,38 +1,21 @@
-"""Every path and operation of a catalog, in the form of OpenAPI v2, by rule: no list of paths is kept.
+"""Every path and operation of a catalog, in the form of OpenAPI v2.
 
-The rules are those of the reference: an operation is called verb, group and version, ``Namespaced``, kind and
+Names follow the rules of the reference: an operation is called verb, group and version, ``Namespaced``, kind and
 subresource in CamelCase (``readCoreV1NamespacedPodLog``), and a parameter that all operations of a path share is
 listed with the path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from orchd.kinds.catalog import Catalog, Resource, Subresource, group_version
+from orchd.kinds.catalog import Catalog, Resource, group_version, package_of
 from orchd.kinds.openapi import parameters as par
-from orchd.kinds.openapi.definitions import V2_ROOT, definition_name, list_definition_name, package_of
+from orchd.kinds.openapi.definitions import V2_ROOT, definition_name, list_definition_name
+from orchd.kinds.rows import Subresource
 
 Json = dict[str, Any]
-
-#: Kinds whose deletion answers with the object instead of a Status: (package, resource).
-DELETED_OBJECT_RETURNED: Final = frozenset(
-    [
-        ("core/v1", name)
-        for name in (
-            "persistentvolumeclaims",
-            "persistentvolumes",
-            "pods",
-            "podtemplates",
-            "resourcequotas",
-            "serviceaccounts",
-            "services",
-        )
-    ]
-    + [("policy/v1beta1", "podsecuritypolicies")]
-    + [("storage/v1", name) for name in ("csidrivers", "csinodes", "storageclasses", "volumeattachments")]
-)
 
 _ARTICLE_AN: Final = frozenset("AEIOU")
 _CONNECT: Final = {"create": ("post",), "delete": ("delete",), "get": ("get",), "patch": ("patch",), "update": ("put",)}
@@ -67,12 +50,11 @@ class Paths:
             found.update(self.of(resource))
         return dict(sorted(found.items()))
 
-    def in_version(self, group: str, version: str) -> dict[str, Json]:
-        """The paths below one group version, sorted, its discovery document included."""
+    def in_version(self, resources: Sequence[Resource]) -> dict[str, Json]:
+        """The paths of `resources`, which are those of one group version, sorted, its discovery document included."""
         found: dict[str, Json] = {}
-        resources = self._catalog.in_version(group, version)
         if any(not r.custom for r in resources):
-            found.update([self._version_root(group, version)])
+            found.update([self._version_root(resources[0].group, resources[0].version)])
         for resource in resources:
             found.update(self.of(resource))
         return dict(sorted(found.items()))
@@ -139,7 +121,7 @@ class Paths:
         return out
 
     def roots(self) -> Iterator[tuple[str, Json]]:
-        """The paths that belong to no resource: discovery and what stands beside it."""
+        """The paths that belong to no resource: discovery, version, logs."""
         text: Json = {"type": "string"}
         yield (
             "/.well-known/openid-configuration/",
@@ -356,8 +338,7 @@ class _ResourcePaths:
         shared = [par.name(kind), *self._shared]
         operations = self._rewrites("", f"the specified {kind}", self._object, self._own, resource.verbs, shared)
         if "delete" in resource.verbs:
-            package = package_of(resource.group, resource.version)
-            returned = not resource.custom and (package, resource.plural) in DELETED_OBJECT_RETURNED
+            returned = resource.row.returns_deleted
             answer = self._object if returned else self._paths.meta_ref("Status")
             operations["delete"] = self._operation(
                 "delete",
@@ -373,7 +354,7 @@ class _ResourcePaths:
     def _rewrites(
         self, suffix: str, what: str, schema: Json, gvk: Json, verbs: Iterable[str], shared: list[Json]
     ) -> dict[str, Json]:
-        """The operations get, put and patch on one object or subresource, as far as `verbs` has them."""
+        """The operations get, put and patch on one object or subresource, that are in `verbs`."""
         out: dict[str, Json] = {}
         if "get" in verbs:
             own = [par.RESOURCE_VERSION] if self._resource.custom else []
@@ -392,7 +373,7 @@ class _ResourcePaths:
             )
         if "patch" in verbs:
             types = [*_MERGES, _APPLY] if self._resource.custom else [*_MERGES, _STRATEGIC, _APPLY]
-            # The reference says nothing of `force` for custom kinds, and takes it.
+            # The reference accepts `force` for custom kinds but does not document it.
             options = par.WRITE if self._resource.custom else par.PATCH
             out["patch"] = self._operation(
                 "patch",
@@ -474,7 +455,7 @@ class _ResourcePaths:
     def _connect(
         self, path: str, suffix: str, sub: Subresource, gvk: Json, group: str, version: str
     ) -> Iterator[tuple[str, Json]]:
-        """Subresources that hand the request on; one that takes paths below itself takes every method."""
+        """Operations of subresources that proxy a request; one with paths below it accepts every method."""
         kind = self._resource.kind
         options = list(self._options(group, version, sub.kind))
         methods = [method for verb in sub.verbs for method in _CONNECT[verb]]

@@ -1,4 +1,4 @@
-"""The group versions in which every client may speak of options and watch events; facts of release 1.23."""
+"""The group versions that options and watch events may have; facts of release 1.23."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ DEFINITIONS: Final = "definitions"
 def frame(catalog: Catalog, *, title: str = "", version: str = "v1.23.17") -> dict[str, Any]:
     """The document in the order of its members, without paths and definitions.
 
-    `version` is the release that ``/version`` names. The title defaults to the dialect's word.
+    `version` is the release that ``/version`` names. The title defaults to that of the dialect.
     """
     return {
         "swagger": "2.0",
@@ -36,7 +36,7 @@ def frame(catalog: Catalog, *, title: str = "", version: str = "v1.23.17") -> di
 
 
 def document(catalog: Catalog) -> dict[str, Any]:
-    """Everything that is served, all of it new data except for shared leaves: not to be changed."""
+    """The document of everything that is served. Leaves are shared and must not be modified."""
     return {
         **frame(catalog),
         PATHS: Paths(catalog).all(),

@@ -1,6 +1,6 @@
 """The OpenAPI v2 document of a catalog as encoded pieces, one per resource, in JSON and in protobuf.
 
-A definition of a custom kind changes a few pieces of thousands: only those are made anew, the others are kept, compressed.
+A change of a custom kind affects a few pieces of thousands: only those are encoded again, the others are kept compressed.
 The bytes are those of the whole document (`v2.document`) encoded at once.
 """
 
@@ -23,13 +23,13 @@ Json = dict[str, Any]
 
 JSON: Final = "json"
 PROTOBUF: Final = "protobuf"
-#: Pieces of the document in `DocumentPieces.made`: bytes that are handed out at once.
+#: Pieces of the document in `DocumentPieces.made`: number of bytes per part.
 _PART: Final = 128 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """Members of one JSON object or protobuf map in one form: their names, lengths and compressed bytes, one after another."""
+    """Members of one JSON object or protobuf map in one form: their names, lengths and concatenated compressed bytes."""
 
     names: tuple[str, ...]
     lengths: tuple[int, ...]
@@ -52,7 +52,7 @@ _Piece = dict[tuple[str, str], _Entries]
 
 
 class DocumentPieces:
-    """Makes documents of one server's catalogs, each from what the one before it left. For one thread at a time."""
+    """Encodes the documents of a server's successive catalogs and reuses unchanged pieces. Not thread-safe."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._gvk = dialect("x-{long}-group-version-kind")
@@ -61,13 +61,13 @@ class DocumentPieces:
         self._custom: dict[Resource, _Piece] = {}
 
     def made(self, catalog: Catalog) -> dict[str, Iterator[bytes]]:
-        """Form -> the parts of the document of `catalog`, to be read before the next document is made."""
+        """Form -> the parts of the document of `catalog`; they must be read before the next document is made."""
         builtin = tuple(resource for resource in catalog.resources if not resource.custom)
         if self._builtin is None or self._builtin[0] != builtin:
             paths = Paths(catalog)
             found = {path: item for resource in builtin for path, item in paths.of(resource)}
             self._builtin = builtin, self._piece(found, Definitions(catalog).of(builtin))
-            # Their pieces leave out what those of the built-in resources have.
+            # Their pieces omit what those of the built-in resources contain.
             self._custom = {}
         kept: dict[Resource, _Piece] = {}
         for resource in catalog.resources:
@@ -105,8 +105,8 @@ class DocumentPieces:
         return out
 
     def _findable(self, part: Any) -> Any:
-        """`part` as stock clients find its kind: only they ask for the binary form, and they know one name for the
-        extension that names kinds, on definitions and on operations."""
+        """`part` with the name of the kind extension that stock clients know, on definitions and operations: only they
+        request the binary form."""
         if self._gvk == STOCK_GVK or not isinstance(part, dict) or self._gvk not in part:
             return part
         return {**part, STOCK_GVK: part[self._gvk]}
@@ -116,7 +116,7 @@ class DocumentPieces:
 
 
 def _merged(pieces: Iterable[_Piece], form: str, member: str) -> list[memoryview]:
-    """The entries of all pieces in the order of their names; the first of several with one name counts."""
+    """The entries of all pieces in the order of their names; the first of several with the same name."""
     found: dict[str, memoryview] = {}
     for piece in pieces:
         for name, entry in piece[form, member].items():
@@ -143,7 +143,7 @@ def _json_document(head: Json, paths: list[memoryview], definitions: list[memory
 
 
 def _parts(chunks: Iterable[bytes | memoryview]) -> Iterator[bytes]:
-    """`chunks` joined to parts of some size: each costs its reader a call."""
+    """`chunks` joined to larger parts, which saves calls."""
     waiting: list[bytes | memoryview] = []
     size = 0
     for chunk in chunks:

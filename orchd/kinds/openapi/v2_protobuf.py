@@ -1,22 +1,21 @@
 """The OpenAPI v2 document in protobuf: message ``openapi.v2.Document`` of OpenAPIv2.proto (gnostic).
 
-Clients that ask for ``application/com.github.proto-openapi.spec.v2@v1.0+protobuf`` do not accept JSON instead. The
-messages are a table of field numbers and the JSON members they hold; free-form values (defaults, enums, extensions)
-are YAML text there, for which JSON will do.
+Clients that ask for ``application/com.github.proto-openapi.spec.v2@v1.0+protobuf`` do not accept JSON. The
+messages are a table of field numbers and JSON members; free-form values (defaults, enums, extensions) are YAML text,
+written as JSON.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import orjson
+from orchd.kinds.openapi.gnostic import Encode, MessageEncoder, tag, varint
 
 MEDIA_TYPE: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
 #: Message -> fields as ``member:number`` with ``=Type`` unless a string, ``*`` where repeated. ``x`` stands for all
-#: members whose names begin with ``x-``. Members that no message has are left out of the encoding.
+#: members whose names begin with ``x-``. Members without a message are omitted.
 MESSAGES: Final[dict[str, str]] = {
     "Document": (
         "swagger:1 info:2=Info host:3 basePath:4 schemes:5* consumes:6* produces:7* paths:8=Paths"
@@ -80,14 +79,6 @@ CHOICES: Final[dict[str, dict[str, int]]] = {
     "AdditionalPropertiesItem": {"Schema": 1, "bool": 2},
 }
 
-Encode = Callable[[Any], bytes]
-
-#: Characters that JSON may hold as they are and YAML may not.
-_YAML_ESCAPES: Final = {
-    c: f"\\u{c:04x}" for c in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)
-}
-
-
 def encode(document: Mapping[str, Any]) -> bytes:
     """The document of `v2.document` as bytes."""
     return _Encoder().message("Document")(document)
@@ -106,7 +97,7 @@ class MapEntries:
         try:
             return self._path(path, item)
         finally:
-            # Known by identity, which lasts as long as the values do.
+            # The identity is valid as long as the values exist.
             self._encoder.forget()
 
     def definition(self, name: str, schema: Mapping[str, Any]) -> bytes:
@@ -118,85 +109,34 @@ def assemble(
 ) -> Iterator[bytes | memoryview]:
     """The parts of a document whose paths and definitions are encoded (`MapEntries`); `frame` has the other members.
 
-    Joined they are what `encode` gives for the whole.
+    Joined, they equal the result of `encode`.
     """
     maps = {"paths": (8, paths), "definitions": (9, definitions)}
     before = ("swagger", "info")
     yield encode({member: value for member, value in frame.items() if member in before})
     for number, entries in maps.values():
-        yield _tag(number, 2) + _varint(sum(map(len, entries)))
+        yield tag(number, 2) + varint(sum(map(len, entries)))
         yield from entries
     yield encode({member: value for member, value in frame.items() if member not in maps and member not in before})
 
 
-def _varint(value: int) -> bytes:
-    if value < 0:
-        value += 1 << 64
-    if value < 0x80:
-        return bytes((value,))
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def _tag(number: int, wire: int) -> bytes:
-    return _varint(number << 3 | wire)
-
-
-def _text(value: Any) -> bytes:
-    return str(value).encode()
-
-
-def _yaml(value: Any) -> bytes:
-    """Message Any with its second field: the value as one line of YAML."""
-    text = orjson.dumps(value).decode()
-    raw = (text if text.isascii() and "\x7f" not in text else text.translate(_YAML_ESCAPES)).encode() + b"\n"
-    return b"\x12" + _varint(len(raw)) + raw
-
-
-def _scalar(type_: str, number: int) -> Encode | None:
-    """An encoder of a whole field of a number type, None for other types. Zero values are left out (proto3)."""
-    if type_ == "bool":
-        head = _tag(number, 0) + b"\x01"
-        return lambda value: head if value else b""
-    if type_ == "int64":
-        tag = _tag(number, 0)
-        return lambda value: tag + _varint(int(value)) if value else b""
-    if type_ == "double":
-        tag64 = _tag(number, 1)
-        return lambda value: tag64 + struct.pack("<d", value) if value else b""
-    return None
-
-
-class _Encoder:
-    """Encoders compiled from the table, with the bytes of values that the document shares kept by identity."""
+class _Encoder(MessageEncoder):
+    """The encoder of v2, with a memo of encoded shared values by identity."""
 
     def __init__(self) -> None:
-        self._messages: dict[str, Encode] = {}
+        super().__init__(MESSAGES, MAPS)
         self._shared: dict[tuple[str, int], bytes] = {}
 
-    def message(self, name: str) -> Encode:
-        """The encoder of a message's contents."""
-        found = self._messages.get(name)
-        if found is None:
-            # First a detour, so that a message may hold itself.
-            self._messages[name] = lambda value: self._messages[name](value)
-            found = self._messages[name] = self._compile(name)
-        return found
+    def forget(self) -> None:
+        """Forget the bytes of shared values."""
+        self._shared.clear()
 
-    def _compile(self, name: str) -> Encode:
-        if name in MAPS:
-            return self._map(*MAPS[name])
+    def _special(self, name: str) -> Encode | None:
         special: dict[str, Callable[[], Encode]] = {
-            "string": lambda: _text,
-            "Any": lambda: _yaml,
             "StringArray": lambda: self._list(self._field(1, "string")),
             "TypeItem": lambda: self._list(self._field(1, "string")),
             "ItemsItem": lambda: self._list(self._field(1, "Schema")),
-            "AdditionalPropertiesItem": self._additional_properties,
+            "AdditionalPropertiesItem": lambda: self._additional_properties("Schema"),
             "ParametersItem": self._parameter,
             "SchemaItem": lambda: self._field(CHOICES["SchemaItem"]["Schema"], "Schema"),
             "ResponseValue": lambda: self._field(CHOICES["ResponseValue"]["Response"], "Response"),
@@ -204,97 +144,11 @@ class _Encoder:
                 CHOICES["SecurityDefinitionsItem"]["ApiKeySecurity"], "ApiKeySecurity"
             ),
         }
-        if name in special:
-            return special[name]()
-        return self._struct(MESSAGES[name])
-
-    def _field(self, number: int, type_: str) -> Encode:
-        """The encoder of a whole field: tag, length and contents."""
-        scalar = _scalar(type_, number)
-        if scalar is not None:
-            return scalar
-        tag = _tag(number, 2)
-        contents = self.message(type_)
-
-        def field(value: Any) -> bytes:
-            raw = contents(value)
-            return tag + _varint(len(raw)) + raw
-
-        return field
-
-    @staticmethod
-    def _list(one: Encode) -> Encode:
-        """A wrapper whose only field is repeated; a single value stands for a list of one."""
-        return lambda value: b"".join(map(one, value)) if isinstance(value, list) else one(value)
-
-    def _map(self, number: int, type_: str) -> Encode:
-        entry = self.entry(number, type_)
-        return lambda value: b"".join([entry(key, item) for key, item in value.items()])
-
-    def entry(self, number: int, type_: str) -> Callable[[str, Any], bytes]:
-        """The encoder of one entry of a map: (key, value)."""
-        entry_tag = _tag(number, 2)
-        name = self._field(1, "string")
-        value_field = self._field(2, type_)
-
-        def one(key: str, item: Any) -> bytes:
-            raw = name(key) + value_field(item)
-            return entry_tag + _varint(len(raw)) + raw
-
-        return one
-
-    def forget(self) -> None:
-        """Forget the bytes of shared values."""
-        self._shared.clear()
-
-    def _struct(self, spec: str) -> Encode:
-        fields: dict[str, tuple[int, Encode]] = {}
-        extension: Encode | None = None
-        for word in spec.split():
-            head, _, type_ = word.partition("=")
-            member, _, digits = head.partition(":")
-            repeated = digits.endswith("*")
-            number = int(digits.rstrip("*"))
-            if member == "x":
-                extension = self._extension(number)
-                continue
-            one = self._field(number, type_ or "string")
-            fields[member] = (number, self._list(one) if repeated else one)
-
-        def struct_(value: Mapping[str, Any]) -> bytes:
-            parts: list[tuple[int, bytes]] = []
-            for member, item in value.items():
-                known = fields.get(member)
-                if known is not None:
-                    parts.append((known[0], known[1](item)))
-                elif extension is not None and member.startswith("x-"):
-                    parts.append((1 << 20, extension((member, item))))
-            parts.sort(key=_by_number)
-            return b"".join([raw for _, raw in parts])
-
-        return struct_
-
-    def _extension(self, number: int) -> Encode:
-        tag = _tag(number, 2)
-        name = self._field(1, "string")
-        any_ = self._field(2, "Any")
-
-        def extension(pair: tuple[str, Any]) -> bytes:
-            raw = name(pair[0]) + any_(pair[1])
-            return tag + _varint(len(raw)) + raw
-
-        return extension
-
-    def _additional_properties(self) -> Encode:
-        numbers = CHOICES["AdditionalPropertiesItem"]
-        schema = self._field(numbers["Schema"], "Schema")
-        flag = _tag(numbers["bool"], 0)
-        # A chosen field is sent even when it is false.
-        return lambda value: flag + (b"\x01" if value else b"\x00") if isinstance(value, bool) else schema(value)
+        return special[name]() if name in special else super()._special(name)
 
     def _parameter(self) -> Encode:
         def wrapped(raw: bytes, number: int) -> bytes:
-            return _tag(number, 2) + _varint(len(raw)) + raw
+            return tag(number, 2) + varint(len(raw)) + raw
 
         item, parameter, other = CHOICES["ParametersItem"], CHOICES["Parameter"], CHOICES["NonBodyParameter"]
         body = self._field(parameter["BodyParameter"], "BodyParameter")
@@ -313,7 +167,3 @@ class _Encoder:
             return raw
 
         return encode_parameter
-
-
-def _by_number(part: tuple[int, bytes]) -> int:
-    return part[0]

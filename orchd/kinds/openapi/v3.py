@@ -1,57 +1,113 @@
 """OpenAPI v3 documents, one per group version, and the index of them.
 
-In release 1.23 they are behind the gate OpenAPIV3. Operations are those of v2 in the form of v3: a body has its own
-member, media types stand with the contents, a parameter has a schema.
+Operations are those of v2 in the form of v3: a body has its own member, media types stand with the contents, a parameter has a
+schema. Clients of releases after 1.23 read these documents, so they name what only such clients ask for: parameters of later
+releases, and the names of extensions that stock clients know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from orchd.kinds.catalog import Catalog, group_version
+from orchd.dialect import STOCK_GVK, Dialect
+from orchd.kinds.catalog import Catalog, Resource, group_version
 from orchd.kinds.openapi.definitions import V3_ROOT, Definitions
+from orchd.kinds.openapi.parameters import LATER_PARAMETERS
 from orchd.kinds.openapi.paths import Paths
 
 Json = dict[str, Any]
+
+#: The path of the index.
+ROOT: Final = "/openapi/v3"
 
 _METHODS: Final = frozenset(("get", "put", "post", "delete", "options", "head", "patch"))
 
 
 def document_path(group: str, version: str) -> str:
-    """Where the document of a group version is, below ``/openapi/v3/``: ``apis/apps/v1``, ``api/v1``."""
+    """The path of the document of a group version below ``/openapi/v3/``: ``apis/apps/v1``, ``api/v1``."""
     return ("apis/" if group else "api/") + group_version(group, version)
 
 
+def resources_by_path(catalog: Catalog) -> dict[str, tuple[Resource, ...]]:
+    """Path of the document of every group version -> its resources, those of later releases included."""
+    found: dict[str, list[Resource]] = {}
+    for resource in (*catalog.resources, *catalog.later):
+        found.setdefault(document_path(resource.group, resource.version), []).append(resource)
+    return {path: tuple(resources) for path, resources in found.items()}
+
+
+def root_items(catalog: Catalog) -> dict[str, dict[str, Json]]:
+    """Path of the document -> path items, for what belongs to no group version: discovery, version, logs, keys."""
+    versions = {f"/{document_path(group.name, version)}/" for group in catalog.groups for version in group.versions}
+    found: dict[str, dict[str, Json]] = {}
+    for path, item in Paths(catalog, root=V3_ROOT).roots():
+        if path not in versions:
+            found.setdefault(path.partition("{")[0].strip("/"), {})[path] = item
+    return found
+
+
 def paths(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
-    """(path below ``/openapi/v3/``, group, version) of every document."""
-    for group in catalog.groups:
-        for version in group.versions:
-            yield document_path(group.name, version), group.name, version
+    """(path below ``/openapi/v3/``, group, version) of the document of every group version."""
+    for path, resources in resources_by_path(catalog).items():
+        yield path, resources[0].group, resources[0].version
 
 
-def index(catalog: Catalog, hashes: dict[str, str]) -> Json:
-    """``/openapi/v3`` as clients read it; `hashes` maps a document's path to a hash of its bytes."""
-    return {
-        "paths": {
-            path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={hashes[path]}"}
-            for path in sorted(path for path, _, _ in paths(catalog))
-        }
-    }
+def index(hashes: Mapping[str, str], elsewhere: Iterable[str] = ()) -> Json:
+    """The document of ``/openapi/v3``; `hashes` maps a document's path to a hash of its bytes. `elsewhere` are the paths of
+    documents of other servers, whose hashes only they know."""
+    urls = {path: document_url(path, digest) for path, digest in hashes.items()}
+    urls.update((path, f"{ROOT}/{path}") for path in elsewhere)
+    return {"paths": {path: {"serverRelativeURL": urls[path]} for path in sorted(urls)}}
 
 
-def document(catalog: Catalog, group: str, version: str, *, title: str = "", release: str = "v1.23.17") -> Json | None:
-    """The document of one group version, None when it is not served. Shared leaves are not to be changed."""
-    resources = catalog.in_version(group, version)
+def document_url(path: str, digest: str) -> str:
+    """The URL of a document as the index has it."""
+    return f"{ROOT}/{path}?hash={digest}"
+
+
+def root_document(catalog: Catalog, items: Mapping[str, Json]) -> Json:
+    """The document of path items from `root_items`."""
+    known, kept = Definitions(catalog, root=V3_ROOT).of(()), dict[str, Json]()
+    pending = list(_references(items))
+    while pending:
+        name = pending.pop()
+        if name not in kept:
+            kept[name] = known[name]
+            pending.extend(_references(known[name]))
+    return _document(catalog, items, dict(sorted(kept.items())))
+
+
+def _references(value: Any) -> Iterator[str]:
+    """The names of the definitions that a part of a document refers to."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _references(each)
+    elif isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"].removeprefix(V3_ROOT)
+        for each in value.values():
+            yield from _references(each)
+
+
+def document(catalog: Catalog, group: str, version: str, resources: Sequence[Resource] = ()) -> Json | None:
+    """The document of one group version, None when it is not served. `resources` are those of `resources_by_path`, for
+    callers that have them. Shared leaves are not to be changed."""
+    resources = resources or resources_by_path(catalog).get(document_path(group, version), ())
     if not resources:
         return None
-    items = Paths(catalog, root=V3_ROOT).in_version(group, version)
+    items = Paths(catalog, root=V3_ROOT).in_version(resources)
+    return _document(catalog, items, Definitions(catalog, root=V3_ROOT).of(resources))
+
+
+def _document(catalog: Catalog, items: Mapping[str, Json], schemas: Json, *, release: str = "v1.23.17") -> Json:
+    form = _Form(catalog.dialect)
     return {
         "openapi": "3.0.0",
-        "info": {"title": title or catalog.dialect("{Long}"), "version": release},
-        "paths": {path: _item(item) for path, item in items.items()},
+        "info": {"title": catalog.dialect("{Long}"), "version": release},
+        "paths": {path: form.item(item) for path, item in items.items()},
         "components": {
-            "schemas": Definitions(catalog, root=V3_ROOT).of(resources),
+            "schemas": {name: form.findable(schema) for name, schema in schemas.items()},
             "securitySchemes": {
                 "BearerToken": {
                     "type": "apiKey", "description": "Bearer Token authentication", "name": "authorization",
@@ -62,34 +118,48 @@ def document(catalog: Catalog, group: str, version: str, *, title: str = "", rel
     }
 
 
-def _item(item: Json) -> Json:
-    out: Json = {}
-    for key, value in item.items():
-        out[key] = _operation(value) if key in _METHODS else [_parameter(p) for p in value]
-    return out
+class _Form:
+    """Operations of v2 in the form of v3, in one dialect."""
 
+    def __init__(self, dialect: Dialect) -> None:
+        self._action = dialect("x-{long}-action")
+        self._gvk = dialect("x-{long}-group-version-kind")
 
-def _operation(operation: Json) -> Json:
-    out: Json = {}
-    consumes = operation.get("consumes", ["*/*"])
-    produces = operation.get("produces", ["*/*"])
-    for key, value in operation.items():
-        if key in ("consumes", "produces", "schemes"):
-            continue
-        if key == "responses":
-            out[key] = {code: _response(answer, produces) for code, answer in value.items()}
-        elif key == "parameters":
-            parameters = [_parameter(p) for p in value if p["in"] != "body"]
-            if parameters:
-                out[key] = parameters
-            for body in (p for p in value if p["in"] == "body"):
-                request: Json = {"content": {media: {"schema": body["schema"]} for media in consumes}}
-                if body.get("required"):
-                    request["required"] = True
-                out["requestBody"] = request
-        else:
-            out[key] = value
-    return out
+    def findable(self, part: Json) -> Json:
+        """`part` with the extension that names kinds as stock clients look for it, too."""
+        if self._gvk == STOCK_GVK or self._gvk not in part:
+            return part
+        return {**part, STOCK_GVK: part[self._gvk]}
+
+    def item(self, item: Json) -> Json:
+        """A path item."""
+        out: Json = {}
+        for key, value in item.items():
+            out[key] = self.findable(self._operation(value)) if key in _METHODS else [_parameter(p) for p in value]
+        return out
+
+    def _operation(self, operation: Json) -> Json:
+        out: Json = {}
+        consumes = operation.get("consumes", ["*/*"])
+        produces = operation.get("produces", ["*/*"])
+        later = LATER_PARAMETERS.get(operation.get(self._action, ""), ())
+        for key, value in {"parameters": [], **operation}.items() if later else operation.items():
+            if key in ("consumes", "produces", "schemes"):
+                continue
+            if key == "responses":
+                out[key] = {code: _response(answer, produces) for code, answer in value.items()}
+            elif key == "parameters":
+                parameters = [_parameter(p) for p in (*value, *later) if p["in"] != "body"]
+                if parameters:
+                    out[key] = parameters
+                for body in (p for p in value if p["in"] == "body"):
+                    request: Json = {"content": {media: {"schema": body["schema"]} for media in consumes}}
+                    if body.get("required"):
+                        request["required"] = True
+                    out["requestBody"] = request
+            else:
+                out[key] = value
+        return out
 
 
 def _response(answer: Json, produces: list[str]) -> Json:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds.gotext import typenames
+from orchd.kinds.gotext.values import json_name, kind_name
 from orchd.kinds.ir import Type
-from orchd.kinds.objects import typenames
-from orchd.kinds.patch.gotext import json_name, kind_name
 
 #: Kind of integer -> its Go name and number of bits.
 _INTEGERS: Final = {

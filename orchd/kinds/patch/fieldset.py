@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 import orjson
 
 from orchd.kinds.digits import integer
-from orchd.kinds.patch.gotext import number, plain, quoted
+from orchd.kinds.gotext.values import number, plain, quote
 from orchd.kinds.shorttexts import remember_short
 
 FieldSet: TypeAlias = dict[str, Any]
@@ -305,7 +305,7 @@ def show_element(element: str) -> str:
 
 def _show_value(value: Any) -> str:
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if value is None:
         return "null"
     if isinstance(value, list):

@@ -14,8 +14,8 @@ import orjson
 
 from orchd.errors import ApiError, bad_request, quoted
 from orchd.kinds.bounds import MAX_VALUES, json_values
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.objects import strict
-from orchd.kinds.patch.gotext import json_name
 from orchd.kinds.patch.patch_errors import no_object, rejected
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 
@@ -67,7 +67,7 @@ def parse(patch: bytes | str | list[Any] | None) -> list[dict[str, Any]]:
     """Parse a patch document to operations, whose number and types are checked."""
     if isinstance(patch, bytes | str):
         try:
-            patch = decode(patch)
+            patch = decode(patch, exact=True)
         except SyntaxProblem as problem:
             raise bad_request(str(problem)) from None
     if patch is None:
@@ -117,20 +117,21 @@ def _wrong_member(operation: Any) -> str:
     return ""
 
 
-def problems(operations: Any) -> list[str]:
-    """Strict decoding problems of a patch that was decoded to `strict.Members`."""
+def problems(operations: Any, *, located: bool = False) -> list[str]:
+    """Strict decoding problems of a patch that was decoded to `strict.Members`; `located`: with their paths."""
     found = strict.Problems()
-    for operation in operations or ():
+    for index, operation in enumerate(operations or ()):
         seen: set[str] = set()
         for name, value in operation or ():
+            here = f"[{index}].{name}" if located else name
             if name not in (*_TEXTS, "value"):
-                found.add(f'unknown field "{name}"')
+                found.add(f'unknown field "{here}"')
                 continue
             if name in seen:
-                found.add(f'duplicate field "{name}"')
+                found.add(f'duplicate field "{here}"')
             seen.add(name)
             if name == "value":
-                for text in strict.duplicates(value):
+                for text in strict.duplicates(value, located=located, at=here):
                     found.add(text)
     return [f"json patch {text}" for text in found]
 

@@ -10,8 +10,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from orchd.kinds.gotext.values import quote
 from orchd.kinds.patch.fieldset import FieldSet, FieldSetError, ordered, parse_root, union
-from orchd.kinds.patch.gotext import quoted
 
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"
@@ -86,7 +86,7 @@ def decode(entries: Any, *, trusted: bool = False) -> Owners:
         if entry.get("fieldsType") != "FieldsV1":
             given = entry.get("fieldsType") or ""
             raise ManagedFieldsError(
-                f"invalid fieldsType {quoted(str(given))} in managed fields entry {position}"
+                f"invalid fieldsType {quote(str(given))} in managed fields entry {position}"
                 if given
                 else f"missing fieldsType in managed fields entry {position}"
             )
@@ -146,9 +146,9 @@ def identity_text(key: Identity) -> str:
 def show(key: Identity) -> str:
     """Format an owner for conflict messages: ``"x" with subresource "scale" using apps/v1``."""
     manager, operation, version, subresource = key
-    text = quoted(manager)
+    text = quote(manager)
     if subresource:
-        text += f" with subresource {quoted(subresource)}"
+        text += f" with subresource {quote(subresource)}"
     if operation == UPDATE:
         text += f" using {version}"
     return text

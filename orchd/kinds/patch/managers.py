@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.errors import Cause
-from orchd.kinds.patch.gotext import quoted
+from orchd.kinds.gotext.values import quote
 
 MAX_LENGTH: Final = 128
 
@@ -33,7 +33,7 @@ def validate_manager(name: str, field: str = "fieldManager") -> list[Cause]:
             causes.append(
                 Cause(
                     "FieldValueInvalid",
-                    f"Invalid value: {quoted(name)}: invalid character U+{ord(char):04X} (at position {position})",
+                    f"Invalid value: {quote(name)}: invalid character U+{ord(char):04X} (at position {position})",
                     field,
                 )
             )

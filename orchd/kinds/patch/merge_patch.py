@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchd.errors import bad_request
-from orchd.kinds.patch.gotext import json_name
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.patch.patch_errors import no_object
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 
@@ -15,7 +15,7 @@ def apply(doc: dict[str, Any], patch: bytes | str | dict[str, Any]) -> dict[str,
     value: Any = patch
     if isinstance(patch, bytes | str):
         try:
-            value = decode(patch)
+            value = decode(patch, exact=True)
         except SyntaxProblem:
             raise bad_request("Invalid JSON Patch") from None
     if isinstance(value, list):

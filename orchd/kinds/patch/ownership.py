@@ -13,6 +13,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError, Cause, bad_request
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.ir import Type
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.patch import managed, nodes, prune, typed
@@ -32,8 +33,6 @@ from orchd.kinds.patch.managed import APPLY, UPDATE, Identity, Owner, Owners
 from orchd.kinds.patch.patch_errors import server_error
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 from orchd.kinds.patch.typed import TypedError
-
-Object = dict[str, Any]
 
 #: Owner of the fields of an object without managedFields before its first apply.
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
@@ -68,8 +67,10 @@ class OwnershipTarget:
     """The object written to, and its endpoint.
 
     `reset` holds the fields that this endpoint takes back to their stored value (status on the main one): they are
-    neither owned nor compared. `convert` gives an object in another apiVersion, None when that is not served any more;
-    `types` the type of the kind in an apiVersion, `kinds` that of another kind in this one. Objects handed in are in `api_version`.
+    neither owned nor compared. With `resets_all_versions` false that is known for `api_version` only, as in the reference for
+    custom kinds: what is sent for such a field takes it from managers that used another version. `convert` gives an object in
+    another apiVersion, None when that is not served any more; `types` the type of the kind in an apiVersion, `kinds` that of
+    another kind in this one. Objects handed in are in `api_version`.
     """
 
     dialect: Dialect
@@ -78,6 +79,7 @@ class OwnershipTarget:
     api_version: str
     subresource: str = ""
     reset: FieldSet = field(default_factory=dict)
+    resets_all_versions: bool = True
     convert: Callable[[Object, str], Object | None] = lambda obj, version: None
     types: Callable[[str], Type | None] = lambda version: None
     kinds: Callable[[str], Type | None] = lambda kind: None
@@ -111,7 +113,7 @@ class _Versions:
         added, modified, removed = typed.compare_nodes(nodes.root(type), old, new)
         set_ = union(added or _EMPTY, modified or _EMPTY)
         gone = removed or _EMPTY
-        if target.reset:
+        if target.reset and (target.resets_all_versions or version == target.api_version):
             set_, gone = recursive_difference(set_, target.reset), recursive_difference(gone, target.reset)
         return set_, gone
 

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from orchd.errors import ApiError, Cause
-from orchd.kinds.patch.gotext import quoted
+from orchd.kinds.gotext.values import quote
 
 
 def rejected() -> ApiError:
@@ -23,7 +23,7 @@ def server_error(message: str) -> ApiError:
 def unusable_result(shown: str, why: str) -> ApiError:
     """ApiError 422 for a patched object that cannot be decoded. `shown` is the text of the result (for a strategic merge
     patch, of the patch), `why` the decoder's message."""
-    message = f"Invalid value: {quoted(shown)}: {why}"
+    message = f"Invalid value: {quote(shown)}: {why}"
     cause = Cause("FieldValueInvalid", message, "patch")
     return ApiError(422, "Invalid", f' "" is invalid: patch: {message}', details={"causes": [cause.as_json()]})
 

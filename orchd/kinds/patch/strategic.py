@@ -12,12 +12,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from orchd.errors import bad_request
+from orchd.kinds.gotext.values import json_name, plain, quote, type_name
 from orchd.kinds.ir import Type
-from orchd.kinds.patch.gotext import json_name, plain, quoted, type_name
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.patch.patch_errors import rejected, server_error
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
-
-Object = dict[str, Any]
 
 _DIRECTIVE: Final = "$patch"
 _RETAIN: Final = "$retainKeys"
@@ -126,7 +125,7 @@ def _field(type: Type | None, name: str) -> Type | None:
     if name in ("apiVersion", "kind"):
         return None
     short = type.name.rpartition(".")[2]
-    raise server_error(f"unable to find api field in struct {short} for the json field {quoted(name)}")
+    raise server_error(f"unable to find api field in struct {short} for the json field {quote(name)}")
 
 
 def _replaces(field: Type | None) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
+from orchd.kinds.gotext.values import plain, quote, type_name
 from orchd.kinds.ir import Type
 from orchd.kinds.patch import nodes
 from orchd.kinds.patch.fieldset import LEAF, SELF, FieldSet, json_text, show_element, with_member
-from orchd.kinds.patch.gotext import plain, quoted, type_name
 from orchd.kinds.patch.nodes import DEDUCED, LIST, MAP, NO_DEFAULT, SCALAR, Node
 
 #: Added, modified and removed fields; None for an empty set.
@@ -117,11 +117,11 @@ def _at(path: str, what: str) -> str:
 def _literal(value: Any) -> str:
     """Format a value like ``%#v``."""
     if isinstance(value, dict):
-        inner = ", ".join(f"{quoted(k)}:{_literal(value[k])}" for k in sorted(value))
+        inner = ", ".join(f"{quote(k)}:{_literal(value[k])}" for k in sorted(value))
         return f"{type_name(value)}{{{inner}}}"
     if isinstance(value, list):
         return f"{type_name(value)}{{{', '.join(map(_literal, value))}}}"
-    return quoted(value) if isinstance(value, str) else plain(value)
+    return quote(value) if isinstance(value, str) else plain(value)
 
 
 # -- list items -------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def item_element(node: Node, item: Any) -> str:
         value = item.get(key, default)
         if value is NO_DEFAULT:
             raise TypedError(
-                f"associative list with keys has an element that omits key field {quoted(key)} (and doesn't have default value)"
+                f"associative list with keys has an element that omits key field {quote(key)} (and doesn't have default value)"
             )
         values[key] = value
     return "k:" + json_text(values)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
+from orchd.kinds.objects.node_selectors import compare
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 
 #: Selectors whose masks are kept.
 _KEPT = 512
-_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 
 class LabelColumn:
@@ -150,48 +151,3 @@ class Labels:
             return inside if operator == "In" else ~inside
         mask: Mask = column.table(lambda value: compare(operator, value, values))[column.rows]
         return mask
-
-
-def compare(operator: Any, value: str, values: Sequence[str]) -> bool:
-    """Gt and Lt of node selectors: both sides must be whole numbers."""
-    here, bound = whole(value), whole(values[0]) if len(values) == 1 else None
-    if here is None or bound is None:
-        return False
-    return here > bound if operator == "Gt" else here < bound if operator == "Lt" else False
-
-
-def whole(text: str) -> int | None:
-    """The 64-bit number that a text is, else None."""
-    try:
-        number = int(text)
-    except ValueError:
-        return None
-    return number if _LOWEST <= number <= _HIGHEST and text.strip() == text and "_" not in text else None
-
-
-def match_plain(terms: Sequence[Mapping[str, Any]], labels: Mapping[str, str], name: str) -> bool:
-    """Plain form of `Labels.match_terms`, for one node."""
-    return any(_term_matches(term, labels, name) for term in terms)
-
-
-def _term_matches(term: Mapping[str, Any], labels: Mapping[str, str], name: str) -> bool:
-    expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
-    if not expressions and not fields:
-        return False
-    return all(_holds(each, labels.get(each["key"])) for each in expressions) and all(
-        each["key"] == "metadata.name" and _holds(each, name) for each in fields
-    )
-
-
-def _holds(requirement: Mapping[str, Any], value: str | None) -> bool:
-    operator, values = requirement.get("operator"), requirement.get("values") or ()
-    match operator:
-        case "In":
-            return value is not None and value in values
-        case "NotIn":
-            return value is None or value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-    return value is not None and compare(operator, value, values)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from orchd.kinds.gotext.values import GoText
 from orchd.kinds.objects.validate.core.placement import node_selector_term
-from orchd.kinds.objects.validate.gosyntax import Go
 from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
@@ -162,4 +162,4 @@ def _volumes(args: VolumeBindingArgs, at: Path, report: Report) -> None:
         why = "unexpected field `shape`, remove it or turn on the feature gate VolumeCapacityPriority"
         name = "config.UtilizationShapePoint"
         points = (f"{name}{{Utilization:{each.utilization}, Score:{each.score}}}" for each in args.shape)
-        report.invalid(at / "shape", Go(f"[]{name}{{{', '.join(points)}}}"), why)
+        report.invalid(at / "shape", GoText(f"[]{name}{{{', '.join(points)}}}"), why)

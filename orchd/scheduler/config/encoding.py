@@ -7,7 +7,7 @@ from typing import Any
 
 from orchd.dialect import Dialect
 from orchd.kinds.codec import yaml_
-from orchd.kinds.objects.scalars import format_duration
+from orchd.kinds.gotext.durations import format_duration
 from orchd.scheduler.config import arguments, types
 from orchd.scheduler.config.model import (
     ExtenderConfig,

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import Any, Final, Protocol
 
 from orchd.dialect import Dialect
-from orchd.kinds.objects.scalars import parse_duration
+from orchd.kinds.gotext.durations import parse_duration
 from orchd.scheduler.config import arguments, pluginsets
 from orchd.scheduler.config.model import (
     Arguments,

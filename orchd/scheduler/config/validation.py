@@ -7,9 +7,9 @@ from typing import Final
 
 from orchd.dialect import Dialect
 from orchd.errors import Cause
+from orchd.kinds.gotext.values import GoText, quote
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.core.resources import is_extended
-from orchd.kinds.objects.validate.gosyntax import Go, quote
 from orchd.kinds.objects.validate.names import ip, qualified_name
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
@@ -81,9 +81,9 @@ def _leader_election(election: LeaderElection, at: Path, report: Report) -> None
         report.unsupported(at / "resourceLock", election.resource_lock, LOCKS)
 
 
-def _shown(seconds: float) -> Go:
+def _shown(seconds: float) -> GoText:
     """A duration as the reference's messages show it."""
-    return Go(f"v1.Duration{{Duration:{round(seconds * 10**9)}}}")
+    return GoText(f"v1.Duration{{Duration:{round(seconds * 10**9)}}}")
 
 
 def _profiles(profiles: Sequence[Profile], at: Path, report: Report) -> None:
@@ -95,7 +95,7 @@ def _profiles(profiles: Sequence[Profile], at: Path, report: Report) -> None:
         _plugin_config(profile, here / "pluginConfig", report)
         before = first_with.get(profile.scheduler_name)
         if before is not None:
-            report.duplicate(here / "schedulerName", Go(str(at[before] / "schedulerName")))
+            report.duplicate(here / "schedulerName", GoText(str(at[before] / "schedulerName")))
         first_with[profile.scheduler_name] = index
     _common_queue_sort(profiles, at, report)
 
@@ -127,7 +127,7 @@ def _common_queue_sort(profiles: Sequence[Profile], at: Path, report: Report) ->
                 report.invalid(at[index] / "pluginConfig" / "args", name, "has to match for all profiles")
 
 
-def _set(plugins: PluginSet) -> Go:
+def _set(plugins: PluginSet) -> GoText:
     def listed(entries: Sequence[tuple[str, int]]) -> str:
         if not entries:
             return "[]config.Plugin(nil)"
@@ -136,7 +136,7 @@ def _set(plugins: PluginSet) -> Go:
 
     enabled = listed([(each.name, each.weight) for each in plugins.enabled])
     disabled = listed([(name, 0) for name in plugins.disabled])
-    return Go(f"config.PluginSet{{Enabled:{enabled}, Disabled:{disabled}}}")
+    return GoText(f"config.PluginSet{{Enabled:{enabled}, Disabled:{disabled}}}")
 
 
 def _address(address: str, at: Path, report: Report) -> None:

@@ -16,7 +16,8 @@ from orchd.scheduler.framework.profile import Profile
 from orchd.scheduler.framework.refusals import Refusals
 from orchd.scheduler.framework.sampling import Sampling
 from orchd.scheduler.framework.whatif import WhatIf
-from orchd.scheduler.interfaces import ExtenderError, IExtender, INominator, IRowFilter, IRowScore
+from orchd.scheduler.interfaces import ExtenderError, IColumnFilter, IExtender, INominator, IRowFilter, IRowScore
+from orchd.scheduler.metrics import SchedulerMetrics
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import MAX_SCORE, Code, CycleState, Status, unresolvable, unschedulable
 
@@ -105,6 +106,11 @@ class Decider:
         )
         self._unshared = [(n, each) for n, each in profile.columnar_filters if not each.shared]
         self._unshared_scores = [(n, each) for n, each in profile.columnar_scores if not each.shared]
+        noted = {plugin.name for plugin in profile.pre_scores}
+        #: The first score plugin that misses its pre-score.
+        self._unnoted = next(
+            (each for each in profile.scores if getattr(each, "unscored", "") and each.name not in noted), None
+        )
         prepared = {plugin.name for plugin in profile.pre_filters}
         #: The first filter that misses its pre-filter.
         self._unprepared = next(
@@ -133,6 +139,8 @@ class Decider:
         self._check_prepared(evaluation)
         found = _Filtering(self, evaluation, state, pod)
         numbers.point("Filter", name, begun, "Success" if found.mask.any() else Code.UNSCHEDULABLE.label)
+        if state.timed:
+            found.time_node(numbers, self._sampling.next_row(at))
         rows = await self._nominated_row(found, pod, obj)
         if rows is None:
             rows = self._sampling.choose(at, found.mask)
@@ -143,9 +151,7 @@ class Decider:
         if len(rows) == 1:
             decision.node = decision.names[int(rows[0])]
             return decision
-        begun = numbers.now()
         await self._score(evaluation, state, pod, obj, decision)
-        numbers.point("Score", name, begun)
         total = decision.total
         assert total is not None
         best = np.nonzero(total == total.max())[0]
@@ -174,7 +180,10 @@ class Decider:
 
     def _pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
         for plugin in self._profile.pre_filters:
+            begun = self._numbers.now() if state.timed else 0.0
             status: Status | None = plugin.pre_filter(state, pod)
+            if state.timed:
+                self._numbers.plugin("PreFilter", plugin.name, begun, status)
             if status is not None:
                 if not status.rejected:
                     raise CycleError(f'running PreFilter plugin "{plugin.name}": {status.message}')
@@ -226,7 +235,8 @@ class Decider:
     # -- scores
 
     async def _score(self, evaluation: Evaluation, state: CycleState, pod: Pod, obj: Told, decision: Decision) -> None:
-        rows, profile = decision.rows, self._profile
+        rows, profile, numbers = decision.rows, self._profile, self._numbers
+        begun = numbers.now()
         by_index: dict[int, tuple[IRowScore | int, Numbers | None]] = {
             part.index: (part.compiled, part.raw) for part in evaluation.scores
         }
@@ -236,10 +246,18 @@ class Decider:
         views = [self._snapshot.node(int(row)) for row in rows] if plain else []
         if plain:
             for plugin in profile.pre_scores:
+                started = numbers.now()
                 status = plugin.pre_score(state, pod, views)
+                if state.timed:
+                    numbers.plugin("PreScore", plugin.name, started, status)
                 if status is not None:
                     raise CycleError(f'running PreScore plugin "{plugin.name}": {status.message}')
-        total: Numbers = np.zeros(len(rows), dtype=np.int64)
+        numbers.point("PreScore", profile.name, begun)
+        if self._unnoted is not None:
+            raise CycleError(f'running Score plugins: plugin "{self._unnoted.name}" failed with: {self._unnoted.unscored}')
+        begun = started = numbers.now()
+        total: Numbers | None = None
+        constant = 0
         for index, plugin in enumerate(profile.scores):
             if index not in by_index:
                 scores: Numbers | int = self._plain_score(state, pod, plugin, views)
@@ -249,11 +267,20 @@ class Decider:
                     scores = compiled
                 else:
                     scores = compiled.normalize(compiled.scores(rows) if raw is None else raw[rows])
-            weighted = scores * profile.weights[index]
-            total = total + weighted
+            weight = profile.weights[index]
+            weighted = scores if weight == 1 else scores * weight
+            if isinstance(weighted, int):
+                constant += weighted
+            else:
+                total = weighted if total is None else total + weighted
             decision.scores.append(Scored(plugin.name, weighted))
+            if state.timed:
+                numbers.plugin("Score", plugin.name, started)
+                started = numbers.now()
         if not profile.scores and not self._extenders:
-            total += 1
+            constant = 1
+        total = np.full(len(rows), constant, dtype=np.int64) if total is None else total + constant
+        numbers.point("Score", profile.name, begun)
         decision.total = await self._add_extenders(pod, obj, decision, total)
 
     @staticmethod
@@ -323,6 +350,20 @@ class _Filtering:
                 if not status.rejected:
                     raise CycleError(f'running "{self._filters[index].name}" filter plugin: {status.message}')
         self.mask &= ~refused
+
+    def time_node(self, numbers: SchedulerMetrics, row: int) -> None:
+        """Record the time of each columnar filter for one node, up to the first that refuses it."""
+        compiled = {index: each for index, each, _ in self._found}
+        rows = np.array([row], dtype=np.intp)
+        for index, plugin in enumerate(self._filters):
+            if not IColumnFilter.providedBy(plugin):
+                continue
+            judge, begun = compiled.get(index), numbers.now()
+            code = 0 if judge is None else int(judge.codes(rows)[0])
+            status = judge.status(code) if code and judge is not None else None
+            numbers.plugin("Filter", plugin.name, begun, status)
+            if status is not None:
+                return
 
     def _run_plain(self, plugins: Iterable[Any], state: CycleState, pod: Pod) -> None:
         """Drop-ins, on the nodes that are left."""

@@ -7,13 +7,13 @@ that were touched since the one before. A part is compiled again when its plugin
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from orchd.scheduler.columns.snapshot import Snapshot
-from orchd.scheduler.interfaces import IRowFilter, IRowScore
+from orchd.scheduler.interfaces import IRowFilter, IRowScore, ISingleRow
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.values import Columns, CycleState
 
@@ -30,10 +30,18 @@ _SHARE = 4
 _EVERYTHING = int(Columns.ALL)
 
 
+def one_row(compiled: object, many: str) -> Callable[[int], int]:
+    """The code or score of a single row: `ISingleRow` where that is provided, else the method `many` for an array of one."""
+    if ISingleRow.providedBy(compiled):
+        single: Callable[[int], int] = compiled.at
+        return single
+    return lambda row: int(getattr(compiled, many)(np.array([row], dtype=np.intp))[0])
+
+
 class FilterPart:
     """One filter plugin. `compiled` is None when every node passes; `codes` are kept when it is local."""
 
-    __slots__ = ("codes", "columns", "compiled", "epoch", "index", "local", "plugin")
+    __slots__ = ("codes", "columns", "compiled", "epoch", "index", "local", "one", "plugin")
 
     def __init__(self, index: int, plugin: Any) -> None:
         self.index = index
@@ -41,6 +49,7 @@ class FilterPart:
         self.epoch = -1
         self.compiled: IRowFilter | None = None
         self.codes: Numbers | None = None
+        self.one: Callable[[int], int] = one_row(None, "codes")
         self.local = False
         self.columns = 0
 
@@ -50,12 +59,13 @@ class FilterPart:
         self.local = compiled is not None and compiled.local
         self.columns = 0 if compiled is None else int(compiled.columns) | int(Columns.ROWS)
         self.codes = None if compiled is None or not self.local else compiled.codes(None)
+        self.one = one_row(compiled, "codes")
 
 
 class ScorePart:
     """One score plugin. `raw` is kept when it is local."""
 
-    __slots__ = ("columns", "compiled", "epoch", "index", "local", "plugin", "raw")
+    __slots__ = ("columns", "compiled", "epoch", "index", "local", "one", "plugin", "raw")
 
     def __init__(self, index: int, plugin: Any) -> None:
         self.index = index
@@ -63,6 +73,7 @@ class ScorePart:
         self.epoch = -1
         self.compiled: IRowScore | int = 0
         self.raw: Numbers | None = None
+        self.one: Callable[[int], int] = one_row(None, "scores")
         self.local = False
         self.columns = 0
 
@@ -72,6 +83,7 @@ class ScorePart:
         self.local = not isinstance(compiled, int) and compiled.local
         self.columns = 0 if isinstance(compiled, int) else int(compiled.columns) | int(Columns.ROWS)
         self.raw = None if isinstance(compiled, int) or not self.local else compiled.scores(None)
+        self.one = one_row(compiled, "scores")
 
 
 class Evaluation:
@@ -116,6 +128,9 @@ class Evaluation:
         if changes is None or len(touched) * _SHARE > self.size:
             self._compute_all()
             return
+        if len(touched) == 1:
+            self._follow_row(*touched.popitem())
+            return
         known: dict[int, Rows | None] = {}
         for part in self.filters:
             if part.local:
@@ -128,6 +143,21 @@ class Evaluation:
                 if rows is not None:
                     score.raw[rows] = score.compiled.scores(rows)  # type: ignore[index,union-attr]  # as above
         self._join(_rows(touched, _EVERYTHING, known))
+
+    def _follow_row(self, row: int, columns: int) -> None:
+        """As `_follow`, for the usual case that one pod was placed since."""
+        passes = bool(self._snapshot.alive[row])
+        for part in self.filters:
+            codes = part.codes
+            if codes is None:
+                continue
+            if part.columns & columns:
+                codes[row] = part.one(row)
+            passes = passes and not codes[row]
+        for score in self.scores:
+            if score.raw is not None and score.columns & columns:
+                score.raw[row] = score.one(row)
+        self.passing[row] = passes
 
     def _compute_all(self) -> None:
         for part in self.filters:

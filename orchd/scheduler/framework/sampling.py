@@ -30,6 +30,11 @@ class Sampling:
         percentage = self._percentage or max(_LEAST_PERCENTAGE, 50 - nodes // 125)
         return max(_LEAST_NODES, nodes * percentage // 100)
 
+    def next_row(self, snapshot: Snapshot) -> int:
+        """The row that is looked at first by the next search. There must be a node."""
+        order = snapshot.rows()
+        return int(order[self.position % len(order)])
+
     def choose(self, snapshot: Snapshot, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Feasible rows that are enough."""
         wanted = self.wanted(snapshot.count)
@@ -38,6 +43,11 @@ class Sampling:
             return np.nonzero(mask)[0]
         order = snapshot.rows()
         start = self.position % len(order)
+        first = order[start : start + wanted]
+        if len(first) == wanted and mask[first].all() and np.count_nonzero(mask) > wanted:
+            # The usual case: the next nodes are all feasible, and there are more.
+            self.position = (start + wanted) % len(order)
+            return first
         visited = np.concatenate((order[start:], order[:start]))
         feasible = np.nonzero(mask[visited])[0]
         looked_at = len(visited)

@@ -13,6 +13,8 @@ from orchd.scheduler.values import CycleState, Status
 
 #: Key of the filters that can refuse the pod.
 _FILTERS = "framework/filters"
+#: Key of the pre-filters whose notes depend on the pods of nodes, without those of filters that cannot refuse the pod.
+_EXTENSIONS = "framework/extensions"
 
 
 class WhatIf:
@@ -28,18 +30,27 @@ class WhatIf:
     def prepare(self, state: CycleState, pod: Pod) -> None:
         """Let extensions note what they need; once per cycle, before states are cloned."""
         filters = self._concerned(state, pod)
-        for plugin in self._profile.extensions:
+        # What pods come and go matters to no filter that passes every node.
+        idle = [plugin for plugin in self._profile.filters if plugin not in filters]
+        extensions = tuple(plugin for plugin in self._profile.extensions if plugin not in idle)
+        for plugin in extensions:
             plugin.prepare_plain(state, pod)
         state.write(_FILTERS, tuple(filters))
+        state.write(_EXTENSIONS, extensions)
+
+    def _extensions(self, state: CycleState) -> Sequence[Any]:
+        """The extensions that have to hear of pods that come and go."""
+        found: Sequence[Any] | None = state.get(_EXTENSIONS)
+        return self._profile.extensions if found is None else found
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
         node.add(other)
-        for plugin in self._profile.extensions:
+        for plugin in self._extensions(state):
             plugin.add_pod(state, pod, other, node)
 
     def remove_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
         node.remove(other)
-        for plugin in self._profile.extensions:
+        for plugin in self._extensions(state):
             plugin.remove_pod(state, pod, other, node)
 
     def run(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
@@ -61,7 +72,7 @@ class WhatIf:
 
     def run_with_nominated(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         """As `run`, twice where pods are nominated to the node: with them, as it may come, and without, as it may not."""
-        others = self.nominated(pod, node.name)
+        others = self.nominated(pod, node.name) if self._nominator.nodes() else ()
         if others:
             copy, full = state.clone(), node.copy()
             for other in others:

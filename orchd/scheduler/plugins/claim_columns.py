@@ -8,8 +8,9 @@ import numpy as np
 from zope.interface import implementer
 
 from orchd.client.interfaces import Object
+from orchd.kinds.objects.node_selectors import Terms
 from orchd.kinds.objects.volumes.matching import candidates
-from orchd.kinds.objects.volumes.topology import Terms, affinity_terms, allowed_terms, selector_terms
+from orchd.kinds.objects.volumes.topology import affinity_terms, allowed_terms, selector_terms
 from orchd.scheduler.interfaces import IRowFilter, ISnapshot
 from orchd.scheduler.plugins.csimigration import is_on, migrated_terms, of_volume
 from orchd.scheduler.plugins.storage import StorageError

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.kinds.objects.volumes.claims import Object, annotation
-from orchd.kinds.objects.volumes.topology import Terms, affinity_terms, zones
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.node_selectors import Terms
+from orchd.kinds.objects.volumes.claims import annotation
+from orchd.kinds.objects.volumes.topology import affinity_terms, zones
 
 _MIGRATED: Final = "storage.alpha.{long}.io/migrated-plugins"
 _ZONES: Final = ("topology.{long}.io/zone", "failure-domain.beta.{long}.io/zone")

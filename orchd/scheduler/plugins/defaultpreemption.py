@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchd.client.interfaces import IInformer, Object, ResourceRef
@@ -19,6 +18,7 @@ from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.plugins.importance import by_importance
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Code, CycleState
+from orchd.txkit.log import Logger
 
 PODS = ResourceRef("", "v1", "pods")
 BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
@@ -120,7 +120,8 @@ class DefaultPreemption:
         self, state: CycleState, pod: Pod, node: NodeView, budgets: Sequence[tuple[Object, LabelSelector]]
     ) -> Candidate | None:
         """Remove all pods of lower priority, then put back as many as can stay."""
-        lower = [other for other in node.pods.values() if other.priority < pod.priority]
+        priority = pod.priority
+        lower = [other for other in node.pods.values() if other.template.priority < priority]
         if not lower:
             return None
         for other in lower:

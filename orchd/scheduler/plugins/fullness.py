@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.nodes import NodeView
@@ -42,9 +43,16 @@ class Fullness:
         self._snapshot = snapshot
         self._resources = tuple(resources)
         self._nonzero = nonzero
+        self._known: WeakKeyDictionary[PodTemplate, list[tuple[str, int, int, int]]] = WeakKeyDictionary()
 
     def _counted(self, template: PodTemplate) -> list[tuple[str, int, int, int]]:
         """(name, weight, amount that the pod adds, 0 or 1 for the columns of `nonzero` else -1)."""
+        found = self._known.get(template)
+        if found is None:
+            found = self._known[template] = self._find_counted(template)
+        return found
+
+    def _find_counted(self, template: PodTemplate) -> list[tuple[str, int, int, int]]:
         out = []
         for name, weight in self._resources:
             if self._nonzero and name in (CPU, MEMORY):
@@ -67,6 +75,18 @@ class Fullness:
             capacity = node.facts.allocatable.get(name, 0)
             if capacity:
                 used = node.requested.get(name, 0) if column < 0 else node.nonzero[column]
+                found.append(Amounts(weight, used + amount, capacity))
+        return found
+
+    def at(self, template: PodTemplate, row: int) -> list[Amounts]:
+        """As `plain`, from the columns of a row."""
+        at = self._snapshot
+        found = []
+        for name, weight, amount, column in self._counted(template):
+            index = at.resource(name)
+            capacity = at.allocatable.item(index, row)
+            if capacity:
+                used = at.requested.item(index, row) if column < 0 else at.nonzero.item(column, row)
                 found.append(Amounts(weight, used + amount, capacity))
         return found
 

@@ -7,7 +7,7 @@ is compared with. The order of the reference then follows from its sorting proce
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cmp_to_key
+from math import inf
 
 from orchd.scheduler.pods import Pod
 
@@ -30,7 +30,7 @@ def by_importance(pods: Iterable[Pod]) -> list[Pod]:
     if len(out) > _FEW:
         # Pods that are alike come in reverse, as they do below.
         out.reverse()
-        return sorted(out, key=cmp_to_key(_compare))
+        return sorted(out, key=_place)
     for begin in range(1, len(out)):
         at = begin
         while at > 0 and is_more_important(out[at], out[at - 1]):
@@ -39,5 +39,6 @@ def by_importance(pods: Iterable[Pod]) -> list[Pod]:
     return out
 
 
-def _compare(pod: Pod, other: Pod) -> int:
-    return int(is_more_important(other, pod)) - int(is_more_important(pod, other))
+def _place(pod: Pod) -> tuple[int, float]:
+    """Equal for two pods that have not started, of which each is the more important one."""
+    return -pod.template.priority, inf if pod.started is None else pod.started

@@ -46,6 +46,8 @@ _STATUS = {1: AFFINITY, 2: ANTI_AFFINITY, 3: EXISTING}
 @implementer(IPreFilter, IPreFilterExtensions, IColumnFilter, IPreScore, IColumnScore)
 class InterPodAffinity:
     name = "InterPodAffinity"
+    #: What a score fails with in a profile that does not have the plugin as a pre-score.
+    unscored = 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
     #: What the filter says in a profile that does not have the plugin as a pre-filter.
     unprepared = 'error reading "PreFilterInterPodAffinity" from cycleState: not found'
     events = (ClusterEvent("pods", Action.ALL), ClusterEvent("nodes", Action.ADD | Action.UPDATE_LABEL))

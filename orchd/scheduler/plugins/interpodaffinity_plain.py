@@ -61,7 +61,10 @@ class Counts:
 
     def change(self, other: PodTemplate, labels: Mapping[str, str], pods: int) -> None:
         """So many pods of `other` came to a node with these labels, or left it (below 0)."""
-        for each in self._contributions(other):
+        contributions = self._known.get(other)
+        if contributions is None:
+            contributions = self._contributions(other)
+        for each in contributions:
             value = labels.get(each.key)
             if value is not None:
                 pair = (each.rule, each.key, value)
@@ -76,6 +79,8 @@ class Counts:
     def judge(self, node: NodeView) -> Status | None:
         """What the filter says of a node."""
         labels, pairs = node.labels, self._pairs
+        if not pairs and not self._template.affinity:
+            return None
         for term in self._template.affinity:
             if term.topology_key not in labels:
                 return AFFINITY

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from zope.interface import implementer
 
-from orchd.scheduler.columns.labels import match_plain
+from orchd.kinds.objects.node_selectors import matches_terms
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.model import NodeAffinityArgs
 from orchd.scheduler.interfaces import (
@@ -56,7 +56,7 @@ class NodeAffinity:
         return None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
-        if self._added is not None and not match_plain(self._added, node.labels, node.name):
+        if self._added is not None and not matches_terms(self._added, node.labels, node.name):
             return REFUSED_ADDED
         return None if required_matches(pod.template, node.facts) else REFUSED
 
@@ -73,7 +73,7 @@ class NodeAffinity:
         return sum(
             weight
             for weight, term in (*self._added_preferred, *pod.template.preferred_nodes)
-            if match_plain((term,), node.labels, node.name)
+            if matches_terms((term,), node.labels, node.name)
         )
 
     def normalize(self, state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:

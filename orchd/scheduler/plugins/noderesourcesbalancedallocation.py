@@ -11,9 +11,9 @@ from zope.interface import implementer
 
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.model import NodeResourcesBalancedAllocationArgs
-from orchd.scheduler.interfaces import IColumnScore, IHandle, IRowScore
+from orchd.scheduler.interfaces import IColumnScore, IHandle, IRowScore, ISingleRow
 from orchd.scheduler.nodes import NodeView
-from orchd.scheduler.plugins.fullness import Fullness
+from orchd.scheduler.plugins.fullness import Amounts, Fullness
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.values import MAX_SCORE, Columns, CycleState
 
@@ -34,15 +34,7 @@ class NodeResourcesBalancedAllocation:
         self.fullness = Fullness(self._snapshot, [(each.name, 1) for each in args.resources], nonzero=False)
 
     def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
-        amounts = self.fullness.plain(pod.template, node)
-        parts = [min(each.requested / each.capacity, 1.0) for each in amounts]
-        deviation = 0.0
-        if len(parts) == 2:
-            deviation = abs((parts[0] - parts[1]) / 2)
-        elif len(parts) > 2:
-            mean = sum(parts) / len(parts)
-            deviation = sqrt(sum((part - mean) * (part - mean) for part in parts) / len(parts))
-        return int((1 - deviation) * MAX_SCORE)
+        return _balance(self.fullness.plain(pod.template, node))
 
     def normalize(self, state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:
         return scores
@@ -51,7 +43,19 @@ class NodeResourcesBalancedAllocation:
         return _Balance(self, pod.template) if self.fullness.counts(pod.template) else MAX_SCORE
 
 
-@implementer(IRowScore)
+def _balance(amounts: Sequence[Amounts]) -> int:
+    """The score of a node."""
+    parts = [min(each.requested / each.capacity, 1.0) for each in amounts]
+    deviation = 0.0
+    if len(parts) == 2:
+        deviation = abs((parts[0] - parts[1]) / 2)
+    elif len(parts) > 2:
+        mean = sum(parts) / len(parts)
+        deviation = sqrt(sum((part - mean) * (part - mean) for part in parts) / len(parts))
+    return int((1 - deviation) * MAX_SCORE)
+
+
+@implementer(IRowScore, ISingleRow)
 class _Balance:
     local = True
     columns = Columns.NODE | Columns.RESOURCES
@@ -59,6 +63,9 @@ class _Balance:
     def __init__(self, plugin: NodeResourcesBalancedAllocation, template: PodTemplate) -> None:
         self._fullness = plugin.fullness
         self._template = template
+
+    def at(self, row: int) -> int:
+        return _balance(self._fullness.at(self._template, row))
 
     def scores(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         amounts = self._fullness.columns(self._template, rows)

@@ -12,7 +12,15 @@ from zope.interface import implementer
 from orchd.dialect import Dialect
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.model import NodeResourcesFitArgs
-from orchd.scheduler.interfaces import IColumnFilter, IColumnScore, IHandle, IPreFilter, IRowFilter, IRowScore
+from orchd.scheduler.interfaces import (
+    IColumnFilter,
+    IColumnScore,
+    IHandle,
+    IPreFilter,
+    IRowFilter,
+    IRowScore,
+    ISingleRow,
+)
 from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.plugins.fullness import Fullness
 from orchd.scheduler.plugins.strategies import strategy
@@ -84,8 +92,9 @@ class NodeResourcesFit:
     def shortages(self, pod: Pod, node: NodeView) -> list[str]:
         """Every reason why the pod does not fit."""
         reasons = [TOO_MANY] if len(node.pods) + 1 > node.facts.pods_allowed else []
+        allocatable, requested = node.facts.allocatable, node.requested
         for name, amount in self.wanted(pod.template):
-            if amount > node.facts.allocatable.get(name, 0) - node.requested.get(name, 0):
+            if amount > allocatable.get(name, 0) - requested.get(name, 0):
                 reasons.append(insufficient(name))
         return reasons
 
@@ -101,12 +110,16 @@ class NodeResourcesFit:
     def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
         return _Filled(self, pod.template) if self._fullness.counts(pod.template) else 0
 
+    def at(self, template: PodTemplate, row: int) -> int:
+        """The score of a row."""
+        return self._strategy.plain(self._fullness.at(template, row))
+
     def columns(self, template: PodTemplate, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         """Scores of rows."""
         return self._strategy.columns(self._fullness.columns(template, rows))
 
 
-@implementer(IRowFilter)
+@implementer(IRowFilter, ISingleRow)
 class _Fits:
     """A code is a set of bits: 1 for the number of pods, then one for each resource that is wanted."""
 
@@ -121,7 +134,16 @@ class _Fits:
         self._indexes = slice(0, len(indexes)) if indexes == list(range(len(indexes))) else np.array(indexes)
         self._amounts = np.array([[amount] for _, amount in wanted], dtype=np.int64)
         self._bits = np.array([[2 << n] for n in range(len(wanted))], dtype=np.int64)
+        self._wanted = [(index, amount) for index, (_, amount) in zip(indexes, wanted, strict=True)]
         self._known: dict[int, Status] = {}
+
+    def at(self, row: int) -> int:
+        at = self._snapshot
+        code = int(at.pods_on[row] >= at.pods_allowed[row])
+        for bit, (index, amount) in enumerate(self._wanted, 1):
+            if amount > at.allocatable.item(index, row) - at.requested.item(index, row):
+                code |= 1 << bit
+        return code
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         at = self._snapshot
@@ -144,7 +166,7 @@ class _Fits:
         return found
 
 
-@implementer(IRowScore)
+@implementer(IRowScore, ISingleRow)
 class _Filled:
     local = True
     columns = Columns.NODE | Columns.RESOURCES
@@ -152,6 +174,9 @@ class _Filled:
     def __init__(self, plugin: NodeResourcesFit, template: PodTemplate) -> None:
         self._plugin = plugin
         self._template = template
+
+    def at(self, row: int) -> int:
+        return self._plugin.at(self._template, row)
 
     def scores(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         return self._plugin.columns(self._template, rows)

@@ -44,6 +44,8 @@ _SKEWED, _MISSING = 1, 2
 @implementer(IPreFilter, IPreFilterExtensions, IColumnFilter, IPreScore, IColumnScore)
 class PodTopologySpread:
     name = "PodTopologySpread"
+    #: What a score fails with in a profile that does not have the plugin as a pre-score.
+    unscored = 'error reading "PreScorePodTopologySpread" from cycleState: not found'
     #: What the filter says in a profile that does not have the plugin as a pre-filter.
     unprepared = 'reading "PreFilterPodTopologySpread" from cycleState: not found'
     events = (

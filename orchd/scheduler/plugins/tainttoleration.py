@@ -35,6 +35,8 @@ def refusal(taint: Mapping[str, str]) -> Status:
 @implementer(IColumnFilter, IPreScore, IColumnScore)
 class TaintToleration:
     name = "TaintToleration"
+    #: What a score fails with in a profile that does not have the plugin as a pre-score.
+    unscored = 'failed to read "PreScoreTaintToleration" from cycleState: not found'
     events = (ClusterEvent("nodes", Action.ADD | Action.UPDATE_TAINT),)
     shared = True
 

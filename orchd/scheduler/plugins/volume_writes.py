@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from twisted.internet.defer import Deferred, TimeoutError
 
 from orchd.client.interfaces import Object
+from orchd.kinds.objects.node_selectors import matches_terms
 from orchd.kinds.objects.volumes.claims import fully_bound
-from orchd.kinds.objects.volumes.topology import matches
 from orchd.scheduler.interfaces import IHandle, ISnapshot
 from orchd.scheduler.plugins.assumed import AssumedObjects, version
 from orchd.scheduler.plugins.storage import CLAIMS, VOLUMES, missing
@@ -139,7 +139,7 @@ class VolumeWrites:
 
     def _check_node(self, volume: Object, node_name: str, row: int) -> None:
         terms = self._binder.terms_on(volume, self._binder.storage.csi_node(node_name))
-        if terms is not None and not matches(terms, self._snapshot.node(row).labels):
+        if terms is not None and not matches_terms(terms, self._snapshot.node(row).labels):
             name = volume["metadata"]["name"]
             raise WriteError(f'pv "{name}" node affinity doesn\'t match node "{node_name}": no matching NodeSelectorTerms')
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.client.interfaces import Object
+from orchd.kinds.objects.node_selectors import Terms, matches_terms
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.volumes.claims import (
     NO_PROVISIONER,
@@ -19,7 +20,7 @@ from orchd.kinds.objects.volumes.claims import (
     requested,
 )
 from orchd.kinds.objects.volumes.matching import find_volume
-from orchd.kinds.objects.volumes.topology import Labels, Terms, affinity_terms, allowed_terms, matches, selector_terms
+from orchd.kinds.objects.volumes.topology import Labels, affinity_terms, allowed_terms, selector_terms
 from orchd.scheduler.interfaces import IHandle
 from orchd.scheduler.plugins.assumed import AssumedObjects
 from orchd.scheduler.plugins.csimigration import is_on, migrated_terms, of_volume
@@ -138,7 +139,7 @@ class VolumeBinder:
             if volume is None:
                 return VOLUME_MISSING
             terms = self.terms_on(volume, self.storage.csi_node(node_name))
-            if terms is not None and not matches(terms, labels):
+            if terms is not None and not matches_terms(terms, labels):
                 return NODE_CONFLICT
         return ""
 
@@ -166,7 +167,7 @@ class VolumeBinder:
         if storage_class is None:
             return BIND_CONFLICT
         terms = allowed_terms(storage_class)
-        if terms is not None and not matches(terms, labels):
+        if terms is not None and not matches_terms(terms, labels):
             return BIND_CONFLICT
         pools = self.pools(claim, storage_class)
         if pools is None or any(_accessible(each.get("nodeTopology"), labels) for each in pools):
@@ -211,7 +212,7 @@ def _has_room(pool: Object, size: Quantity) -> bool:
 
 def _accessible(selector: Mapping[str, Any] | None, labels: Labels) -> bool:
     terms = selector_terms(selector)
-    return terms is None or matches(terms, labels)
+    return terms is None or matches_terms(terms, labels)
 
 
 def by_size(claims: Iterable[Object]) -> list[Object]:

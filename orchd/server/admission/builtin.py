@@ -1,6 +1,6 @@
-"""The built-in plugins in chain order, the default set, and selection by flags.
+"""The built-in plugins in chain order, drop-ins, and the chain of those that are enabled.
 
-The order here is the order of the mutating and validating chains.
+The order here is the order of the mutating and validating chains. Settings decide which plugins are enabled.
 """
 
 from __future__ import annotations
@@ -54,28 +54,7 @@ from orchd.server.admission.plugins.taintnodes import TaintNodesByCondition
 from orchd.server.admission.webhooks.mutating import MutatingAdmissionWebhook
 from orchd.server.admission.webhooks.validating import ValidatingAdmissionWebhook
 
-#: Every plugin name of release 1.23, in chain order.
-ORDER = (
-    "AlwaysAdmit", "NamespaceAutoProvision", "NamespaceLifecycle", "NamespaceExists", "SecurityContextDeny",
-    "LimitPodHardAntiAffinityTopology", "LimitRanger", "ServiceAccount", "NodeRestriction", "TaintNodesByCondition",
-    "AlwaysPullImages", "ImagePolicyWebhook", "PodSecurity", "PodSecurityPolicy", "PodNodeSelector", "Priority",
-    "DefaultTolerationSeconds", "PodTolerationRestriction", "EventRateLimit", "ExtendedResourceToleration",
-    "PersistentVolumeLabel", "DefaultStorageClass", "StorageObjectInUseProtection",
-    "OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval",
-    "CertificateSigning", "CertificateSubjectRestriction", "DefaultIngressClass", "DenyServiceExternalIPs",
-    "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook", "ResourceQuota", "AlwaysDeny",
-)
-
-_DEFAULT = frozenset(
-    (
-        "NamespaceLifecycle", "LimitRanger", "ServiceAccount", "TaintNodesByCondition", "PodSecurity", "Priority",
-        "DefaultTolerationSeconds", "DefaultStorageClass", "StorageObjectInUseProtection",
-        "PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval", "CertificateSigning",
-        "CertificateSubjectRestriction", "DefaultIngressClass", "MutatingAdmissionWebhook",
-        "ValidatingAdmissionWebhook", "ResourceQuota",
-    )
-)
-
+#: In chain order, the order of `orchd.config.choices.ADMISSION_PLUGINS`.
 _CLASSES: tuple[type[Plugin], ...] = (
     AlwaysAdmit, NamespaceAutoProvision, NamespaceLifecycle, NamespaceExists, SecurityContextDeny,
     LimitPodHardAntiAffinityTopology, LimitRanger, ServiceAccount, NodeRestriction, TaintNodesByCondition,
@@ -102,10 +81,8 @@ class BuiltIn:
 
 
 BUILT_INS: tuple[BuiltIn, ...] = tuple(BuiltIn(c.name, c.help, c) for c in _CLASSES)
-#: Names of the implemented plugins.
-BUILT = tuple(b.name for b in BUILT_INS)
-#: Names of the plugins that are enabled by default.
-DEFAULT_ON = tuple(name for name in BUILT if name in _DEFAULT)
+#: Names of the built-in plugins in chain order.
+NAMES = tuple(b.name for b in BUILT_INS)
 
 
 def drop_ins() -> list[Any]:
@@ -121,55 +98,30 @@ def drop_ins() -> list[Any]:
     return sorted(found, key=lambda f: str(f.name))
 
 
-def choose(enable: Iterable[str], disable: Iterable[str], *, more: Sequence[Any] = ()) -> list[Any]:
-    """The enabled factories in order: built-in ones, then drop-ins (`more`), which are enabled by name.
-
-    `disable` overrides the default set; a name in both lists is an error. Raises ValueError for an unknown name
-    (suggesting the nearest) or an unimplemented plugin.
-    """
-    wanted, unwanted = list(enable), list(disable)
-    factories = {f.name: f for f in (*BUILT_INS, *more)}
-    for flag, names in (("enable-admission-plugins", wanted), ("disable-admission-plugins", unwanted)):
-        for name in names:
-            _check_name(flag, name, factories)
-    both = sorted(set(wanted) & set(unwanted))
-    if both:
-        raise ValueError(f"admission plugins both enabled and disabled: {', '.join(both)}")
-    for name in wanted:
-        if name not in factories:
-            raise ValueError(f"--enable-admission-plugins: {name} is not built yet")
-    on = (set(DEFAULT_ON) | set(wanted)) - set(unwanted)
-    return [f for f in factories.values() if f.name in on]
-
-
-def _check_name(flag: str, name: str, factories: Mapping[str, Any]) -> None:
-    known = [*ORDER, *(n for n in factories if n not in ORDER)]
-    if name not in known:
-        near = difflib.get_close_matches(name, known, 1, 0.0)
-        raise ValueError(f"--{flag}: unknown admission plugin {name!r}; the nearest is {near[0]!r}")
-
-
 def make_chain(
     context: PluginContext,
+    names: Iterable[str],
     *,
-    enable: Iterable[str] = (),
-    disable: Iterable[str] = (),
     configurations: Mapping[str, Mapping[str, Any]] | None = None,
     more: Sequence[Any] = (),
     observe: Observe | None = None,
 ) -> AdmissionChain:
-    """The chain that flags select. `configurations` are the sections of --admission-control-config-file by plugin.
+    """The chain of the enabled plugins: built-in ones and drop-ins (`more`) called `names`, in the order of `names`.
 
-    Raises ValueError as `choose` does, for a section of an unknown plugin, and for an invalid configuration.
+    `configurations` are the sections of --admission-control-config-file by plugin. Raises ValueError for a section of an
+    unknown plugin, suggesting the nearest name, and for an invalid configuration.
     """
+    factories = {f.name: f for f in (*BUILT_INS, *more)}
     sections = configurations or {}
-    factories = choose(enable, disable, more=more)
-    known = {f.name: f for f in (*BUILT_INS, *more)}
     for name in sections:
-        _check_name("admission-control-config-file", name, known)
+        if name not in factories:
+            near = difflib.get_close_matches(name, factories, 1, 0.0)
+            raise ValueError(
+                f"--admission-control-config-file: unknown admission plugin {name!r}; the nearest is {near[0]!r}"
+            )
     plugins: list[IAdmissionPlugin] = []
-    for factory in factories:
-        plugin = factory.make(replace(context, configuration=sections.get(factory.name)))
+    for name in names:
+        plugin = factories[name].make(replace(context, configuration=sections.get(name)))
         verifyObject(IAdmissionPlugin, plugin)
         plugins.append(plugin)
     return AdmissionChain(plugins, observe=observe)

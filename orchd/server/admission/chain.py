@@ -1,17 +1,18 @@
 """The mutating and validating chains: plugins in order, selected once per operation and resource.
 
-`admit` and `validate` have the signatures that `orchd.server.registry` requires. A plugin that changed an object after
-earlier plugins ran can request another run of the mutating chain.
+`AdmissionChain` has the signature that `orchd.server.registry` requires. A plugin that changed an object after earlier plugins
+ran can request another run of the mutating chain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
+
+from zope.interface import implementer
 
 from orchd.kinds.catalog import Resource, split_group_version
-from orchd.kinds.identity import User
 from orchd.server.admission.interfaces import (
     CONNECT,
     CREATE,
@@ -22,28 +23,13 @@ from orchd.server.admission.interfaces import (
     IValidatingPlugin,
     Review,
 )
+from orchd.server.registry.interfaces import Context, IAdmission, IReview
 
 Object = dict[str, Any]
 Step = tuple[str, Callable[[Review], Awaitable[None]]]
-#: `observe(plugin, phase, operation, seconds, rejected)` after every call of a plugin; phase is "admit" or "validate".
+#: `observe(plugin, phase, operation, seconds, rejected)` after every call of a plugin, and with plugin "" after all of
+#: them; phase is "admit" or "validate".
 Observe = Callable[[str, str, str, float, bool], None]
-
-
-class WriteContext(Protocol):
-    """The part of the registry's context that the chain reads."""
-
-    user: User
-    resource: Resource
-    namespace: str
-    subresource: str
-    dry_run: bool
-    options: Mapping[str, Any]
-
-    @property
-    def warn(self) -> Callable[[str], None]: ...
-
-    @property
-    def annotate(self) -> Callable[[str, str], None]: ...
 
 
 def _name(obj: Object | None, old: Object | None) -> str:
@@ -61,7 +47,7 @@ def _kind(resource: Resource, obj: Object | None) -> tuple[str, str, str] | None
     return group, version, obj["kind"]
 
 
-def review_of(context: WriteContext, operation: str, obj: Object | None, old: Object | None, name: str = "") -> Review:
+def review_of(context: Context, operation: str, obj: Object | None, old: Object | None, name: str = "") -> Review:
     """A Review of a registry write. `name` is that of the URL, for objects without it."""
     return Review(
         operation=operation,
@@ -80,6 +66,7 @@ def review_of(context: WriteContext, operation: str, obj: Object | None, old: Ob
     )
 
 
+@implementer(IAdmission)
 class AdmissionChain:
     """The enabled plugins, in order. Mutating plugins run first, one after the other; then the validating ones."""
 
@@ -135,29 +122,62 @@ class AdmissionChain:
             for _, step in steps:
                 await step(review)
             return
+        if steps:
+            began, rejected = perf_counter(), True
+            try:
+                await self._run_observed(steps, review, phase, observe)
+                rejected = False
+            finally:
+                observe("", phase, review.operation, perf_counter() - began, rejected)
+
+    @staticmethod
+    async def _run_observed(steps: list[Step], review: Review, phase: str, observe: Observe) -> None:
         for name, step in steps:
-            began = perf_counter()
-            rejected = True
+            began, rejected = perf_counter(), True
             try:
                 await step(review)
                 rejected = False
             finally:
                 observe(name, phase, review.operation, perf_counter() - began, rejected)
 
-    async def admit(
-        self, context: WriteContext, operation: str, obj: Object | None, old: Object | None, *, name: str = ""
-    ) -> Object | None:
-        """The registry's `mutate`: returns the object to continue with."""
-        if not self.steps(operation, context.resource, context.subresource)[0]:
+    def review(self, context: Context, operation: str, old: Object | None, *, name: str = "") -> IReview:
+        review: IReview = WriteReview(self, context, operation, old, name)
+        return review
+
+
+@implementer(IReview)
+class WriteReview:
+    """The review of one attempt to write: one `Review` for both chains, made when the first plugin runs."""
+
+    __slots__ = ("_chain", "_context", "_name", "_old", "_operation", "_review", "_steps")
+
+    def __init__(self, chain: AdmissionChain, context: Context, operation: str, old: Object | None, name: str) -> None:
+        self._chain = chain
+        self._context = context
+        self._operation = operation
+        self._old = old
+        self._name = name
+        self._review: Review | None = None
+        self._steps = chain.steps(operation, context.resource, context.subresource)
+
+    async def mutate(self, obj: Object | None) -> Object | None:
+        if not self._steps[0]:
             return obj
-        review = review_of(context, operation, obj, old, name)
-        await self.admit_review(review)
+        review = self._of(obj)
+        await self._chain.admit_review(review)
         return review.object
 
-    async def validate(
-        self, context: WriteContext, operation: str, obj: Object | None, old: Object | None, *, name: str = ""
-    ) -> Object | None:
-        """The registry's `validate`: rejects or returns `obj`."""
-        if self.steps(operation, context.resource, context.subresource)[1]:
-            await self.validate_review(review_of(context, operation, obj, old, name))
-        return obj
+    async def validate(self, obj: Object | None) -> None:
+        if self._steps[1]:
+            await self._chain.validate_review(self._of(obj))
+
+    def _of(self, obj: Object | None) -> Review:
+        review = self._review
+        if review is None:
+            review = self._review = review_of(self._context, self._operation, obj, self._old, self._name)
+        else:
+            review.object = obj
+            review.kind = _kind(review.resource, obj)
+            # The name may have been generated meanwhile.
+            review.name = review.name or _name(obj, None)
+        return review

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -114,9 +114,8 @@ class PluginContext:
     reviewer: Callable[[str, float], Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]] = field(default=_no_reviewer)
     #: Converts an object of a resource to the storage version, with canonical shape and defaults.
     settle: Callable[[Resource, dict[str, Any]], dict[str, Any]] = field(default=lambda resource, obj: obj)
-    #: Converts a custom object to the version of a resource, through the conversion webhook if needed. Raises ApiError
-    #: 500.
-    translate: Callable[[Resource, dict[str, Any]], Awaitable[dict[str, Any]]] | None = None
+    #: Converts custom objects to the version of a resource, through the conversion webhook if needed. Raises ApiError 500.
+    translate: Callable[[Resource, Sequence[dict[str, Any]]], Awaitable[Sequence[dict[str, Any]]]] | None = None
     #: True once the server is ready. Until then webhooks are not called for its own writes.
     serving: Callable[[], bool] = field(default=lambda: True)
     #: `observe_webhook(name, type, operation, seconds, rejected, error type, HTTP status)` after every call.

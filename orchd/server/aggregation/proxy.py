@@ -20,6 +20,7 @@ from zope.interface import implementer
 from orchd.client.interfaces import IInformer, Object
 from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.server.aggregation.api_services import AggregatedService
+from orchd.server.aggregation.discovered import Downloaded
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.subresources.addresses import any_address
@@ -29,6 +30,7 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     Pairs,
     UnreachableError,
     Upstream,
+    content,
     encoded,
     forwardable_headers,
 )
@@ -38,6 +40,8 @@ from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_
 
 #: Maximum size in bytes of a forwarded request body, which is held in memory.
 BODY_LIMIT = 64 * 1024 * 1024
+#: Maximum size in bytes of a discovery document of another server.
+DOCUMENT_LIMIT = 8 * 1024 * 1024
 #: Maximum number of cached TLS settings of servers.
 _MOST_SERVERS = 256
 _USER, _GROUP, _EXTRA = "X-Remote-User", "X-Remote-Group", "X-Remote-Extra-"
@@ -151,6 +155,29 @@ class AggregationProxy:
                 return ""
             why = f"bad status from {url}: {reply.code}"
         return f"failing or missing response from {url}: {why}"
+
+    async def download(self, server: AggregatedService, path: str, *, accept: str, tag: str) -> Downloaded:
+        """A document of a server, requested in the name of this server. Raises OSError when the server is unreachable,
+        late or not who it should be, and for documents above `DOCUMENT_LIMIT`."""
+        asker = User(name=self._prober, groups=(MASTERS_GROUP,))
+        headers = [*_identity(asker), ("Accept", accept), *([("If-None-Match", tag)] if tag else ())]
+        try:
+            upstream = self._upstream(server, self._address(server))
+            asking = start(self._download(upstream, f"{server.origin}{path}", headers))
+            return await within(asking, _PROBE, self._reactor)
+        except (UnreachableError, AuthorityError) as error:
+            raise OSError(str(error)) from error
+        except TimeoutError as error:
+            raise OSError(f"no response within {_PROBE:g} seconds") from error
+
+    async def _download(self, upstream: IUpstream, url: str, headers: Pairs) -> Downloaded:
+        reply = await upstream.fetch("GET", url, headers)
+        data = await content(reply, DOCUMENT_LIMIT + 1)
+        if len(data) > DOCUMENT_LIMIT:
+            raise UnreachableError(f"the response has more than {DOCUMENT_LIMIT} bytes")
+        return Downloaded(
+            code=reply.code, content_type=reply.header("content-type"), tag=reply.header("etag"), body=data
+        )
 
     def _upstream(self, server: AggregatedService, address: tuple[str, int]) -> IUpstream:
         """Raises AuthorityError for an APIService whose caBundle has no certificates."""

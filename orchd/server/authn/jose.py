@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from orchd.kinds.jsontext import type_name
+from orchd.kinds.gotext.json_syntax import type_name
 
 #: The algorithms that can be configured, all of them asymmetric.
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")

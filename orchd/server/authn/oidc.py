@@ -9,8 +9,8 @@ from typing import Any
 from zope.interface import implementer
 
 from orchd.errors import quoted
+from orchd.kinds.gotext.json_syntax import type_name
 from orchd.kinds.identity import User
-from orchd.kinds.jsontext import type_name
 from orchd.server.authn.distributedclaims import DistributedClaims
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.authn.jose import TokenError, claimed_issuer

@@ -17,10 +17,9 @@ from urllib.parse import urljoin, urlsplit
 
 from twisted.internet.defer import DeferredSemaphore
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from orchd.errors import quoted
-from orchd.kinds.jsontext import type_name
+from orchd.kinds.gotext.json_syntax import type_name
 from orchd.server.authn.jose import (
     GOOGLE,
     GOOGLE_ALIAS,
@@ -32,6 +31,7 @@ from orchd.server.authn.jose import (
     read_keys,
 )
 from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError
+from orchd.txkit.log import Logger
 from orchd.txkit.shared_call import SharedCall
 
 #: Seconds between discovery attempts, and timeout of one request.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Protocol
 
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchd.dialect import Dialect
@@ -13,6 +12,7 @@ from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.outbound.reviews import ReviewStatus, mistyped, read_text, read_texts
 from orchd.server.outbound.webhooks import WebhookError
+from orchd.txkit.log import Logger
 
 
 class Reviews(Protocol):

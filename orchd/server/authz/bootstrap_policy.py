@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authz import bootstrap_bindings, bootstrap_controller_roles, bootstrap_roles
 from orchd.server.authz.rule_coverage import uncovered
 
-Object = dict[str, Any]
 RBAC_GROUP = "rbac.authorization.{abbr}.io"
 _CONTROLLER = "system:controller:"
 _ATTEMPTS = 3

@@ -7,17 +7,16 @@ Called by the registry for the four RBAC kinds, after admission and before the o
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
 
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.kinds.identity import MASTERS_GROUP, User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.messages import quote_list
 from orchd.server.authz.rbac import RoleBasedAuthorizer, role_key
 from orchd.server.authz.rule_coverage import Rule, compact, describe, uncovered
 
-Object = dict[str, Any]
 _EVERYTHING: list[Rule] = [
     {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
     {"verbs": ["*"], "nonResourceURLs": ["*"]},

@@ -17,6 +17,7 @@ from orchd.server.authz.interfaces import IAuthorizer, IAuthorizerFactory
 from orchd.server.authz.node import NodeAuthorizer
 from orchd.server.authz.privileged import PrivilegedGroups
 from orchd.server.authz.rbac import RoleBasedAuthorizer
+from orchd.server.authz.selfreview import SelfReviews
 from orchd.server.authz.union import AuthorizerUnion
 
 #: Every mode of release 1.23.
@@ -73,4 +74,6 @@ def make_union(
         else:
             near = difflib.get_close_matches(mode, [*MODES, *extra], 1, 0.0)[0]
             raise ValueError(f"--authorization-mode: unknown mode {mode!r}; the nearest is {near!r}")
+    if "RBAC" in modes:
+        authorizers.append(SelfReviews(dialect))
     return AuthorizerUnion(authorizers)

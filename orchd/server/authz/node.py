@@ -8,20 +8,19 @@ the ``system:node`` role (specification, "Node authorization").
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from zope.interface import implementer
 
 from orchd.client.interfaces import IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.identity import User, node_name
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.references import get_path, pod_references
 from orchd.server.authz.bootstrap_policy import policy_rule
 from orchd.server.authz.bootstrap_roles import CLUSTER_ROLES
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
 
-Object = dict[str, Any]
 _INDEX = "node-authorizer"
 #: Resources that a kubelet may read if related to its node.
 _RELATED = frozenset(
@@ -94,8 +93,8 @@ class NodeAuthorizer:
             return _no(f'unknown node for user "{action.user.name}"')
         if not action.path:
             if action.resource in _RELATED:
-                await self._pods.indexed(_INDEX)
-                await self._volumes.indexed(_INDEX)
+                await self._pods.wait_indexed(_INDEX)
+                await self._volumes.wait_indexed(_INDEX)
                 await self._attachments.wait_synced()
             verdict = self._resource(node, action)
             if verdict is not None:

@@ -15,6 +15,7 @@ from zope.interface import implementer
 from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import (
     Action,
@@ -27,7 +28,6 @@ from orchd.server.authz.interfaces import (
 )
 from orchd.server.authz.messages import aggregated
 
-Object = dict[str, Any]
 _PASS = Verdict(Decision.NO_OPINION)
 
 

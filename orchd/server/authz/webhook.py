@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import orjson
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchd.dialect import Dialect
@@ -20,6 +19,7 @@ from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, 
 from orchd.server.outbound.reviews import ReviewStatus
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.txkit.expiring_cache import ExpiringCache
+from orchd.txkit.log import Logger
 
 #: Maximum number of cached responses, and maximum total text length of cached actions: clients choose these texts.
 _CAPACITY, _LONGEST_KEPT = 8192, 10000

@@ -1,6 +1,10 @@
 """Priorities of the built-in API groups (APIService.spec); facts of release 1.23."""
 
+from __future__ import annotations
+
 from typing import Final
+
+from orchd.dialect import Dialect
 
 #: (group template, version) -> (groupPriorityMinimum, versionPriority)
 PRIORITIES: Final[dict[tuple[str, str], tuple[int, int]]] = {
@@ -34,3 +38,10 @@ PRIORITIES: Final[dict[tuple[str, str], tuple[int, int]]] = {
     ("autoscaling", "v2beta1"): (17500, 9),
     ("autoscaling", "v2beta2"): (17500, 1),
 }
+
+
+def api_priorities(dialect: Dialect) -> dict[tuple[str, str], tuple[int, int]]:
+    """The priorities of built-in groups and versions in discovery: those of their APIServices. The group of APIServices itself is
+    the first of the named ones."""
+    own = {(dialect("apiregistration.{abbr}.io"), "v1"): (20001, 0)}
+    return {(dialect(name), version): value for (name, version), value in PRIORITIES.items()} | own

@@ -10,7 +10,6 @@ from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from orchd.client.interfaces import IClient, Object, ResourceRef
 from orchd.errors import ApiError
@@ -24,6 +23,7 @@ from orchd.server.customkinds.instances import Instances
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.retrying_worker import RetryingWorker
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 #: Seconds before a failed definition is retried.
 _PAUSE = 1.0

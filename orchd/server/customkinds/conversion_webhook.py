@@ -11,15 +11,15 @@ import orjson
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, quoted
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects.schema_check.findings import aggregate, go_type
+from orchd.kinds.gotext.values import go_type
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.schema_check.findings import aggregate
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.meta import annotation_rules
 from orchd.kinds.objects.validate.paths import METADATA
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels as label_rules
 from orchd.server.outbound.webhooks import WebhookError
-
-Object = dict[str, Any]
 
 #: Timeout of a conversion in seconds.
 SECONDS = 30.0

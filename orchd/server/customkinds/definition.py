@@ -12,8 +12,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.crd.conditions import TERMINATING, condition, established
 from orchd.kinds.crd.resources import CustomKind, accepted_names, custom_kind, key_of
 from orchd.kinds.ir import TypeTable
-
-Object = dict[str, Any]
+from orchd.kinds.jsonvalues import Object
 
 
 class Definition:

@@ -9,6 +9,7 @@ from orchd.kinds.catalog import Resource
 from orchd.kinds.crd.resources import CustomKind
 from orchd.kinds.identity import User
 from orchd.server.registry.interfaces import Context, IRegistry
+from orchd.server.registry.operations import Delete
 
 
 class Instances:
@@ -33,7 +34,7 @@ class Instances:
     async def _one(self, registry: IRegistry, resource: Resource, namespace: str, name: str) -> None:
         context = Context(user=self._user, resource=resource, namespace=namespace, now=self._wall())
         try:
-            await registry.delete(context, name, options={})
+            await registry.delete(context, Delete(name=name))
         except ApiError as error:
             # Deleted concurrently counts as success; other failures show in the remaining objects.
             if error.code not in (404, 409):

@@ -137,6 +137,7 @@ class UpgradingCaches:
     def __init__(self, caches: ICaches, known: Callable[[str], Definition | None], settings: ObjectSettings) -> None:
         """`known` finds the definition of a key, None for built-in kinds."""
         self._caches = caches
+        self.announced = caches.announced
         self._known = known
         self._settings = settings
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
-from twisted.logger import Logger
 
 from orchd.cache.interfaces import Change, ChangeType, ICache, ISubscription
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.customkinds.definition import Definition
+from orchd.txkit.log import Logger
 
 #: Seconds before definitions are listed again after their watch ended.
 _PAUSE = 0.1

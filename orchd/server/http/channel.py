@@ -30,7 +30,6 @@ from typing import Protocol as Shape
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IProtocol, IPushProducer, ITransport
 from twisted.internet.protocol import Protocol, connectionDone
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
@@ -40,9 +39,10 @@ from orchd.server.http.request_body import IncomingBody, NoBody
 from orchd.server.http.request_head import BadHead, Fields, RequestTarget, parse_fields, parse_line
 from orchd.server.http.response_sinks import ChunkSink
 from orchd.server.http.responses import BODILESS, CONTINUE, head, refusal
-from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response, size_of
+from orchd.server.pipeline.interfaces import Body, IStream, Pieces, Request, Response, size_of
 from orchd.server.pipeline.query import Query
 from orchd.txkit.coroutines import enter
+from orchd.txkit.log import Logger
 
 if TYPE_CHECKING:
     from orchd.server.http.factory import ApiServerFactory
@@ -355,7 +355,7 @@ class HttpChannel(Protocol):
             self._keep = False
             self._lingering = True
         if response.stream is not None:
-            self._answer_stream(response)
+            self._answer_stream(response, response.stream)
             return
         body = response.body
         size = size_of(body)
@@ -434,7 +434,7 @@ class HttpChannel(Protocol):
             return "Connection: close\r\n"
         return "" if self._request is None or self._request.modern else "Connection: keep-alive\r\n"
 
-    def _answer_stream(self, response: Response) -> None:
+    def _answer_stream(self, response: Response, stream: IStream) -> None:
         target = self._request
         assert target is not None
         if not target.modern:
@@ -443,17 +443,17 @@ class HttpChannel(Protocol):
         try:
             text = head(response, framing, self._factory.date.at(self._factory.clock.seconds()))
         except ValueError:
-            response.stream.stop()
+            stream.stop()
             self._failed(Failure())
             return
         self._transport.write(text)
         if target.method == "HEAD":
-            response.stream.stop()
+            stream.stop()
             self._finished()
             return
-        self._stream = response.stream
+        self._stream = stream
         self._sink = ChunkSink(self, self._factory.chunks, raw=not target.modern)
-        response.stream.start(self._sink)
+        stream.start(self._sink)
 
     def stream_finished(self) -> None:
         """Called by the sink: the last byte of a streamed response has been written."""

@@ -10,13 +10,13 @@ from twisted.internet.interfaces import IAddress, IReactorThreads, IReactorTime
 from twisted.internet.protocol import Factory
 from twisted.internet.task import LoopingCall
 from twisted.internet.threads import deferToThreadPool
-from twisted.logger import Logger
 
 from orchd.server.http.channel import HttpChannel
 from orchd.server.http.limits import Limits
 from orchd.server.http.response_sinks import ChunkCache
 from orchd.server.http.responses import DateHeader, compress
 from orchd.server.pipeline.interfaces import IPipeline
+from orchd.txkit.log import Logger
 from orchd.txkit.timeouts import within
 
 #: Seconds between timeout checks of connections.

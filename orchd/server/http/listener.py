@@ -10,13 +10,13 @@ from typing import Any
 from OpenSSL import SSL
 from twisted.internet.interfaces import IListeningPort, IProtocolFactory, IStreamServerEndpoint
 from twisted.internet.task import LoopingCall
-from twisted.logger import Logger
 from twisted.protocols.tls import TLSMemoryBIOFactory
 from twisted.python.failure import Failure
 
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.tls import ServerContexts
 from orchd.server.http.tls_transport import TlsFactory
+from orchd.txkit.log import Logger
 
 #: Seconds between checks of certificate files.
 _POLL = 30.0

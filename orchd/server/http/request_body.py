@@ -17,6 +17,7 @@ from orchd.server.pipeline.interfaces import IBody
 class NoBody:
     """The body of a request without one."""
 
+    value = None
     __slots__ = ()
 
     async def read(self, limit: int) -> bytes:
@@ -30,6 +31,7 @@ class IncomingBody:
     `wanted` is called when a reader starts: the connection then sends 100 Continue if needed, and resumes reading.
     """
 
+    value = None
     __slots__ = (
         "_decoder", "_error", "_limit", "_pieces", "_waiting", "_wanted", "chunked", "complete", "discarding", "left", "size",
     )  # fmt: skip

@@ -7,12 +7,10 @@ it where the API shares a Site with other resources. Bodies are limited on arriv
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from typing import Any, cast
 
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.internet.interfaces import IPushProducer, IReactorTime
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 from twisted.web.resource import IResource, Resource
 from twisted.web.server import NOT_DONE_YET, Site
@@ -30,6 +28,7 @@ from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, R
 from orchd.server.pipeline.query import Query
 from orchd.txkit.coroutines import enter
 from orchd.txkit.drain_waiters import DrainWaiters
+from orchd.txkit.log import Logger
 
 #: Maximum body size of any verb; more data is dropped on arrival and the read fails.
 MAX_BODY = 4 << 20
@@ -57,6 +56,8 @@ class ApiRequest(WebRequest):
 @implementer(IBody)
 class CompleteBody:
     """A body that twisted.web has read completely."""
+
+    value = None
 
     def __init__(self, request: WebRequest) -> None:
         self._request = request
@@ -90,7 +91,7 @@ class WebSink:
             if self._paused:
                 self.buffered += len(data)
 
-    def writable(self) -> Awaitable[None]:
+    def writable(self) -> Deferred[None]:
         if self._closed:
             return fail(StreamEnded())
         if not self._paused:

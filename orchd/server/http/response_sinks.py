@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from typing import TYPE_CHECKING
 
-from twisted.internet.defer import fail, succeed
+from twisted.internet.defer import Deferred, fail, succeed
 from zope.interface import implementer
 
 from orchd.server.http.responses import LAST_CHUNK, chunk
@@ -60,7 +59,7 @@ class ChunkSink:
         if self._channel.paused:
             self.buffered += len(data)
 
-    def writable(self) -> Awaitable[None]:
+    def writable(self) -> Deferred[None]:
         if self._closed:
             return fail(StreamEnded())
         if not self._channel.paused:

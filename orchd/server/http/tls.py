@@ -13,10 +13,10 @@ from typing import Any
 
 from OpenSSL import SSL
 from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchd.server.http.tls_names import MODERN, SUITES, VERSIONS
+from orchd.txkit.log import Logger
 
 _OPTIONS = (
     SSL.OP_NO_COMPRESSION

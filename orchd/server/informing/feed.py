@@ -28,7 +28,7 @@ class Feed:
                 return entry.path
         raise StopIteration
 
-    def told(self, path: str) -> None:
+    def mark_delivered(self, path: str) -> None:
         """Mark `path` as delivered."""
         self._reached = path
 

@@ -13,7 +13,6 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription
@@ -21,6 +20,7 @@ from orchd.client.interfaces import IInformer, Object, ResourceRef
 from orchd.errors import ApiError
 from orchd.server.informing.feed import Feed
 from orchd.server.informing.index import Function, ObjectIndex
+from orchd.txkit.log import Logger
 
 Listener = Callable[[str, "Object | None", "Object | None"], None]
 #: Decodes an entry to the informer's version. Raises ValueError for invalid bytes.
@@ -103,7 +103,7 @@ class CachedInformer:
     def add_index(self, index: str, function: Function) -> None:
         self._indexes[index] = ObjectIndex(function)
 
-    async def indexed(self, index: str) -> None:
+    async def wait_indexed(self, index: str) -> None:
         await self.wait_synced()
         made = self._indexes[index]
         if not made.wanted:
@@ -180,12 +180,12 @@ class CachedInformer:
         feed = Feed(self._cache.page().entries)
         self._fed[feed] = listeners
         self._follow()
-        for told, path in enumerate(feed, 1):
+        for count, path in enumerate(feed, 1):
             entry = self._cache.get(path)
-            feed.told(path)
+            feed.mark_delivered(path)
             if entry is not None:
                 self._tell(listeners, "ADDED", None, entry, self._glance)
-            if not told % _PIECE:
+            if not count % _PIECE:
                 await deferLater(self._clock, 0)
         del self._fed[feed]
         self._listeners += listeners
@@ -193,7 +193,7 @@ class CachedInformer:
         for each in telling:
             each.callback(None)
 
-    async def told(self) -> None:
+    async def wait_delivered(self) -> None:
         await self.wait_synced()
         while self._new or self._fed:
             telling: Deferred[None] = Deferred(self._telling.remove)

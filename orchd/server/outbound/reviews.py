@@ -17,12 +17,12 @@ from urllib.parse import urlsplit
 import orjson
 from twisted.internet.defer import DeferredSemaphore
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
-from orchd.kinds.jsontext import type_name
+from orchd.kinds.gotext.json_syntax import type_name
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
 from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError, read_document, refused
+from orchd.txkit.log import Logger
 
 #: Timeout of one call in seconds.
 _SECONDS = 30.0

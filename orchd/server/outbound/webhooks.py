@@ -28,8 +28,8 @@ from orchd.client.interfaces import IClient, ResourceRef
 from orchd.client.streams import read_body
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
-from orchd.kinds import jsontext
 from orchd.kinds.codec import yaml_
+from orchd.kinds.gotext import json_syntax
 from orchd.pki.clientconfig import ClientConfig
 from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import describe, was_cancelled, was_lost
@@ -384,7 +384,7 @@ def read_document(data: bytes, code: int) -> dict[str, Any]:
         found: Any = orjson.loads(data)
     except orjson.JSONDecodeError as bad:
         if data.lstrip()[:1] == b"{":
-            why = jsontext.syntax_error(data) or str(bad)
+            why = json_syntax.syntax_error(data) or str(bad)
             raise WebhookError(f"couldn't get version/kind; json parse error: {why}") from None
         try:
             found = yaml_.decode(data)
@@ -395,5 +395,5 @@ def read_document(data: bytes, code: int) -> dict[str, Any]:
     what = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
     raise WebhookError(
         "couldn't get version/kind; json parse error: json: cannot unmarshal "
-        f"{jsontext.type_name(found)} into Go value of type {what}"
+        f"{json_syntax.type_name(found)} into Go value of type {what}"
     )

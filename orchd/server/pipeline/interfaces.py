@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from twisted.internet.defer import Deferred
 from zope.interface import Attribute, Interface
 
 from orchd.kinds.identity import User
@@ -42,8 +43,12 @@ class RequestInfo:
 class IBody(Interface):
     """A request body that has not been read yet."""
 
+    value: dict[str, Any] | None = Attribute(
+        "The object, from a client in this process, which hands it over as a value: a shared tree. None for bytes."
+    )
+
     async def read(limit: int) -> bytes:
-        """The whole body. Raises ApiError 413 above `limit` bytes, ApiError 400/500 for a broken transfer coding,
+        """The whole body as bytes. Raises ApiError 413 above `limit` bytes, ApiError 400/500 for a broken transfer coding,
         CancelledError when the client disconnects. Called at most once."""
 
 
@@ -60,7 +65,7 @@ class Request:
     raw_path: str
     query: Query
     headers: Mapping[str, tuple[str, ...]]
-    body: Any  # IBody
+    body: IBody
     credentials: Credentials
     received: float
     info: RequestInfo | None = None
@@ -73,11 +78,13 @@ class Request:
     #: Bytes of the body, once it has been read.
     size: int = 0
     #: The object of the body as it was understood, once a verb has read it.
-    sent: Any = None
+    sent: Mapping[str, Any] | None = None
     #: True if the request is audited. Stages then record their decisions in `annotations`.
     audited: bool = False
     #: Headers added to the response, whichever stage makes it.
     answer_headers: list[tuple[str, str]] = field(default_factory=list)
+    #: True if the server ended the request to protect itself: a limit, a timeout, or an internal error.
+    terminated: bool = False
     #: For upgrade subresources: takes over the raw connection (None where the transport cannot).
     hijack: Callable[[], Any] | None = None
 
@@ -103,8 +110,9 @@ class ISink(Interface):
     def write(data: bytes) -> None:
         """Send one piece now (in this reactor turn as far as the socket takes it). Never blocks."""
 
-    def writable() -> Awaitable[None]:
-        """Fires when `buffered` is below the transport's low mark; for producers that can wait."""
+    def writable() -> Deferred[None]:
+        """Fires when `buffered` is below the transport's low mark; for producers that can wait. Fails with StreamEnded when
+        the client is gone. Cancel it to stop waiting."""
 
     def finish() -> None:
         """End the response normally."""
@@ -164,7 +172,7 @@ class Response:
     content_type: str = "application/json"
     headers: list[tuple[str, str]] = field(default_factory=list)
     body: Body = b""
-    stream: Any = None  # IStream
+    stream: IStream | None = None
     #: True if the connection is closed after this response.
     close: bool = False
 

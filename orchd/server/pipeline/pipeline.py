@@ -10,6 +10,7 @@ from zope.interface import implementer
 
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import IPipeline, Next, Request, Response, Stage
+from orchd.txkit.log import current_request
 
 #: Maximum characters of all warnings together, and of each one beyond that.
 _WARNINGS, _CUT_WARNING = 4096, 256
@@ -33,7 +34,13 @@ class Pipeline:
         if request.info is None:
             request.info = requestinfo.parse(request.method, request.path, request.query)
         request.audit_id = request.header("audit-id") or self._new_id()
-        response = await self._entrance(request)
+        # Requests of local clients run inside of other work, whose log lines are not theirs.
+        outer = current_request.get()
+        current_request.set(request.audit_id)
+        try:
+            response = await self._entrance(request)
+        finally:
+            current_request.set(outer)
         if request.warnings:
             for text in _bounded(list(dict.fromkeys(request.warnings))):
                 response.headers.append(("Warning", f'299 - "{_quoted(text)}"'))

@@ -83,6 +83,9 @@ class Query(Mapping[str, Sequence[str]]):
                 limit=self.number("limit"),
                 timeout_seconds=seconds,
                 continue_=self.first("continue"),
+                watch=bool(self.flag("watch")),
+                bookmarks=bool(self.flag("allowWatchBookmarks")),
+                initial_events=self.flag("sendInitialEvents"),
             )
         return self._list_options
 

@@ -15,16 +15,17 @@ import orjson
 
 from orchd import errors
 from orchd.cache.interfaces import Entry
-from orchd.dialect import STOCK_META_GROUP
+from orchd.dialect import STOCK_INITIAL_EVENTS_END
 from orchd.errors import ApiError
-from orchd.kinds.catalog import Catalog, Resource, split_group_version
+from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, tables, yaml_
 from orchd.kinds.codec.mediatype import Form, Negotiated
-from orchd.kinds.ir import Type
+from orchd.kinds.named_types import type_of
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.objects.tabulate import table
 from orchd.kinds.objects.tabulate.ages import Ages
 from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response
+from orchd.server.registry.interfaces import ListPage
 
 NO_STORE = ("Cache-Control", "no-cache, private")
 #: Lists of more bytes are generated while they are sent, in pieces of this many items.
@@ -34,9 +35,6 @@ _MOST_VIEWS = 2048
 
 #: Valid values of includeObject for tables.
 _INCLUDED = frozenset(("", table.METADATA, table.OBJECT, table.NO_OBJECT))
-
-#: Kinds of meta/v1 that are served with apiVersion v1.
-_META_KINDS = frozenset(("Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +48,6 @@ class Representation:
     pretty: bool
     plain: bool
     key: tuple[Form, str, str, str, str, bool]
-
-
-def type_of(catalog: Catalog, api_version: str, kind: str) -> Type | None:
-    """The type of a built-in kind, with or without a resource of its own (Scale, Status, Eviction)."""
-    if kind in _META_KINDS and api_version == "v1":
-        return catalog.type(f"meta/v1.{kind}")
-    served = catalog.kind(api_version, kind)
-    if served is not None:
-        return None if served.custom else served.type
-    group, version = split_group_version(api_version)
-    if group in (catalog.dialect.meta_group, STOCK_META_GROUP):
-        # PartialObjectMetadata has both versions with the same schema, its list has not.
-        return catalog.type(f"meta/{version if kind == partial.LIST_KIND else 'v1'}.{kind}")
-    for resource in catalog.in_version(group, version):
-        if not resource.custom:
-            try:
-                return catalog.type(f"{resource.type.name.rpartition('.')[0]}.{kind}")
-            except KeyError:
-                return None
-    return None
 
 
 def _unnamed(item: bytes) -> bytes:
@@ -257,15 +235,14 @@ class Presenter:
 
     # -- lists
 
-    def page(
-        self, view: Representation, entries: Sequence[Entry], *, revision: int, token: str = "", remaining: int | None = None
-    ) -> Body:
+    def page(self, view: Representation, page: ListPage) -> Body:
         """The body for a list."""
-        meta: dict[str, Any] = {"resourceVersion": str(revision)}
-        if token:
-            meta["continue"] = token
-            if remaining:
-                meta["remainingItemCount"] = remaining
+        entries = page.entries
+        meta: dict[str, Any] = {"resourceVersion": str(page.revision)}
+        if page.token:
+            meta["continue"] = page.token
+            if page.remaining:
+                meta["remainingItemCount"] = page.remaining
         chosen, resource = view.chosen, view.resource
         self._check_list(view, is_list=True)
         if resource.custom and not chosen.as_:
@@ -360,10 +337,14 @@ class Presenter:
             return protobuf.watch_frame(kind, body)
         return frames.watch_frame(kind, body)
 
-    def bookmark(self, view: Representation, version: str) -> dict[str, Any]:
-        """The object of a BOOKMARK event: an otherwise empty object of the watched kind."""
+    def bookmark(self, view: Representation, version: str, *, state_sent: bool = False) -> dict[str, Any]:
+        """The object of a BOOKMARK event: an otherwise empty object of the watched kind. `state_sent` marks the one after the
+        initial state, except in tables, which have no place for it."""
         chosen, resource = view.chosen, view.resource
-        metadata = {"resourceVersion": version, "creationTimestamp": None}
+        metadata: dict[str, Any] = {"resourceVersion": version, "creationTimestamp": None}
+        if state_sent:
+            own = self._dialect("{abbr}.io/initial-events-end")
+            metadata["annotations"] = dict.fromkeys((own, STOCK_INITIAL_EVENTS_END), "true")
         if chosen.as_ == "Table":
             return self._table(view, [], {"resourceVersion": version}, with_columns=False)
         if chosen.as_:

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import LoopingCall
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.client.interfaces import IClient
@@ -22,6 +21,7 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.store.interfaces import IStore, KeyExistsError, RevisionConflictError, StoreError
 from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger
 
 _log = Logger()
 _PREFIX: Final = "/.servers/"

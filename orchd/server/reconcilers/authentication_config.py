@@ -12,7 +12,6 @@ from pathlib import Path
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
-from twisted.logger import Logger
 
 from orchd.client.interfaces import IClient, Object, ResourceRef
 from orchd.dialect import Dialect
@@ -23,6 +22,7 @@ from orchd.server.authn.frontproxy import FrontProxy
 from orchd.server.authn.x509 import ClientCertificates
 from orchd.server.http.tls import stamps
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 #: Seconds between checks of the files and of the config map, which others may change or delete.
 _EVERY, _KEEP = 10.0, 60.0

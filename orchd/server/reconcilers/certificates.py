@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from orchd.client.interfaces import IEventRecorder
 from orchd.dialect import Dialect
 from orchd.pki.expiry import Expiry, read_expiry
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 #: Seconds between looks, and between two warnings about one certificate.
 INTERVAL: Final = 3600.0

@@ -8,7 +8,6 @@ from typing import Any
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.task import LoopingCall
-from twisted.logger import Logger
 
 from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
 from orchd.dialect import Dialect
@@ -17,6 +16,7 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 #: Seconds between checks of the mandatory objects, which may have been deleted.
 _UPKEEP = 60.0

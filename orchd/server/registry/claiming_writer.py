@@ -10,7 +10,8 @@ from __future__ import annotations
 import orjson
 
 from orchd.cache import stored
-from orchd.server.registry.interfaces import IStrategy, Object
+from orchd.cache.announced import Announced
+from orchd.server.registry.interfaces import IStorageStrategy, Object
 from orchd.store.interfaces import ClaimedError, ISharedStore, IStore
 
 _NOTHING: frozenset[str] = frozenset()
@@ -19,26 +20,35 @@ _NOTHING: frozenset[str] = frozenset()
 class ClaimingWriter:
     """Create, update and delete with claims. Objects are in the storage version."""
 
-    def __init__(self, store: IStore, strategy: IStrategy) -> None:
+    def __init__(self, store: IStore, strategy: IStorageStrategy, announced: Announced) -> None:
         self._store = store
         self._strategy = strategy
+        self._announced = announced
 
     async def create(self, key: str, obj: Object, kept: Object) -> int:
         """Store a new object; `kept` is `obj` in the stored version. Returns the revision. Raises StoreError; after
         ClaimedError or KeyExistsError the caller decides again."""
-        ttl, value = self._strategy.ttl(obj), stored.encode(kept)
+        ttl, value = self._strategy.time_to_live(obj), stored.encode(kept)
         take = self._held(obj)
-        if take:
-            return await self._write(key, value, 0, ttl, take, _NOTHING)
-        return await self._store.create(key, value, ttl=ttl)
+        self._announced.announce(key, value, kept)
+        try:
+            if take:
+                return await self._write(key, value, 0, ttl, take, _NOTHING)
+            return await self._store.create(key, value, ttl=ttl)
+        finally:
+            self._announced.withdraw(key, value)
 
     async def update(self, key: str, obj: Object, old: Object, kept: Object, *, expected: int) -> int:
         """Replace `old`, which must be at revision `expected`. Raises as `create`, with RevisionConflictError."""
-        ttl, value = self._strategy.ttl(obj), stored.encode(kept)
+        ttl, value = self._strategy.time_to_live(obj), stored.encode(kept)
         held, before = self._held(obj), self._held(old)
-        if held != before:
-            return await self._write(key, value, expected, ttl, held - before, before - held)
-        return await self._store.update(key, value, expected=expected, ttl=ttl)
+        self._announced.announce(key, value, kept)
+        try:
+            if held != before:
+                return await self._write(key, value, expected, ttl, held - before, before - held)
+            return await self._store.update(key, value, expected=expected, ttl=ttl)
+        finally:
+            self._announced.withdraw(key, value)
 
     async def delete(self, key: str, old: Object, *, expected: int) -> int:
         """Remove `old`, which must be at revision `expected`."""
@@ -48,7 +58,7 @@ class ClaimingWriter:
         return await self._store.delete(key, expected=expected)
 
     def _held(self, obj: Object) -> frozenset[str]:
-        return _NOTHING if self._store.exclusive else self._strategy.claims(obj)
+        return _NOTHING if self._store.exclusive else self._strategy.unique_values(obj)
 
     async def _write(
         self, key: str, value: bytes | None, expected: int, ttl: int | None, take: frozenset[str], leave: frozenset[str]
@@ -58,7 +68,7 @@ class ClaimingWriter:
             return await store.write(key, value, expected=expected, ttl=ttl, take=sorted(take), leave=sorted(leave))
         except ClaimedError as error:
             found = await store.get(error.holder)
-            if found is None or error.claim not in self._strategy.claims(orjson.loads(found.value)):
+            if found is None or error.claim not in self._strategy.unique_values(orjson.loads(found.value)):
                 # The holder was removed or changed directly in the store. It is of this kind: kinds never share claim
                 # names.
                 await store.free(error)

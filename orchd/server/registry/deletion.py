@@ -14,9 +14,9 @@ from orchd import errors
 from orchd.cache.interfaces import Damaged, Entry
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.scalars import timestamp
-from orchd.server.registry.interfaces import Admit, Context, Deleted, IStrategy, Object
+from orchd.server.registry.interfaces import Context, Deleted, IAdmission, IStrategy, Object, StrategyOf
 from orchd.server.registry.object_store import ObjectStore, path_of
-from orchd.server.registry.strategies.kind_rules import home_group
+from orchd.server.registry.operations import Delete
 from orchd.server.registry.writing import store_failure
 from orchd.store.interfaces import RevisionConflictError, StoreError
 
@@ -27,15 +27,14 @@ _ATTEMPTS = 100
 class Deleter:
     """Deletes objects of every kind."""
 
-    def __init__(self, access: ObjectStore, strategies: Any, *, mutate: Admit, validate: Admit) -> None:
+    def __init__(self, access: ObjectStore, strategies: StrategyOf, admission: IAdmission) -> None:
         self._access = access
         self._strategy = strategies
-        self._mutate = mutate
-        self._validate = validate
+        self._admission = admission
 
-    async def delete(self, context: Context, name: str, *, options: Mapping[str, Any]) -> Deleted:
-        """Delete `name` or mark it for deletion; `options` is a DeleteOptions object."""
-        resource = context.resource
+    async def delete(self, context: Context, operation: Delete) -> Deleted:
+        """Delete the object or mark it for deletion. Raises ApiError."""
+        resource, name, options = context.resource, operation.name, operation.options
         path = path_of(resource, context.namespace, name)
         kept = self._strategy(resource).deletion_error(name)
         if kept:
@@ -85,8 +84,9 @@ class Deleter:
         _check_preconditions(strategy, resource, name, old, options.get("preconditions") or {})
         if _is_pending(strategy, old, options):
             return Deleted(object=old, revision=entry.revision, gone=False)
-        await self._mutate(context, "DELETE", None, old)
-        await self._validate(context, "DELETE", None, old)
+        review = self._admission.review(context, "DELETE", old)
+        await review.mutate(None)
+        await review.validate(None)
         marked, gone = mark(context, strategy, old, options)
         key = self._access.key(resource, path)
         if gone:
@@ -104,7 +104,7 @@ class Deleter:
     ) -> Deleted:
         """Delete immediately. Objects with graceful deletion are marked first, so that watchers see time and grace
         period."""
-        if not strategy.grace or marked == old:
+        if not strategy.graceful_deletion or marked == old:
             marked = old
         elif not context.dry_run:
             revision = await self._access.writer_for(strategy).update(key, marked, old, marked, expected=revision)
@@ -119,7 +119,7 @@ def _check_preconditions(
 ) -> None:
     metadata = old["metadata"]
     uid, version = wanted.get("uid"), wanted.get("resourceVersion")
-    if strategy.ends_in_two:
+    if strategy.two_phase_deletion:
         for what, given, has in (("UID", uid, metadata.get("uid")), ("ResourceVersion", version, metadata.get("resourceVersion"))):
             if given is not None and given != has:
                 why = f"Precondition failed: {what} in precondition: {given}, {what} in object meta: {has}"
@@ -129,22 +129,22 @@ def _check_preconditions(
             f"the UID in the precondition ({uid}) does not match the UID in record ({metadata.get('uid')}). "
             "The object might have been deleted and then recreated"
         )
-        raise errors.conflict(home_group(resource), resource.kind, name, why)
+        raise errors.conflict(resource.error_group, resource.kind, name, why)
     if version is not None and version != metadata.get("resourceVersion"):
         why = (
             f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
             f"({metadata.get('resourceVersion')}). The object might have been modified"
         )
-        raise errors.conflict(home_group(resource), resource.kind, name, why)
+        raise errors.conflict(resource.error_group, resource.kind, name, why)
 
 
 def _is_pending(strategy: IStrategy, old: Object, options: Mapping[str, Any]) -> bool:
     """True if the object waits for its grace period, which these options do not shorten, or for its contents. It is
     then returned unchanged."""
-    if strategy.waits_for_content and old["metadata"].get("deletionTimestamp") and strategy.holds(old):
+    if strategy.waits_for_content and old["metadata"].get("deletionTimestamp") and strategy.blocks_deletion(old):
         return True
     period = old["metadata"].get("deletionGracePeriodSeconds") or 0
-    if not strategy.grace or not old["metadata"].get("deletionTimestamp") or period <= 0:
+    if not strategy.graceful_deletion or not old["metadata"].get("deletionTimestamp") or period <= 0:
         return False
     asked = options.get("gracePeriodSeconds")
     return asked is None or _seconds(asked) >= period
@@ -163,17 +163,17 @@ def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[st
         metadata["finalizers"] = finalizers
     else:
         metadata.pop("finalizers", None)
-    held = bool(finalizers) or strategy.holds(old)
+    held = bool(finalizers) or strategy.blocks_deletion(old)
     graceful = _grace(context, strategy, old, metadata, options)
     if not graceful and not held:
-        if strategy.grace:
+        if strategy.graceful_deletion:
             _change_grace(context, old, metadata, 0)
         return {**old, "metadata": metadata}, True
     first = not metadata.get("deletionTimestamp")
     if not graceful and held:
-        if strategy.grace:
+        if strategy.graceful_deletion:
             _change_grace(context, old, metadata, 0)
-        elif strategy.ends_in_two and first:
+        elif strategy.two_phase_deletion and first:
             # The reference marks these without grace period and without raising the generation.
             metadata["deletionTimestamp"] = timestamp(context.now)
         else:
@@ -186,9 +186,9 @@ def _grace(
     context: Context, strategy: IStrategy, old: Object, metadata: dict[str, Any], options: Mapping[str, Any]
 ) -> bool:
     """Set graceful deletion in `metadata`; False when the object can be removed at once."""
-    if not strategy.grace:
+    if not strategy.graceful_deletion:
         return False
-    seconds = strategy.deletion_grace(old, options)
+    seconds = strategy.grace_period(old, options)
     if old["metadata"].get("deletionTimestamp"):
         period = old["metadata"].get("deletionGracePeriodSeconds") or 0
         if period == 0:
@@ -227,12 +227,12 @@ def _stamp(context: Context, old: Object, metadata: dict[str, Any], seconds: int
 def finalizers_after(strategy: IStrategy, current: list[str], options: Mapping[str, Any]) -> list[str]:
     """Finalizers after applying the propagation policy: at most one of orphan and foregroundDeletion."""
     kept = [f for f in current if f not in (ORPHAN, FOREGROUND)]
-    if not strategy.propagation:
+    if not strategy.default_propagation:
         return current
     asked = options.get("propagationPolicy")
     orphan_asked = options.get("orphanDependents")
     if orphan_asked is not None:
-        wanted = ORPHAN if orphan_asked else strategy.unless_orphaned
+        wanted = ORPHAN if orphan_asked else strategy.dependents_finalizer
     elif asked is not None:
         wanted = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(asked, "")
     elif ORPHAN in current:
@@ -240,6 +240,6 @@ def finalizers_after(strategy: IStrategy, current: list[str], options: Mapping[s
     elif FOREGROUND in current:
         wanted = FOREGROUND
     else:
-        wanted = ORPHAN if strategy.propagation == "Orphan" else ""
+        wanted = ORPHAN if strategy.default_propagation == "Orphan" else ""
     after = [*kept, wanted] if wanted else kept
     return current if set(after) == set(current) else after

@@ -8,11 +8,10 @@ from random import Random
 from typing import Any
 
 from orchd import errors
+from orchd.kinds.naming import random_suffix
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.registry.interfaces import Context, Object
 
-#: No vowels and no similar characters, so that random suffixes form no words.
-ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 #: Longest prefix of a generated name: names may be DNS labels of 63 characters, five of them random.
 _PREFIX = 58
 
@@ -39,8 +38,7 @@ class Naming:
 
     def generate(self, prefix: str) -> str:
         """`prefix` (cut to 58 characters) followed by five random characters."""
-        choose = self._random.choice
-        return prefix[:_PREFIX] + "".join(choose(ALPHABET) for _ in range(5))
+        return prefix[:_PREFIX] + random_suffix(self._random)
 
 
 def for_create(context: Context, obj: Object, naming: Naming) -> Object:

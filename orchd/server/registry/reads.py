@@ -10,8 +10,11 @@ from orchd import errors
 from orchd.cache.interfaces import Entry, ICache, Page
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
-from orchd.kinds.objects.list_options import ListOptions, Selection, parse_version
+from orchd.kinds.catalog import Resource
+from orchd.kinds.objects.list_options import cached, parse_version
+from orchd.kinds.objects.list_query import ListQuery
 from orchd.server.registry import continuation
+from orchd.server.registry.interfaces import ListPage
 
 _TOO_OLD_TOKEN = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -22,9 +25,9 @@ _TOO_OLD_TOKEN = (
 _TOO_OLD = "The resourceVersion for the provided list is too old."
 
 
-async def read_entry(cache: ICache, path: str, resource_version: str, *, cached: bool = True) -> Entry | None:
-    """The entry at `path` at the requested version; None when it does not exist. `cached` is `listing.cached`."""
-    if not resource_version or not cached:
+async def read_entry(cache: ICache, resource: Resource, path: str, resource_version: str) -> Entry | None:
+    """The entry at `path` at the requested version; None when it does not exist."""
+    if not resource_version or not cached(resource):
         await cache.fresh()
         if resource_version:
             _not_older(cache, _stored_version(resource_version))
@@ -40,19 +43,17 @@ async def read_entry(cache: ICache, path: str, resource_version: str, *, cached:
     return found
 
 
-async def read_page(
-    dialect: Dialect, cache: ICache, prefix: str, chosen: Selection, options: ListOptions, *, single: bool = False,
-    cached: bool = True,
-) -> tuple[Page, str]:
-    """A page and the token of the next one ("" at the end).
+async def read_page(dialect: Dialect, cache: ICache, query: ListQuery) -> ListPage:
+    """The objects that a query asks for, or a page of them, as they are stored. Raises ApiError.
 
     The reference serves some lists from its store and others from its cache, with different rules. A list of one object
-    by name (`single`) has no pages, and its Exact match does not need compacted history."""
+    by name has no pages, and its Exact match does not need compacted history."""
+    options, prefix, chosen = query.options, query.prefix, query.selection
     version, continued = options.resource_version, bool(options.continue_)
     revision, start, limit = 0, "", max(options.limit, 0)
     paged = limit > 0 and version != "0"
-    single = single and not continued
-    if cached and version and not continued and not paged and options.match != "Exact":
+    single = bool(query.path) and not continued
+    if cached(query.resource) and version and not continued and not paged and options.match != "Exact":
         wanted = parse_version(version)
         if wanted:
             await cache.at_least(wanted)
@@ -96,9 +97,14 @@ async def read_page(
         raise errors.expired(_TOO_OLD) from None
     cache.check_readable(prefix, start=start, end=page.next_path)
     if not page.next_path:
-        return page, ""
+        return ListPage(entries=page.entries, revision=page.revision)
     last = continuation.after(page.entries[-1].path[len(prefix) :])
-    return page, continuation.encode(dialect.meta_group, page.revision, last)
+    return ListPage(
+        entries=page.entries,
+        revision=page.revision,
+        token=continuation.encode(dialect.meta_group, page.revision, last),
+        remaining=page.remaining if chosen.everything else None,
+    )
 
 
 def _stored_version(text: str) -> int:

@@ -1,13 +1,13 @@
-"""The write sequence of create and change (docs/decisions.md 3).
+"""The write sequence of every kind and operation (docs/decisions.md 3).
 
-Current object, patch or replacement, mutating admission, defaults again, strategy (prepare, validate), validating
-admission on the result, compare-and-swap; a lost race repeats from the top.
+Current object, operation, mutating admission, defaults again, strategy (prepare, validate), validating admission on the
+result, compare-and-swap; a lost race repeats from the top.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 from orchd import errors
 from orchd.cache.interfaces import Entry
@@ -17,9 +17,10 @@ from orchd.kinds.objects.list_options import unsigned
 from orchd.kinds.objects.owner_references import single_owners
 from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
-from orchd.server.registry.interfaces import Admit, Context, IStrategy, Object, Transform
+from orchd.server.registry.interfaces import Context, IAdmission, IReview, IStrategy, Object, StrategyOf, Written
 from orchd.server.registry.object_store import ObjectStore, path_of
-from orchd.server.registry.strategies.kind_rules import home_group
+from orchd.server.registry.operations import Apply, Change, Create, Edit, Replace, Write
+from orchd.server.registry.transform import Transformer
 from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError, StoreError, UnavailableError
 from orchd.txkit.aside import Aside
 
@@ -30,7 +31,7 @@ _ATTEMPTS = 100
 def refuse(resource: Resource, name: str, causes: Sequence[Cause]) -> None:
     """Raise 422 if there are causes. The error names the kind's internal group, as in the reference."""
     if causes:
-        raise errors.invalid(home_group(resource), resource.kind, name, causes)
+        raise errors.invalid(resource.error_group, resource.kind, name, causes)
 
 
 def store_failure(error: StoreError) -> ApiError:
@@ -44,25 +45,27 @@ class Writer:
     """Creates and changes objects of every kind."""
 
     def __init__(
-        self,
-        access: ObjectStore,
-        strategies: Any,
-        naming: objectmeta.Naming,
-        *,
-        mutate: Admit,
-        validate: Admit,
-        aside: Aside,
+        self, access: ObjectStore, strategies: StrategyOf, naming: objectmeta.Naming, admission: IAdmission, aside: Aside
     ) -> None:
-        """`strategies` maps a resource to its IStrategy (called)."""
         self._aside = aside
         self._access = access
+        self._versions = access.versions
         self._strategy = strategies
         self._naming = naming
-        self._mutate = mutate
-        self._validate = validate
+        self._admission = admission
+        self.transformer = Transformer(access, strategies, aside)
 
-    async def create(self, context: Context, obj: Object) -> Entry:
-        """Store a new object given in the requested version, with shape, defaults and managed fields done."""
+    async def write(self, context: Context, operation: Write) -> Written:
+        """Carry out an operation. The entry is of the storage version. Raises ApiError."""
+        if isinstance(operation, Create):
+            obj = await self.transformer.transform(context, operation, None)
+            return Written(entry=await self._create_reported(context, obj), created=True)
+        return await self._change(context, operation)
+
+    # -- create
+
+    async def _create_reported(self, context: Context, obj: Object) -> Entry:
+        """Store a new object. Raises ApiError 409 for a taken name, 500 for a failing store."""
         resource, metadata = context.resource, obj.get("metadata") or {}
         try:
             return await self._create_patiently(context, obj)
@@ -90,25 +93,26 @@ class Writer:
                 continue
         return await self._create(context, obj)
 
-    async def _create(self, context: Context, obj: Object) -> Entry:
+    async def _create(self, context: Context, sent: Object) -> Entry:
         resource = context.resource
-        obj = await self._prepare_given(context, "CREATE", obj, None)
+        strategy: IStrategy = self._strategy(resource)
+        review = self._admission.review(context, "CREATE", None)
+        context, obj = await self._admit(context, review, sent)
         # Admission sees the object as sent, which may lack the namespace.
         obj = objectmeta.in_namespace(context, obj)
-        strategy: IStrategy = self._strategy(resource)
-        obj, settle = await strategy.allocate(context, obj, None)
+        obj, release = await strategy.allocate(context, obj, None)
         try:
             obj = strategy.prepare_create(context, objectmeta.for_create(context, obj, self._naming))
             name = obj["metadata"].get("name", "")
             refuse(resource, name, await self._aside(context.size, strategy.validate_create, context, obj))
             for text in strategy.warnings(context, obj, None):
                 context.warn(text)
-            await self._validate(context, "CREATE", obj, None)
+            await review.validate(obj)
             if not context.dry_run and _names_a_version(obj):
                 raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
             return await self._store_new(context, strategy, name, obj)
         finally:
-            settle()
+            release()
 
     async def _store_new(self, context: Context, strategy: IStrategy, name: str, obj: Object) -> Entry:
         resource = context.resource
@@ -117,7 +121,7 @@ class Writer:
             await self._must_be_free(resource, path)
             return self._access.transient_entry(resource, path, obj)
         obj = objectmeta.with_metadata(obj, resourceVersion=None)
-        kept = await self._access.to_stored_version(resource, obj)
+        kept = await self._versions.to_stored(resource, obj)
         revision = await self._access.writer_for(strategy).create(self._access.key(resource, path), obj, kept)
         return await self._entry_of(resource, path, revision, obj)
 
@@ -127,38 +131,11 @@ class Writer:
         if cache.get(path) is not None or cache.damaged(path) is not None:
             raise KeyExistsError(self._access.key(resource, path))
 
-    async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
-        """The cache's entry of a durable write; a new entry if a later write has replaced it."""
-        entry = await self._access.cache(resource).applied(path, revision)
-        if entry is not None and entry.revision == revision:
-            return entry
-        return self._access.transient_entry(resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
+    # -- change
 
-    async def _prepare_given(self, context: Context, operation: str, given: Object, old: Object | None) -> Object:
-        """The object as sent, in the storage version, after mutating admission."""
-        obj = self._access.to_storage(context.resource, given)
-        admitted = await self._run_mutating(context, operation, obj, old)
-        context.given = given if admitted is obj else None
-        return admitted
-
-    async def _run_mutating(self, context: Context, operation: str, obj: Object, old: Object | None) -> Object:
-        """The object after mutating admission, with canonical shape and defaults again if it changed."""
-        admitted = await self._mutate(context, operation, obj, old)
-        assert admitted is not None
-        if admitted is obj:
-            return obj
-        admitted = single_owners(admitted, context.warn, admitted=True)
-        return self._access.canonicalize(context.resource, ownership.after_admission(admitted, obj))
-
-    async def update(
-        self, context: Context, name: str, transform: Transform, *, create: bool = False, uid: str = ""
-    ) -> tuple[Entry, bool]:
-        """Change the object called `name`. `transform` gets it in the requested version and may be called again.
-
-        With `create` a missing object is made; the second value says whether that happened. `uid` is a precondition,
-        which no missing object satisfies; "" is none. Raises ApiError.
-        """
-        resource = context.resource
+    async def _change(self, context: Context, operation: Change) -> Written:
+        """Change the named object, or create it where operation and kind allow that."""
+        resource, name = context.resource, operation.name
         path = path_of(resource, context.namespace, name)
         cache = self._access.cache(resource)
         for _ in range(_ATTEMPTS):
@@ -167,11 +144,11 @@ class Writer:
             if entry is None:
                 cache.check_readable(path)
             try:
-                if entry is None:
-                    if uid:
-                        raise precondition_failed(self._access, context, name, uid, "")
-                    return await self._create_on_update(context, name, transform, create), True
-                return await self._change(context, name, path, entry, transform, uid), False
+                if entry is not None:
+                    return Written(entry=await self._attempt(context, operation, path, entry), created=False)
+                if uid := _wanted_uid(operation):
+                    raise precondition_failed(context, name, uid, "")
+                return Written(entry=await self._create_missing(context, operation), created=True)
             except (RevisionConflictError, KeyExistsError, ClaimedError):
                 # Lost race: read the object again and repeat.
                 continue
@@ -179,28 +156,37 @@ class Writer:
                 raise store_failure(error) from error
         raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
 
-    async def _create_on_update(self, context: Context, name: str, transform: Transform, create: bool) -> Entry:
+    async def _create_missing(self, context: Context, operation: Change) -> Entry:
         resource = context.resource
-        if not create:
-            raise errors.not_found(resource.group, resource.plural, name)
-        obj = await transform(None)
+        if not self._may_create(context, operation):
+            raise errors.not_found(resource.group, resource.plural, operation.name)
+        obj = await self.transformer.transform(context, operation, None)
         # The resourceVersion of a missing object is ignored, but must be a number.
         unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
-        return await self._create(context, objectmeta.with_metadata(obj, resourceVersion=None, name=name))
+        return await self._create(context, objectmeta.with_metadata(obj, resourceVersion=None, name=operation.name))
 
-    async def _change(
-        self, context: Context, name: str, path: str, entry: Entry, transform: Transform, uid: str
-    ) -> Entry:
-        resource = context.resource
+    def _may_create(self, context: Context, operation: Change) -> bool:
+        """True if the operation creates a missing object."""
+        if context.subresource:
+            return False
+        if isinstance(operation, Replace):
+            return bool(self._strategy(context.resource).creates_on_update)
+        return isinstance(operation, Apply)
+
+    async def _attempt(self, context: Context, operation: Change, path: str, entry: Entry) -> Entry:
+        """One attempt to change the object of `entry`. Raises StoreError when the race is lost."""
+        resource, name = context.resource, operation.name
         strategy: IStrategy = self._strategy(resource)
-        old = await self._access.to_working_version(resource, self._access.decode(entry))
+        old = await self._versions.to_working(resource, self._access.decode(entry))
+        uid = _wanted_uid(operation)
         if uid and uid != old["metadata"].get("uid"):
-            raise precondition_failed(self._access, context, name, uid, old["metadata"].get("uid", ""))
-        obj = await transform(self._access.to_version(resource, old))
-        self._check_guard(context, strategy, name, obj, old)
-        obj = await self._prepare_given(context, "UPDATE", obj, old)
-        context.stored = entry.json
-        obj, settle = await strategy.allocate(context, obj, old)
+            raise precondition_failed(context, name, uid, old["metadata"].get("uid", ""))
+        (live,) = await self._versions.to_requested(resource, (old,))
+        sent = await self.transformer.transform(context, operation, live)
+        _check_guard(resource, strategy, name, sent, old)
+        review = self._admission.review(context, "UPDATE", old)
+        context, obj = await self._admit(context, review, sent, stored=entry.json)
+        obj, release = await strategy.allocate(context, obj, old)
         try:
             obj = strategy.prepare_update(context, objectmeta.for_update(context, obj, old), old)
             obj = objectmeta.with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
@@ -208,17 +194,17 @@ class Writer:
             refuse(resource, name, await self._aside(size, strategy.validate_update, context, obj, old))
             for text in strategy.warnings(context, obj, old):
                 context.warn(text)
-            await self._validate(context, "UPDATE", obj, old)
+            await review.validate(obj)
             return await self._store_change(context, strategy, path, entry, obj, old)
         finally:
-            settle()
+            release()
 
     async def _store_change(
         self, context: Context, strategy: IStrategy, path: str, entry: Entry, obj: Object, old: Object
     ) -> Entry:
         resource = context.resource
         key = self._access.key(resource, path)
-        if strategy.gone_after_update(context, obj, old):
+        if strategy.completes_deletion(context, obj, old):
             if not context.dry_run:
                 await self._access.writer_for(strategy).delete(key, old, expected=entry.revision)
             return self._access.transient_entry(resource, path, obj)
@@ -227,24 +213,53 @@ class Writer:
             return entry
         if context.dry_run:
             return self._access.transient_entry(resource, path, obj)
-        kept = await self._access.to_stored_version(resource, obj)
+        kept = await self._versions.to_stored(resource, obj)
         revision = await self._access.writer_for(strategy).update(key, obj, old, kept, expected=entry.revision)
         return await self._entry_of(resource, path, revision, obj)
 
-    def _check_guard(
-        self, context: Context, strategy: IStrategy, name: str, obj: Object, old: Object
-    ) -> None:
-        """A resourceVersion in the object must equal that of the stored object."""
+    # -- both
+
+    async def _admit(
+        self, context: Context, review: IReview, sent: Object, *, stored: bytes = b""
+    ) -> tuple[Context, Object]:
+        """The context of what follows, and the sent object in the working version after mutating admission: with canonical
+        shape and defaults again if that changed it."""
         resource = context.resource
-        metadata, before = obj.get("metadata") or {}, old["metadata"]
-        version = unsigned(metadata.get("resourceVersion") or "0")
-        if not version:
-            if not strategy.unconditional_update:
-                message = "Invalid value: 0x0: must be specified for an update"
-                cause = Cause("FieldValueInvalid", message, "metadata.resourceVersion")
-                raise errors.invalid(resource.group, resource.plural, name, [cause])
-        elif version != int(before["resourceVersion"]):
-            raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
+        obj = await self._versions.to_working(resource, sent)
+        admitted = await review.mutate(obj)
+        assert admitted is not None
+        if admitted is obj:
+            return replace(context, sent=sent, stored=stored), obj
+        admitted = single_owners(admitted, context.warn, admitted=True)
+        settled = self._versions.settle(resource, ownership.after_admission(admitted, obj))
+        return replace(context, stored=stored), settled
+
+    async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
+        """The cache's entry of a durable write; a new entry if a later write has replaced it."""
+        entry = await self._access.cache(resource).applied(path, revision)
+        if entry is not None and entry.revision == revision:
+            return entry
+        return self._access.transient_entry(resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
+
+
+def _wanted_uid(operation: Change) -> str:
+    """The uid that the object must have, "" for any. No missing object has it."""
+    if isinstance(operation, Replace):
+        return (operation.obj.get("metadata") or {}).get("uid") or ""
+    return operation.uid if isinstance(operation, Edit) else ""
+
+
+def _check_guard(resource: Resource, strategy: IStrategy, name: str, obj: Object, old: Object) -> None:
+    """A resourceVersion in the object must equal that of the stored object. Raises ApiError 409, or 422 where the kind requires
+    one."""
+    version = unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
+    if not version:
+        if not strategy.unconditional_update:
+            message = "Invalid value: 0x0: must be specified for an update"
+            cause = Cause("FieldValueInvalid", message, "metadata.resourceVersion")
+            raise errors.invalid(resource.group, resource.plural, name, [cause])
+    elif version != int(old["metadata"]["resourceVersion"]):
+        raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
 
 
 def _names_a_version(obj: Object) -> bool:
@@ -255,9 +270,7 @@ def _names_a_version(obj: Object) -> bool:
         return False
 
 
-def precondition_failed(
-    access: ObjectStore, context: Context, name: str, wanted: str, found: str
-) -> ApiError:
+def precondition_failed(context: Context, name: str, wanted: str, found: str) -> ApiError:
     """409 for a uid that is not the object's."""
     resource = context.resource
     # The reference checks dry runs before it completes the key.

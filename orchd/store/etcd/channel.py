@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.protocol import Factory
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd.store.etcd.connection import Call, Connection
 from orchd.store.etcd.failures import DEADLINE_EXCEEDED, UNAVAILABLE, CallError
 from orchd.store.etcd.servers import Server
+from orchd.txkit.log import Logger
 
 _log = Logger()
 #: Seconds before all members are tried again: initial and maximum pause.

@@ -38,11 +38,12 @@ _REUSE: Final = 60.0
 
 async def fill(
     reactor: Any, servers: Sequence[Server], prefix: str, content: Content, *, random: Random,
-    say: Callable[[str], object],
+    say: Callable[[str], object], progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> int:  # fmt: skip
     """Write `content` under `prefix`, which must be empty. Returns the revision. Raises StoreError.
 
-    First etcd's revision is raised above the content's by filler writes (`say` is called when that takes long), and
+    First etcd's revision is raised above the content's by filler writes (`say` is called when that takes long; `progress` with the
+    number of items that are written and of all), and
     history up to there is compacted. So every item gets a revision above those of the copied store, and a watch from a
     revision of that store gets a compaction error."""
     async with _connected(reactor, servers, random) as channel:
@@ -56,7 +57,7 @@ async def fill(
             while revision <= content.revision:
                 revision = await filling.raise_revision(min(_STRETCH, content.revision + 1 - revision))
             await filling.compact(revision)
-            await filling.write(content)
+            await filling.write(content, progress)
             return await filling.finish(content.dialect_name)
         except StoreError as error:
             raise StoreError(
@@ -80,9 +81,17 @@ class _Filling:
         if dialect.kvs or found.count:
             raise StoreError(f"{self.space.prefix} of etcd is not empty: choose another --etcd-prefix")
 
-    async def write(self, content: Content) -> None:
+    async def write(self, content: Content, progress: Callable[[int, int], object]) -> None:
         """Write all items."""
-        await _some_together((self._item(item, content.expires.get(item.key)) for item in content.items), _TOGETHER)
+        done, total = 0, len(content.items)
+
+        async def one(item: KeyValue) -> None:
+            nonlocal done
+            await self._item(item, content.expires.get(item.key))
+            done += 1
+            progress(done, total)
+
+        await _some_together((one(item) for item in content.items), _TOGETHER)
 
     async def compact(self, revision: int) -> None:
         """Discard all history before `revision`, also that of other users of this etcd. Raises StoreError."""

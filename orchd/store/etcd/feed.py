@@ -17,13 +17,13 @@ from itertools import islice
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred, succeed
-from twisted.logger import Logger
 
 from orchd.store.etcd.channel import Channel
 from orchd.store.etcd.space import EVERYTHING, LostValueError, Space
 from orchd.store.etcd.watchstream import WatchStream
 from orchd.store.interfaces import CompactedError, Event, StoreError, UnavailableError
 from orchd.store.watching import Watches
+from orchd.txkit.log import Logger
 
 _log = Logger()
 #: Seconds between progress requests while there are waiters.

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.task import LoopingCall, deferLater
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
@@ -39,6 +38,7 @@ from orchd.store.open_errors import DialectMismatchError, ForeignFileError
 from orchd.store.watching import Watch
 from orchd.txkit.coroutines import start
 from orchd.txkit.histogram import Histogram
+from orchd.txkit.log import Logger
 
 _log = Logger()
 #: Keys per response: with objects of 2 KB some megabytes, between which etcd and the reactor serve others.

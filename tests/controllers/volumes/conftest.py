@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from cluster_support import Cluster
-from controller_volume_support import Storage
+from tests.controllers.cluster_support import Cluster
+from tests.controllers.volumes.controller_volume_support import Storage
 
 
 @pytest.fixture

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from cluster_support import Cluster
-
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import CLAIMS, PODS
 from orchd.controllers.volumes.usage import VOLUMES
+from tests.controllers.cluster_support import Cluster
 
 CLASSES = ResourceRef("storage.orch.io", "v1", "storageclasses")
 EVENTS = ResourceRef("", "v1", "events")

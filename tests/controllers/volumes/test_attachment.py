@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from controller_volume_support import Storage, claim, pod, volume
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import NODES, PODS
@@ -14,6 +13,7 @@ from orchd.controllers.volumes.attachment.attempts import Attempts
 from orchd.controllers.volumes.attachment.conflicts import conflict_note
 from orchd.controllers.volumes.usage import VOLUMES
 from orchd.dialect import ORCH
+from tests.controllers.volumes.controller_volume_support import Storage, claim, pod, volume
 
 ATTACHMENTS = ResourceRef("storage.orch.io", "v1", "volumeattachments")
 DRIVERS = ResourceRef("storage.orch.io", "v1", "csidrivers")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from controller_volume_support import Storage, claim, pod, storage_class, volume
 
 from orchd.controllers.objects import CLAIMS, PODS
+from tests.controllers.volumes.controller_volume_support import Storage, claim, pod, storage_class, volume
 
 TEMPLATE = {"metadata": {"labels": {"l": "1"}, "annotations": {"a": "2"}}, "spec": claim()["spec"]}
 _EXTERNAL = (

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from controller_volume_support import claim, pod, volume
-from lagging_support import LaggingCluster
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.interfaces import Factory
@@ -18,6 +16,8 @@ from orchd.controllers.volumes.binding.controller import PersistentVolumeBinder
 from orchd.controllers.volumes.protection import ClaimProtection
 from orchd.controllers.volumes.usage import VOLUMES
 from orchd.testing.server import run
+from tests.controllers.lagging_support import LaggingCluster
+from tests.controllers.volumes.controller_volume_support import claim, pod, volume
 
 ATTACHMENTS = ResourceRef("storage.orch.io", "v1", "volumeattachments")
 MANAGED = {"volumes.orch.io/controller-managed-attach-detach": "true"}

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_support import Cluster
-from controller_volume_support import Storage, claim, pod, storage_class, volume
 
+from orchd.assembly.controllers import recycler_template
 from orchd.controllers.objects import CLAIMS, NODES, PODS
+from orchd.controllers.settings import ControllerSettings
+from orchd.controllers.volumes.binding import recycler
 from orchd.controllers.volumes.usage import VOLUMES
+from tests.controllers.cluster_support import Cluster
+from tests.controllers.volumes.controller_volume_support import Storage, claim, pod, storage_class, volume
 
 BY_CONTROLLER = "pv.orch.io/bound-by-controller"
 
@@ -302,6 +305,37 @@ def test_recycle(storage: Storage, outcome: str) -> None:
     else:
         assert ("Warning", "VolumeFailedRecycle", "Recycle failed: no") in storage.notes("v", "default")
         assert storage.phases()[1] == "Failed"
+
+
+def test_recycler_template() -> None:
+    """The pod of --pv-recycler-pod-template-filepath-hostpath empties the volume, under the controller's name for it."""
+    found = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "any", "labels": {"a": "b"}},
+        "spec": {"volumes": [{"name": "v"}, {"name": "w"}], "containers": [{"name": "own", "image": "scrubber"}]},
+    }
+    settings = ControllerSettings(pv_recycler_pod_template_filepath_hostpath=found)
+    made = recycler.recycler_pod(volume(policy="Recycle", hostPath={"path": "/tmp/x"}), "unused", settings)
+    assert made["metadata"] == {"name": "recycler-for-v", "namespace": "default", "labels": {"a": "b"}}
+    assert made["spec"]["volumes"] == [{"name": "v", "hostPath": {"path": "/tmp/x"}}, {"name": "w"}]
+    assert (made["spec"]["containers"][0]["name"], made["spec"]["activeDeadlineSeconds"]) == ("own", 150)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("kind: Pod", "is not a v1 Pod"),
+        ("{apiVersion: v1, kind: Pod, metadata: {namespace: a}, spec: {volumes: [{name: v}]}}", "must be in the namespace default"),
+        ("{apiVersion: v1, kind: Pod, spec: {volumes: []}}", "does not contain any volumes"),
+        ("{", "yaml: "),
+    ],
+)
+def test_wrong_recycler_templates(tmp_path: Path, text: str, problem: str) -> None:
+    """A template that cannot be used is an error at start, which names flag and file."""
+    path = tmp_path / "pod.yaml"
+    path.write_text(text)
+    flag = "pv-recycler-pod-template-filepath-nfs"
+    with pytest.raises(ValueError, match=f"--{flag}: {path}: .*{problem}"):
+        recycler_template(flag, str(path))
 
 
 def test_foreign_recycler(storage: Storage) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from controller_volume_support import Storage, claim, pod, volume
 
 from orchd.controllers.objects import CLAIMS, PODS
 from orchd.controllers.volumes.protection import shut_down, uses
 from orchd.controllers.volumes.usage import VOLUMES
+from tests.controllers.volumes.controller_volume_support import Storage, claim, pod, volume
 
 CLAIM: dict[str, Any] = {"metadata": {"name": "c", "namespace": "a", "uid": "1"}}
 OWNED: dict[str, Any] = {

@@ -97,7 +97,7 @@ def test_defaults(data: bytes) -> None:
 
 def test_custom() -> None:
     """An endpoint of a custom kind wants both to be there and right, but for the kind, which is checked later."""
-    more = {"api_version": "v1", "kind": "ConfigMap", "custom": True}
+    more: dict[str, Any] = {"api_version": "v1", "kind": "ConfigMap", "custom": True}
     data = b'{"metadata": {"name": "a"}}'
     assert refused(data, **more) == f"""ConfigMap in version "v1" cannot be handled as a ConfigMap: Object 'Kind' is missing in '{data.decode()}'"""
     assert refused(b'{"kind":"W","apiVersion":"wx.com/v2"}', **more) == (
@@ -159,11 +159,11 @@ def test_any_bytes(data: bytes, form: Form, custom: bool, magic: bool) -> None:
 @pytest.mark.parametrize("text", ["1e999", "-1e400", "9" * 400, "1.5e+309"])
 def test_numbers_beyond_floats(text: str) -> None:
     """A custom object cannot hold a number that no float can be; the message quotes it. Large finite ones it can."""
-    more = {"api_version": "v1", "kind": "W", "custom": True, "type_": CATALOG.type("meta/v1.Status")}
+    more: dict[str, Any] = {"api_version": "v1", "kind": "W", "custom": True, "type_": CATALOG.type("meta/v1.Status")}
     body = b'{"apiVersion":"v1","kind":"W","spec":{"a":[1e3,%s,1e999]}}' % text.encode()
 
     def read(data: bytes) -> Any:
-        return decode_object(data, Form.JSON, catalog=CATALOG, **more)  # type: ignore[arg-type]  # as they are named
+        return decode_object(data, Form.JSON, catalog=CATALOG, **more)
 
     with pytest.raises(ApiError) as caught:
         read(body)

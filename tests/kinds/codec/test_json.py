@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchd.kinds.codec import json_
-from orchd.kinds.jsontext import syntax_error
+from orchd.kinds.gotext.json_syntax import syntax_error
 from orchd.kinds.objects.strict import Members
 
 VALUES = st.recursive(

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from protobuf_samples import Sample
 
 from orchd.dialect import KUBERNETES, ORCH, PROTOBUF_MAGIC
 from orchd.errors import ApiError
@@ -16,6 +15,7 @@ from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.codec import protobuf
 from orchd.kinds.codec.partial import partial_message
 from orchd.kinds.ir import Type
+from tests.kinds.codec.protobuf_samples import Sample
 
 CATALOG: Catalog = builtin_catalog(ORCH, enabled=lambda group, version, default: not group.startswith("internal."))
 NAMES = sorted({r.type.name for r in CATALOG.resources})

@@ -166,9 +166,9 @@ def test_versions_that_differ_in_name_only() -> None:
     other = convert(job, "batch/v1", CATALOG)
     assert other == {**job, "apiVersion": "batch/v1"}
     assert other["spec"] is job["spec"]
-    assert same_form("CronJob", "batch/v1", "batch/v1beta1")
-    assert not same_form("Event", "v1", ORCH("events.{abbr}.io/v1"))
-    assert same_form("Event", ORCH("events.{abbr}.io/v1"), ORCH("events.{abbr}.io/v1"))
+    assert same_form("CronJob", "batch/v1", "batch/v1beta1", CATALOG)
+    assert not same_form("Event", "v1", ORCH("events.{abbr}.io/v1"), CATALOG)
+    assert same_form("Event", ORCH("events.{abbr}.io/v1"), ORCH("events.{abbr}.io/v1"), CATALOG)
 
 
 # --- properties ---------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -95,11 +96,11 @@ def test_recorded_selector_errors(reference: Callable[[str], Any]) -> None:
             continue
         kind = {"configmaps": "ConfigMap", "pods": "Pod", "events": "Event"}.get(url.path.rpartition("/")[2])
         if "labelSelector" in query:
-            assert refusal(lambda q=query: LabelSelector.parse(q["labelSelector"][0])) == message
+            assert refusal(partial(LabelSelector.parse, query["labelSelector"][0])) == message
             checked += 1
         elif "fieldSelector" in query and kind:
             of = resource("v1", kind)
-            assert refusal(lambda q=query, r=of: FieldSelector.parse(q["fieldSelector"][0], r)) == message
+            assert refusal(partial(FieldSelector.parse, query["fieldSelector"][0], of)) == message
             checked += 1
     assert checked >= 10
 

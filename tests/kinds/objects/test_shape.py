@@ -103,7 +103,7 @@ def test_scalars_take_their_one_form(catalog: Catalog) -> None:
     assert shaped(catalog, sent)["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "1", "memory": "1024"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": {"a": "YWJj\nZA=="}}
     assert shaped(catalog, secret)["data"] == {"a": "YWJjZA=="}
-    role = {"apiVersion": ORCH("rbac.authorization.{abbr}.io/v1"), "kind": "Role", "metadata": {}, "rules": []}
+    role: dict[str, Any] = {"apiVersion": ORCH("rbac.authorization.{abbr}.io/v1"), "kind": "Role", "metadata": {}, "rules": []}
     assert shaped(catalog, role)["rules"] == []
     resource = catalog.kind(role["apiVersion"], "Role")
     assert resource is not None

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from orchd.dialect import ORCH
-from orchd.kinds.catalog import Resource, Subresource, builtin_catalog, group_version
+from orchd.kinds.catalog import Resource, builtin_catalog, group_version
 from orchd.kinds.ir import Type
 from orchd.kinds.openapi import discovery
+from orchd.kinds.rows import Subresource
 
 Load = Callable[[str], Any]
 CATALOG = builtin_catalog(ORCH)

@@ -65,7 +65,7 @@ def test_only_what_is_new_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = DocumentPieces(ORCH)
     _made(pieces, base.adding(one))
     read: list[str] = []
-    whole = Resource.type.__get__  # type: ignore[attr-defined]  # a slot's descriptor
+    whole = vars(Resource)["type"].__get__
 
     class Watching:
         def __get__(self, resource: Any, owner: Any = None) -> Any:

@@ -11,7 +11,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.openapi import v2_protobuf
+from orchd.kinds.openapi import gnostic
 from orchd.kinds.openapi.v2 import document
 from orchd.kinds.openapi.v2_protobuf import CHOICES, MAPS, MESSAGES, encode
 
@@ -52,8 +52,8 @@ def _messages() -> dict[str, list[tuple[str, int, str, bool]]]:
                 )
             )
         out[name] = fields
-    for name, (number, type_) in MAPS.items():
-        out[name] = [("entries", number, f"Named{type_}", True)]
+    for name, (place, type_) in MAPS.items():
+        out[name] = [("entries", place, f"Named{type_}", True)]
         out[f"Named{type_}"] = [("name", 1, "string", False), ("value", 2, type_, False)]
     for name, choices in CHOICES.items():
         out[name] = [(f"is{type_}", number, type_, False) for type_, number in choices.items()]
@@ -207,4 +207,4 @@ def test_operation_bytes() -> None:
 def test_yaml_text_is_what_parsers_take() -> None:
     """Characters that YAML does not allow are escaped in free-form values."""
     value = "a\x7f\x85\u2028\ufeff\U0001f600é"
-    assert yaml.safe_load(v2_protobuf._yaml(value)[2:].decode()) == value
+    assert yaml.safe_load(gnostic.yaml_value(value)[2:].decode()) == value

@@ -9,9 +9,9 @@ from typing import Any
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.gotext.values import plain
 from orchd.kinds.patch import decode_result, json_patch, merge_patch, strategic
 from orchd.kinds.patch.fieldset import of_paths
-from orchd.kinds.patch.gotext import plain
 from orchd.kinds.patch.ownership import OwnershipTarget, on_apply, on_write
 from orchd.kinds.patch.patch_errors import unusable_result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,8 +19,7 @@ from orchd.kinds.objects.shape import canonical
 from orchd.kinds.patch import managed, merge_patch, scale, typed
 from orchd.kinds.patch.fieldset import of_paths
 from orchd.kinds.patch.ownership import OwnershipTarget, after_admission, keep_times, on_apply, on_write
-
-from .conftest import struct
+from tests.kinds.patch.conftest import struct
 
 _TEXT = Type("string")
 _ITEM = struct(name=_TEXT, v=_TEXT, w=_TEXT)
@@ -131,7 +131,8 @@ def test_entries_sent_by_clients() -> None:
     assert _owned(_write(one, {**one, "metadata": {**one["metadata"], "managedFields": [entry]}}, "m1")) == {
         "me/Update": {"f:a": {}}
     }
-    for change in ({"operation": "No"}, {"apiVersion": ""}, {"fieldsType": "V9"}, {"fieldsV1": {"x": {}}}):
+    changes: list[dict[str, Any]] = [{"operation": "No"}, {"apiVersion": ""}, {"fieldsType": "V9"}, {"fieldsV1": {"x": {}}}]
+    for change in changes:
         sent = {**one, "metadata": {**one["metadata"], "managedFields": [{**entry, **change}]}}
         assert _owned(_write(one, sent, "m1")) == {"m1/Update": {".": {}, "f:a": {}}}
     status = OwnershipTarget(dialect=KUBERNETES, type=KIND, kind="Thing", api_version="x/v1", subresource="status")
@@ -304,6 +305,22 @@ def test_versions() -> None:
     assert [e["apiVersion"] for e in again["metadata"]["managedFields"]] == ["x/v1"]
 
 
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_reset_fields_in_other_versions(everywhere: bool) -> None:
+    """A status sent to the main endpoint changes no owner; where only one version resets it, managers that wrote it through
+    another one lose it."""
+    reset = of_paths(("f:status",))
+    live = {**_thing({"b": "1"}), "status": {"a": "1"}}
+    status = replace(_versioned("x/v1"), subresource="status", reset=of_paths(("f:spec",)))
+    live["metadata"] = {"managedFields": on_write(status, None, live, manager="kubelet", now=1.0)}
+    other = _renamed(live, "x/v2")
+    assert other is not None
+    main = replace(_versioned("x/v2"), reset=reset, resets_all_versions=everywhere)
+    entries = on_write(main, other, {**other, "status": {"a": "2"}}, manager="editor", now=2.0)
+    left: dict[str, Any] = {".": {}, "f:a": {}} if everywhere else {}
+    assert [entry["fieldsV1"] for entry in entries] == [{"f:status": left}]
+
+
 def test_versions_that_are_gone() -> None:
     """Owners in a version that is not served any more are dropped."""
     one = _write(None, _thing({"a": "1"}), "m1")
@@ -452,6 +469,6 @@ def test_a_list_that_is_always_written() -> None:
     assert resource is not None
     target = OwnershipTarget(dialect=KUBERNETES, type=resource.type, kind="Role", api_version=resource.api_version)
     for rules, owned in (([], {"f:rules": {}}), (None, None)):
-        sent = {"apiVersion": resource.api_version, "kind": "Role", "metadata": {"name": "a"}, "rules": rules}
+        sent: dict[str, Any] = {"apiVersion": resource.api_version, "kind": "Role", "metadata": {"name": "a"}, "rules": rules}
         entries = on_write(target, None, canonical(sent, resource.type), manager="m", now=0.0)
         assert (entries[0]["fieldsV1"] if entries else None) == owned

@@ -10,11 +10,11 @@ import pytest
 
 from orchd.dialect import KUBERNETES
 from orchd.errors import ApiError
+from orchd.kinds.gotext.values import plain
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.patch import decode_result, json_patch, managed, merge_patch, scale, strategic
 from orchd.kinds.patch.fieldset import of_paths, union
-from orchd.kinds.patch.gotext import plain
 from orchd.kinds.patch.ownership import OwnershipTarget, on_apply, on_write
 from orchd.kinds.patch.patch_errors import unusable_result
 

@@ -13,8 +13,7 @@ from orchd.dialect import KUBERNETES
 from orchd.errors import ApiError
 from orchd.kinds.ir import Type
 from orchd.kinds.patch.ownership import OwnershipTarget, on_apply, on_write
-
-from .conftest import struct
+from tests.kinds.patch.conftest import struct
 
 _TEXT = Type("string")
 _WHOLE = Type("list", element=_TEXT)

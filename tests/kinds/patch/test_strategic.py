@@ -14,8 +14,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.ir import Type
 from orchd.kinds.patch import decode_result, strategic
-
-from .conftest import struct
+from tests.kinds.patch.conftest import struct
 
 _TEXT = Type("string")
 _MERGE = frozenset(["merge"])

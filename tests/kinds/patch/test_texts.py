@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchd.kinds.gotext.values import kind_name, number, plain, quote, type_name
 from orchd.kinds.patch import syntax
-from orchd.kinds.patch.gotext import kind_name, number, plain, quoted, type_name
 from orchd.kinds.patch.managers import manager_from_user_agent, validate_manager
 
 
@@ -66,7 +66,7 @@ def test_plain(value: Any, text: str) -> None:
 
 def test_quoted() -> None:
     """Strings as messages quote them."""
-    assert quoted('a"\\\n\x01é\u200b') == '"a\\"\\\\\\n\\x01é\\u200b"'
+    assert quote('a"\\\n\x01é\u200b') == '"a\\"\\\\\\n\\x01é\\u200b"'
     assert (type_name(None), kind_name(None), type_name([]), kind_name({})) == (
         "%!s(<nil>)",
         "invalid",

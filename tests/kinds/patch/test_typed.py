@@ -12,8 +12,7 @@ from orchd.kinds.ir import Type
 from orchd.kinds.patch import prune, typed
 from orchd.kinds.patch.fieldset import of_paths
 from orchd.kinds.patch.typed import TypedError
-
-from .conftest import struct
+from tests.kinds.patch.conftest import struct
 
 _TEXT = Type("string")
 _ITEM = struct(k=_TEXT, p=(Type("int64"), 1), v=_TEXT)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from config_support import document, read
 
 from orchd.dialect import DIALECTS, KUBERNETES, ORCH, Dialect
 from orchd.scheduler.config import types
@@ -20,6 +19,7 @@ from orchd.scheduler.config.model import (
     ShapePoint,
     UntypedArgs,
 )
+from tests.scheduler.config.config_support import document, read
 
 
 def refusal(text: str) -> str:

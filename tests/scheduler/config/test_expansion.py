@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from config_support import document, read
 
 from orchd.scheduler.config.expansion import ExpandedProfile, expand_all
 from orchd.scheduler.config.model import ConfigError
+from tests.scheduler.config.config_support import document, read
 
 #: What the built-in plugins implement.
 IMPLEMENTED = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from config_support import document, read
 
 from orchd.dialect import KUBERNETES
 from orchd.scheduler.config.model import ConfigError
 from orchd.scheduler.config.validation import validate
+from tests.scheduler.config.config_support import document, read
 
 
 def wrong(version: str = "v1beta3", **members: Any) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
 
 from orchd import errors
-from orchd.client.interfaces import ResourceRef
+from orchd.client.interfaces import Object, ResourceRef
+from orchd.config.choices import DEFAULT_ADMISSION_PLUGINS
 from orchd.dialect import ORCH
+from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.identity import User
-from orchd.server.admission.builtin import DEFAULT_ON, make_chain
+from orchd.server.admission.builtin import NAMES, make_chain
 from orchd.server.admission.interfaces import CREATE, PluginContext, Review
-from orchd.server.authz.interfaces import Decision, Verdict
+from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.results import result_of
 
@@ -24,24 +27,26 @@ ADMIN = User(name="admin", groups=("system:masters",))
 class MemoryClient:
     """Reads and writes informers."""
 
-    def __init__(self, informers):
+    def __init__(self, informers: MemoryInformers) -> None:
         self.informers = informers
-        self.calls = []
-        self.refuse = []
+        self.calls: list[tuple[str, ...]] = []
+        self.refuse: list[errors.ApiError] = []
 
-    async def get(self, ref, namespace, name, **more):
+    async def get(self, ref: ResourceRef, namespace: str, name: str, **more: Any) -> Object:
         self.calls.append(("get", ref.plural, namespace, name))
         found = self.informers.informer(ref).get(namespace, name)
         if found is None:
             raise errors.not_found(ref.group, ref.plural, name)
         return found
 
-    async def create(self, ref, namespace, obj, **more):
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, **more: Any) -> Object:
         self.calls.append(("create", ref.plural, namespace, obj["metadata"]["name"]))
         self.informers.put(ref, obj)
         return obj
 
-    async def update(self, ref, namespace, name, obj, *, subresource="", **more):
+    async def update(
+        self, ref: ResourceRef, namespace: str, name: str, obj: Object, *, subresource: str = "", **more: Any
+    ) -> Object:
         self.calls.append(("update", ref.plural, namespace, name))
         if self.refuse:
             raise self.refuse.pop()
@@ -52,31 +57,44 @@ class MemoryClient:
 
 
 class World:
-    def __init__(self, *, enable=(), only=(), disable=(), configurations=None, allowed=lambda action: True):
+    """A namespace ``ns`` with its account, and a chain of plugins: the default ones, or `only` some."""
+
+    def __init__(
+        self,
+        *,
+        enable: Iterable[str] = (),
+        only: Iterable[str] = (),
+        disable: Iterable[str] = (),
+        configurations: Mapping[str, Mapping[str, Any]] | None = None,
+        allowed: Callable[[Action], bool] = lambda action: True,
+    ) -> None:
         self.informers = MemoryInformers()
         self.client = MemoryClient(self.informers)
+        # It has the methods that plugins call.
+        client: Any = self.client
         self.warnings: list[str] = []
         self.notes: dict[str, str] = {}
         self.now = 1000.0
 
-        async def authorize(action):
+        async def authorize(action: Action) -> Verdict:
             return Verdict(Decision.ALLOW if allowed(action) else Decision.NO_OPINION)
 
-        if only:
-            enable, disable = only, [n for n in DEFAULT_ON if n not in only]
+        on = set(only) or (DEFAULT_ADMISSION_PLUGINS | set(enable)) - set(disable)
         self.context = PluginContext(
             dialect=ORCH,
-            client=self.client,
+            client=client,
             informers=self.informers,
             authorize=authorize,
             flags={},
             wall=lambda: self.now,
             catalog=lambda: CATALOG,
         )
-        self.chain = make_chain(self.context, enable=enable, disable=disable, configurations=configurations)
+        self.chain = make_chain(self.context, [n for n in NAMES if n in on], configurations=configurations)
         self.namespace("ns")
 
-    def namespace(self, name, labels=None, annotations=None, phase="Active"):
+    def namespace(
+        self, name: str, labels: dict[str, str] | None = None, annotations: dict[str, str] | None = None, phase: str = "Active"
+    ) -> None:
         meta: dict[str, Any] = {"name": name}
         if labels:
             meta["labels"] = labels
@@ -85,11 +103,24 @@ class World:
         self.put("namespaces", {"metadata": meta, "status": {"phase": phase}})
         self.put("serviceaccounts", {"metadata": {"name": "default", "namespace": name, "uid": "u"}})
 
-    def put(self, plural, obj, group="", version="v1"):
+    def put(self, plural: str, obj: Object, group: str = "", version: str = "v1") -> None:
         self.informers.put(ResourceRef(ORCH(group), version, plural), obj)
 
-    def review(self, plural, obj, old=None, *, group="", version="v1", operation=CREATE, sub="", namespace="ns", **more):
+    def review(
+        self,
+        plural: str,
+        obj: Object | None,
+        old: Object | None = None,
+        *,
+        group: str = "",
+        version: str = "v1",
+        operation: str = CREATE,
+        sub: str = "",
+        namespace: str = "ns",
+        **more: Any,
+    ) -> Review:
         resource = CATALOG.resource(ORCH(group), version, plural)
+        assert resource is not None, plural
         meta = ((obj or old or {}).get("metadata")) or {}
         return Review(
             operation=operation,
@@ -105,28 +136,28 @@ class World:
             **more,
         )
 
-    def run(self, *args, **more):
+    def run(self, *args: Any, **more: Any) -> Any:
         """Both chains; gives back the object that would be stored."""
         review = self.review(*args, **more)
         result_of(self.chain.admit_review(review))
         result_of(self.chain.validate_review(review))
         return review.object
 
-    def refusal(self, *args, **more):
+    def refusal(self, *args: Any, **more: Any) -> ApiError:
         with pytest.raises(errors.ApiError) as caught:
             self.run(*args, **more)
         return caught.value
 
 
 @pytest.fixture
-def world():
+def world() -> type[World]:
     return World
 
 
-def pod(name="p", **spec):
+def pod(name: str = "p", **spec: Any) -> Object:
     return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
 
 
 @pytest.fixture(name="pod")
-def pod_fixture():
+def pod_fixture() -> Callable[..., Object]:
     return pod

@@ -2,122 +2,94 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from zope.interface import implementer
 
+from orchd.config.choices import DEFAULT_ADMISSION_PLUGINS
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
-from orchd.server.admission.builtin import BUILT, DEFAULT_ON, ORDER, choose
+from orchd.server.admission.builtin import NAMES
 from orchd.server.admission.chain import AdmissionChain
-from orchd.server.admission.interfaces import CREATE, DELETE, IMutatingPlugin, IValidatingPlugin
+from orchd.server.admission.interfaces import CREATE, DELETE, IMutatingPlugin, IValidatingPlugin, Review
+from orchd.server.registry.interfaces import Context
 from orchd.testing.results import result_of
+from tests.server.admission.conftest import World
 
 
 @implementer(IMutatingPlugin, IValidatingPlugin)
 class Noting:
-    def __init__(self, name, log, operations=(CREATE,)):
+    def __init__(self, name: str, log: list[tuple[Any, ...]], operations: tuple[str, ...] = (CREATE,)) -> None:
         self.name, self.log, self.operations = name, log, operations
 
-    def handles(self, operation):
+    def handles(self, operation: str) -> bool:
         return operation in self.operations
 
-    async def admit(self, review):
+    async def admit(self, review: Review) -> None:
         self.log.append(("admit", self.name))
+        assert review.object is not None
         review.object = {**review.object, self.name: True}
 
-    async def validate(self, review):
+    async def validate(self, review: Review) -> None:
         self.log.append(("validate", self.name, review.name, review.kind))
-        if "bad" in review.object:
+        if "bad" in (review.object or {}):
             raise ApiError(403, "Forbidden", "no")
 
 
-@dataclass
-class Context:
-    user: User
-    resource: Any
-    namespace: str = "ns"
-    subresource: str = ""
-    dry_run: bool = False
-    options: dict = field(default_factory=dict)
-    warn: Any = None
-    annotate: Any = None
-
-
-def context(world):
+def context(world: type[World]) -> Context:
     resource = world().review("configmaps", {"metadata": {"name": "a"}}).resource
-    return Context(User(name="u"), resource)
+    return Context(user=User(name="u"), resource=resource, namespace="ns", now=0.0)
 
 
-def test_plugins_run_in_order_for_their_operations(world):
+def test_plugins_run_in_order_for_their_operations(world: type[World]) -> None:
     """Mutating plugins in order, then validating ones; a plugin that does not handle the operation is not called."""
-    log = []
-    seen = []
+    log: list[tuple[Any, ...]] = []
+    seen: list[tuple[str, str, bool]] = []
     chain = AdmissionChain(
         [Noting("a", log), Noting("d", log, (DELETE,)), Noting("b", log)],
         observe=lambda plugin, phase, operation, seconds, rejected: seen.append((plugin, phase, rejected)),
     )
     write = context(world)
-    obj = result_of(chain.admit(write, CREATE, {"metadata": {"name": "x"}}, None))
+    review = chain.review(write, CREATE, None)
+    obj = result_of(review.mutate({"metadata": {"name": "x"}}))
     assert obj == {"metadata": {"name": "x"}, "a": True, "b": True}
-    result_of(chain.validate(write, CREATE, obj, None))
+    result_of(review.validate(obj))
     assert log == [("admit", "a"), ("admit", "b"), ("validate", "a", "x", None), ("validate", "b", "x", None)]
     with pytest.raises(ApiError):
-        result_of(chain.validate(write, CREATE, {**obj, "bad": True}, None))
-    assert seen[-1] == ("a", "validate", True)
+        result_of(chain.review(write, CREATE, None).validate({**obj, "bad": True}))
+    assert seen[-2:] == [("a", "validate", True), ("", "validate", True)]
+    assert ("", "admit", False) in seen
 
 
-def test_bodies_of_another_kind_are_told_apart(world):
+def test_bodies_of_another_kind_are_told_apart(world: type[World]) -> None:
     """A Scale or Eviction in a subresource has its own group, version and kind."""
-    log = []
+    log: list[tuple[Any, ...]] = []
     chain = AdmissionChain([Noting("a", log)])
     body = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "x"}}
-    result_of(chain.validate(context(world), CREATE, body, None))
+    result_of(chain.review(context(world), CREATE, None).validate(body))
     assert log == [("validate", "a", "x", ("autoscaling", "v1", "Scale"))]
 
 
-def test_order_and_defaults_are_the_recorded_ones(reference):
-    """The names, their order and the default set are the reference's, without what is not built."""
+def test_order_and_defaults_are_the_recorded_ones(reference: Callable[[str], Any]) -> None:
+    """The names, their order and the default set are the reference's."""
     facts = reference("bootstrap")["admission"]
-    assert list(ORDER) == facts["all_plugins_order"]
-    assert list(BUILT) == [n for n in ORDER if n in BUILT]
-    assert set(DEFAULT_ON) == set(facts["default_enabled"]) & set(BUILT)
+    assert list(NAMES) == facts["all_plugins_order"]
+    assert set(DEFAULT_ADMISSION_PLUGINS) == set(facts["default_enabled"])
 
 
-def test_the_phases_of_the_default_plugins_are_the_recorded_ones(reference, world):
+def test_the_phases_of_the_default_plugins_are_the_recorded_ones(reference: Callable[[str], Any], world: type[World]) -> None:
     """Which plugins mutate and which validate, in order."""
     facts = reference("bootstrap")["admission"]
     plugins = world().chain.plugins
     mutating = [p.name for p in plugins if IMutatingPlugin.providedBy(p)]
     validating = [p.name for p in plugins if IValidatingPlugin.providedBy(p)]
-    assert mutating == [n for n in facts["mutating_order"] if n in BUILT]
-    assert validating == [n for n in facts["validating_order"] if n in BUILT]
+    assert mutating == facts["mutating_order"]
+    assert validating == facts["validating_order"]
 
 
-def test_flags_choose():
-    """Enabled plugins join the default set in order, disabled ones leave it."""
-    names = [f.name for f in choose(["AlwaysPullImages"], ["Priority"])]
-    assert "Priority" not in names and names == [n for n in BUILT if n in names]
-    assert "AlwaysPullImages" in names
-
-
-@pytest.mark.parametrize(
-    ("enable", "disable", "text"),
-    [
-        (["NamespaceLifecycl"], [], "the nearest is 'NamespaceLifecycle'"),
-        ([], ["priority"], "the nearest is 'Priority'"),
-        (["Priority"], ["Priority"], "both enabled and disabled"),
-    ],
-)
-def test_wrong_names_are_errors(enable, disable, text):
-    """An unknown name gets the nearest known one, a name in both lists is refused."""
-    with pytest.raises(ValueError, match=text):
-        choose(enable, disable)
-
-
-def test_a_wrong_configuration_names_the_key(world):
+def test_a_wrong_configuration_names_the_key(world: type[World]) -> None:
     """Sections of unknown plugins and wrong keys are errors at start."""
     with pytest.raises(ValueError, match="PodSecurty"):
         world(configurations={"PodSecurty": {}})

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from orchd import errors
-from orchd.client.interfaces import ResourceRef
+from orchd.client.interfaces import Object, ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.server.admission.interfaces import DELETE, UPDATE
 from orchd.server.admission.plugins.namespacelifecycle import NamespaceLifecycle
 from orchd.server.admission.plugins.tolerations import merge
+from tests.server.admission.conftest import World
 
 NODE = User(name="system:node:n1", groups=("system:nodes",))
 QUOTAS = ResourceRef("", "v1", "resourcequotas")
 
 
-def configmap(name="a"):
+def configmap(name: str = "a") -> Object:
     return {"metadata": {"name": name}}
 
 
 # --- namespaces
 
 
-def test_nothing_is_made_in_a_missing_or_terminating_namespace(world):
+def test_nothing_is_made_in_a_missing_or_terminating_namespace(world: type[World]) -> None:
     """A missing namespace is its own 404; a terminating one refuses creates with a cause, and lets updates through."""
     w = world()
     error = w.refusal("configmaps", configmap(), namespace="gone")
@@ -38,6 +41,7 @@ def test_nothing_is_made_in_a_missing_or_terminating_namespace(world):
     assert error.message == (
         'configmaps "a" is forbidden: unable to create new content in namespace going because it is being terminated'
     )
+    assert error.details is not None
     assert error.details["causes"] == [
         {
             "reason": "NamespaceTerminating",
@@ -49,7 +53,7 @@ def test_nothing_is_made_in_a_missing_or_terminating_namespace(world):
     w.run("configmaps", None, configmap(), operation=DELETE, namespace="gone")
 
 
-def test_some_namespaces_stay(world):
+def test_some_namespaces_stay(world: type[World]) -> None:
     """The default and the system's namespaces may not be deleted."""
     w = world()
     for name in ("default", ORCH("{short}-system"), ORCH("{short}-public")):
@@ -58,7 +62,7 @@ def test_some_namespaces_stay(world):
     w.run("namespaces", None, {"metadata": {"name": "ns"}}, operation=DELETE)
 
 
-def test_a_deleted_namespace_is_asked_for_again(world):
+def test_a_deleted_namespace_is_asked_for_again(world: type[World]) -> None:
     """After a delete the informer is not believed when it still calls the namespace active."""
     w = world(only=["NamespaceLifecycle"])
     w.run("namespaces", None, {"metadata": {"name": "ns"}}, operation=DELETE)
@@ -70,7 +74,7 @@ def test_a_deleted_namespace_is_asked_for_again(world):
     assert len(w.client.calls) == 1
 
 
-def test_namespaces_can_make_themselves(world):
+def test_namespaces_can_make_themselves(world: type[World]) -> None:
     """NamespaceAutoProvision creates what is missing, but not on a dry run."""
     w = world(enable=["NamespaceAutoProvision"])
     w.run("configmaps", configmap(), namespace="new")
@@ -79,7 +83,7 @@ def test_namespaces_can_make_themselves(world):
     assert world(only=["NamespaceExists"]).refusal("configmaps", configmap(), namespace="x").code == 404
 
 
-def test_waiting_for_informers_is_bounded(world):
+def test_waiting_for_informers_is_bounded(world: type[World]) -> None:
     """A request waits for the first list, for ten seconds at most, then is refused."""
     from dataclasses import replace
 
@@ -88,7 +92,7 @@ def test_waiting_for_informers_is_bounded(world):
     plugin = NamespaceLifecycle(replace(w.context, reactor=clock))
     informer = w.informers.informer(ResourceRef("", "v1", "namespaces"))
     informer.synced = False
-    outcomes: list = []
+    outcomes: list[Any] = []
     Deferred.fromCoroutine(plugin.admit(w.review("configmaps", configmap()))).addBoth(outcomes.append)
     assert not outcomes
     clock.advance(11)
@@ -101,7 +105,7 @@ def test_waiting_for_informers_is_bounded(world):
 # --- pods
 
 
-def test_pods_run_as_an_account(world, pod):
+def test_pods_run_as_an_account(world: type[World], pod: Callable[..., Object]) -> None:
     """The default account, its token in every container and its pull secrets; other settings stay."""
     w = world(only=["ServiceAccount"])
     w.put(
@@ -126,7 +130,7 @@ def test_pods_run_as_an_account(world, pod):
     assert "volumeMounts" not in given["spec"]["containers"][0]
 
 
-def test_tokens_are_mounted_only_where_wanted(world, pod):
+def test_tokens_are_mounted_only_where_wanted(world: type[World], pod: Callable[..., Object]) -> None:
     """The pod's choice comes before the account's; an own mount at the path is left alone."""
     w = world(only=["ServiceAccount"])
     assert "volumes" not in w.run("pods", pod(automountServiceAccountToken=False))["spec"]
@@ -164,7 +168,7 @@ def test_tokens_are_mounted_only_where_wanted(world, pod):
         ({"volumes": [{"name": "v", "secret": {"secretName": "s1"}}]}, None),
     ],
 )
-def test_an_account_may_limit_secrets(world, pod, spec, text):
+def test_an_account_may_limit_secrets(world: type[World], pod: Callable[..., Object], spec: Any, text: str) -> None:
     """With the annotation, only the account's own secrets may be used."""
     w = world(only=["ServiceAccount"])
     meta = {
@@ -180,11 +184,11 @@ def test_an_account_may_limit_secrets(world, pod, spec, text):
         assert w.refusal("pods", given).message == f'pods "p" is forbidden: {text}'
 
 
-def priority_class(name, value, **more):
+def priority_class(name: str, value: Any, **more: Any) -> Object:
     return {"metadata": {"name": name}, "value": value, **more}
 
 
-def test_priority_comes_from_the_class(world, pod):
+def test_priority_comes_from_the_class(world: type[World], pod: Callable[..., Object]) -> None:
     """The named class, else the default one, else zero; an update keeps what was computed."""
     w = world(only=["Priority"])
     group = "scheduling.{abbr}.io"
@@ -202,7 +206,7 @@ def test_priority_comes_from_the_class(world, pod):
     assert error.message.endswith("PriorityClass std is already marked as default. Only one default can exist")
 
 
-def test_default_tolerations(world, pod):
+def test_default_tolerations(world: type[World], pod: Callable[..., Object]) -> None:
     """Missing tolerations are added after the pod's own; an empty key or effect covers them."""
     w = world(only=["DefaultTolerationSeconds"])
     keys = [ORCH("node.{long}.io/not-ready"), ORCH("node.{long}.io/unreachable")]
@@ -213,7 +217,7 @@ def test_default_tolerations(world, pod):
     assert [t["key"] for t in w.run("pods", pod(tolerations=[one]))["spec"]["tolerations"]] == keys
 
 
-def test_runtime_classes_set_overhead_and_scheduling(world, pod):
+def test_runtime_classes_set_overhead_and_scheduling(world: type[World], pod: Callable[..., Object]) -> None:
     """Overhead, node selector and tolerations come from the class; conflicts are refused."""
     w = world(only=["RuntimeClass"])
     toleration = {"key": "k", "operator": "Exists"}
@@ -232,7 +236,7 @@ def test_runtime_classes_set_overhead_and_scheduling(world, pod):
     assert "conflict: " in w.refusal("pods", pod(runtimeClassName="rc", nodeSelector={"a": "c"})).message
 
 
-def test_limit_ranges_give_defaults(world, pod):
+def test_limit_ranges_give_defaults(world: type[World], pod: Callable[..., Object]) -> None:
     """Missing requests and limits are filled in, and an annotation says so."""
     w = world(only=["LimitRanger"])
     limits = [{"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1", "memory": "1Gi"}}]
@@ -248,7 +252,7 @@ def test_limit_ranges_give_defaults(world, pod):
     }
 
 
-def test_merging_tolerations():
+def test_merging_tolerations() -> None:
     """What another toleration covers goes; of equal ones the first stays."""
     wide, narrow = {"key": "a", "operator": "Exists"}, {"key": "a", "operator": "Exists", "effect": "NoSchedule"}
     assert merge([narrow], [wide]) == [wide]
@@ -261,7 +265,7 @@ def test_merging_tolerations():
 # --- policies that are off by default
 
 
-def test_pod_policies(world, pod):
+def test_pod_policies(world: type[World], pod: Callable[..., Object]) -> None:
     """Images are always pulled, and extended resources are tolerated."""
     w = world(only=["AlwaysPullImages", "ExtendedResourceToleration"])
     given = pod()
@@ -271,7 +275,7 @@ def test_pod_policies(world, pod):
     assert made["tolerations"] == [{"key": "acme.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
 
 
-def test_node_selectors_of_a_namespace(world, pod):
+def test_node_selectors_of_a_namespace(world: type[World], pod: Callable[..., Object]) -> None:
     """The annotation, else the cluster's default, is merged in; the allowed labels of the configuration hold."""
     config = {"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "region=west", "wl": "env=prod"}}
     w = world(only=["PodNodeSelector"], configurations={"PodNodeSelector": config})
@@ -289,7 +293,7 @@ def test_node_selectors_of_a_namespace(world, pod):
     assert "whitelist" in w.refusal("pods", pod(nodeSelector={"a": "b"}), namespace="wl").message
 
 
-def test_tolerations_of_a_namespace(world, pod):
+def test_tolerations_of_a_namespace(world: type[World], pod: Callable[..., Object]) -> None:
     """Defaults are merged in; with a list of allowed ones, others are refused."""
     w = world(only=["PodTolerationRestriction"])
     x = {"key": "dedicated", "operator": "Equal", "value": "x", "effect": "NoSchedule"}
@@ -314,7 +318,7 @@ def test_tolerations_of_a_namespace(world, pod):
     assert w.run("pods", busy)["spec"]["tolerations"][0]["key"] == ORCH("node.{long}.io/memory-pressure")
 
 
-def test_event_rates(world):
+def test_event_rates(world: type[World]) -> None:
     """A bucket per namespace fills again with time."""
     limits = {"limits": [{"type": "Namespace", "qps": 1, "burst": 2}]}
     w = world(only=["EventRateLimit"], configurations={"EventRateLimit": limits})
@@ -326,7 +330,7 @@ def test_event_rates(world):
     w.run("events", configmap())
 
 
-def test_owners_are_protected(world):
+def test_owners_are_protected(world: type[World]) -> None:
     """Changing owners needs the right to delete; blocking needs the owner's finalizers."""
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}
     owned = {"metadata": {"name": "a", "ownerReferences": [owner]}}
@@ -338,7 +342,7 @@ def test_owners_are_protected(world):
     assert "you can't set finalizers on: , <nil>" in w.refusal("configmaps", blocking).message
 
 
-def node(name="n1", labels=None, **spec):
+def node(name: str = "n1", labels: dict[str, str] | None = None, **spec: Any) -> Object:
     return {"metadata": {"name": name, **({"labels": labels} if labels else {})}, "spec": spec}
 
 
@@ -356,7 +360,7 @@ def node(name="n1", labels=None, **spec):
         (node("n2"), node("n2"), 'node "n1" is not allowed to modify node "n2"'),
     ],
 )
-def test_nodes_change_only_themselves(world, new, old, text):
+def test_nodes_change_only_themselves(world: type[World], new: Any, old: Any, text: str) -> None:
     """Taints and the product's labels are not the node's to change."""
     w = world(only=["NodeRestriction"])
     if text is None:
@@ -365,7 +369,7 @@ def test_nodes_change_only_themselves(world, new, old, text):
         assert w.refusal("nodes", new, old, operation=UPDATE, user=NODE).message.endswith(text)
 
 
-def test_a_nodes_name_counts_first(world):
+def test_a_nodes_name_counts_first(world: type[World]) -> None:
     """Another node's name is refused before anything about labels; a new node has labels of its own alone."""
     w = world(only=["NodeRestriction"])
     label = {ORCH("node-restriction.{long}.io/x"): "y"}
@@ -373,7 +377,7 @@ def test_a_nodes_name_counts_first(world):
     assert "is not allowed to set the following labels" in w.refusal("nodes", node("n1", label), user=NODE).message
 
 
-def test_pods_that_a_node_does_not_find(world, pod):
+def test_pods_that_a_node_does_not_find(world: type[World], pod: Callable[..., Object]) -> None:
     """Deletions and evictions of pods that are not there name them in the singular."""
     w = world(only=["NodeRestriction"])
     eviction = {"metadata": {"name": "none"}}
@@ -381,7 +385,7 @@ def test_pods_that_a_node_does_not_find(world, pod):
     assert (error.code, error.details) == (404, {"name": "none", "kind": "pod"})
 
 
-def test_nodes_leave_labels_of_pods_alone(world, pod):
+def test_nodes_leave_labels_of_pods_alone(world: type[World], pod: Callable[..., Object]) -> None:
     """A node that writes a pod's status changes no labels."""
     w = world(only=["NodeRestriction"])
     old = {**pod("p"), "spec": {"nodeName": "n1"}}
@@ -390,7 +394,7 @@ def test_nodes_leave_labels_of_pods_alone(world, pod):
     assert error.message.endswith('node "n1" cannot update labels through pod status')
 
 
-def test_nodes_delete_only_their_pods(world, pod):
+def test_nodes_delete_only_their_pods(world: type[World], pod: Callable[..., Object]) -> None:
     """A pod on another node is out of reach, for deletes, evictions and tokens."""
     w = world(only=["NodeRestriction"])
     other = {**pod("q"), "metadata": {"name": "q", "namespace": "ns", "uid": "u"}, "spec": {"nodeName": "n2"}}
@@ -402,7 +406,7 @@ def test_nodes_delete_only_their_pods(world, pod):
     assert "scheduled on a different node" in error.message
 
 
-def test_certificates(world):
+def test_certificates(world: type[World]) -> None:
     """Approving and signing need the verb on the signer, by name or by domain."""
     group = "certificates.{abbr}.io"
     csr = {"metadata": {"name": "c"}, "spec": {"signerName": "example.com/s"}}
@@ -417,7 +421,7 @@ def test_certificates(world):
 # --- storage and quota
 
 
-def test_claims(world):
+def test_claims(world: type[World]) -> None:
     """Finalizer, default class, and growth only where the class allows it."""
     w = world()
     group = "storage.{abbr}.io"
@@ -436,7 +440,7 @@ def test_claims(world):
     w.run("persistentvolumeclaims", grown, bound, operation=UPDATE)
 
 
-def quota(name="q", **hard):
+def quota(name: str = "q", **hard: Any) -> Object:
     values = {k.replace("__", "/").replace("_", "."): v for k, v in hard.items()}
     return {
         "metadata": {"name": name, "namespace": "ns", "uid": name, "resourceVersion": "1"},
@@ -445,11 +449,13 @@ def quota(name="q", **hard):
     }
 
 
-def used(w, name="q"):
-    return w.informers.informer(QUOTAS).get("ns", name)["status"]["used"]
+def used(w: World, name: str = "q") -> Any:
+    held = w.informers.informer(QUOTAS).get("ns", name)
+    assert held is not None
+    return held["status"]["used"]
 
 
-def test_usage_is_charged_before_the_write(world):
+def test_usage_is_charged_before_the_write(world: type[World]) -> None:
     """Every create adds to the status; the one too many is refused; a dry run charges nothing."""
     w = world(only=["ResourceQuota"])
     w.put("resourcequotas", quota(configmaps="2", count__configmaps="5"))
@@ -463,18 +469,18 @@ def test_usage_is_charged_before_the_write(world):
     )
 
 
-def test_updates_charge_the_difference(world):
+def test_updates_charge_the_difference(world: type[World]) -> None:
     """A service that becomes a NodePort uses node ports, and nothing else twice."""
     w = world(only=["ResourceQuota"])
     w.put("resourcequotas", quota(services="1", services_nodeports="1"))
-    service = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 1}]}}
+    service: Object = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 1}]}}
     nodeport = {**service, "spec": {**service["spec"], "type": "NodePort"}}
     w.run("services", service)
     w.run("services", nodeport, service, operation=UPDATE)
     assert used(w) == {"services": "1", "services.nodeports": "1"}
 
 
-def test_a_lost_race_is_charged_again(world):
+def test_a_lost_race_is_charged_again(world: type[World]) -> None:
     """A conflict is tried again on the live quota; a quota that keeps changing is an error."""
     w = world(only=["ResourceQuota"])
     w.put("resourcequotas", quota(configmaps="2"))
@@ -485,7 +491,7 @@ def test_a_lost_race_is_charged_again(world):
     assert w.refusal("configmaps", configmap("b")).code == 409
 
 
-def test_scopes(world, pod):
+def test_scopes(world: type[World], pod: Callable[..., Object]) -> None:
     """A quota for best-effort pods does not see pods that ask for something."""
     w = world(only=["ResourceQuota"])
     limited = quota(pods="0")
@@ -496,13 +502,13 @@ def test_scopes(world, pod):
     assert "exceeded quota" in w.refusal("pods", pod()).message
 
 
-def test_new_nodes_are_tainted(world):
+def test_new_nodes_are_tainted(world: type[World]) -> None:
     """A node starts as not ready."""
     made = world().run("nodes", node())
     assert made["spec"]["taints"] == [{"key": ORCH("node.{long}.io/not-ready"), "effect": "NoSchedule"}]
 
 
-def test_default_classes_of_ingresses(world):
+def test_default_classes_of_ingresses(world: type[World]) -> None:
     """The class marked as default, unless the ingress has one or the old annotation."""
     w = world()
     group = "networking.{abbr}.io"
@@ -513,12 +519,12 @@ def test_default_classes_of_ingresses(world):
     assert "spec" not in w.run("ingresses", old, group=group)
 
 
-def test_always(world):
+def test_always(world: type[World]) -> None:
     """AlwaysDeny refuses everything."""
     assert "denying all" in world(enable=["AlwaysDeny"]).refusal("configmaps", configmap()).message
 
 
-def test_tightening_a_namespace_warns(world, pod):
+def test_tightening_a_namespace_warns(world: type[World], pod: Callable[..., Object]) -> None:
     """Pods that would not be let in any more are listed, those of one controller once."""
     w = world(only=["PodSecurity"])
     privileged = {"name": "c", "image": "i", "securityContext": {"privileged": True}}
@@ -546,12 +552,12 @@ def test_tightening_a_namespace_warns(world, pod):
         ({"spec": {"activeDeadlineSeconds": 5, "tolerations": [{"operator": "Exists"}]}}, False),
     ],
 )
-def test_updates_of_pods_that_a_standard_judges(world, change, judged):
+def test_updates_of_pods_that_a_standard_judges(world: type[World], change: Object, judged: bool) -> None:
     """A new image, container or profile; all else may change in pods that are older than the policy."""
     w = world(only=["PodSecurity"])
     label = {ORCH("pod-security.{long}.io/enforce"): "restricted"}
     w.put("namespaces", {"metadata": {"name": "ns", "labels": label}})
-    old = {"metadata": {"name": "p", "namespace": "ns"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    old: Object = {"metadata": {"name": "p", "namespace": "ns"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     metadata = {**old["metadata"], "labels": change.get("labels", {})}
     metadata["annotations"] = {ORCH(key): value for key, value in change.get("annotations", {}).items()}
     new = {"metadata": metadata, "spec": {**old["spec"], **change.get("spec", {})}}
@@ -561,7 +567,7 @@ def test_updates_of_pods_that_a_standard_judges(world, change, judged):
         w.run("pods", new, old, operation=UPDATE)
 
 
-def test_api_error_is_the_only_refusal(world):
+def test_api_error_is_the_only_refusal(world: type[World]) -> None:
     """A refusal names the object by its name, or by what the name will be generated from."""
     error = world(enable=["AlwaysDeny"]).refusal("configmaps", {"metadata": {"generateName": "gen-"}})
     assert isinstance(error, ApiError) and error.message.startswith('configmaps "gen-" is forbidden: ')

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
+from orchd.client.interfaces import Object
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
 from orchd.server.admission.interfaces import UPDATE
 from orchd.server.admission.plugins.podsecuritypolicies.provider import Provider
+from orchd.server.authz.interfaces import Action
+from tests.server.admission.conftest import World
 
 ANY = {"rule": "RunAsAny"}
 OPEN = {"runAsUser": ANY, "seLinux": ANY, "fsGroup": ANY, "supplementalGroups": ANY, "volumes": ["*"]}
@@ -17,20 +23,20 @@ SC = "spec.containers[0].securityContext"
 SECCOMP, APPARMOR = "seccomp.security.alpha.{long}.io/", "apparmor.security.beta.{long}.io/"
 
 
-def policy(name="p", annotations=None, **spec):
+def policy(name: str = "p", annotations: dict[str, str] | None = None, **spec: Any) -> Object:
     notes = {ORCH(k): v for k, v in (annotations or {}).items()}
     return {"metadata": {"name": name, "annotations": notes}, "spec": {**OPEN, **spec}}
 
 
-def with_context(**context):
+def with_context(**context: Any) -> Object:
     return {"containers": [{"name": "c", "image": "i", "securityContext": context}]}
 
 
-def with_volume(**source):
+def with_volume(**source: Any) -> Object:
     return {"volumes": [{"name": "v", **source}]}
 
 
-NOTHING_ALLOWED = {"volumes": []}
+NOTHING_ALLOWED: Object = {"volumes": []}
 RULES = [
     ({}, {"hostNetwork": True}, "spec.securityContext.hostNetwork: Invalid value: true: Host network is not allowed to be used"),
     ({}, {"hostPID": True}, "spec.securityContext.hostPID: Invalid value: true: Host PID is not allowed to be used"),
@@ -157,7 +163,7 @@ RULES = [
 
 
 @pytest.mark.parametrize(("rules", "spec", "text"), RULES)
-def test_rules(rules, spec, text, pod):
+def test_rules(rules: Any, spec: Any, text: str, pod: Callable[..., Object]) -> None:
     """What a policy does not allow is named with its path, its value and the reason."""
     provider = Provider(policy(**rules), ORCH)
     assert " ".join(provider.findings(provider.with_defaults(pod(**spec)))) == (text or "")
@@ -176,7 +182,7 @@ DEFAULTS = [
 
 
 @pytest.mark.parametrize(("rules", "capabilities", "context"), DEFAULTS)
-def test_defaults_of_containers(rules, capabilities, context, pod):
+def test_defaults_of_containers(rules: Any, capabilities: Any, context: Any, pod: Callable[..., Object]) -> None:
     """A container that asks for nothing gets what the policy has for it, and then suits the policy."""
     given = with_context(capabilities=capabilities) if capabilities else {}
     provider = Provider(policy(**rules), ORCH)
@@ -185,7 +191,7 @@ def test_defaults_of_containers(rules, capabilities, context, pod):
     assert provider.findings(made) == [] and provider.with_defaults(made) == made
 
 
-def test_defaults_of_pods(pod):
+def test_defaults_of_pods(pod: Callable[..., Object]) -> None:
     """Groups, labels, profiles and the runtime class come from the policy; profiles as annotation and as field."""
     options = {"level": "s0"}
     made = Provider(
@@ -211,15 +217,15 @@ def test_defaults_of_pods(pod):
     "rules",
     [{"runAsUser": {}}, {"runAsUser": {"rule": "MustRunAs"}}, {"fsGroup": {"rule": "MayRunAs"}}, {"seLinux": {"rule": "MustRunAs"}}],
 )
-def test_policies_that_cannot_be_applied(rules):
+def test_policies_that_cannot_be_applied(rules: Any) -> None:
     """A rule that is unknown or lacks its ranges or options makes the policy useless."""
     with pytest.raises(ValueError):
         Provider(policy(**rules), ORCH)
 
 
 @pytest.fixture
-def chain(world):
-    def make(*policies, **more):
+def chain(world: type[World]) -> Any:
+    def make(*policies: Any, **more: Any) -> Any:
         made = world(only=["PodSecurityPolicy"], **more)
         for one in policies:
             made.put("podsecuritypolicies", one, group="policy", version="v1beta1")
@@ -231,7 +237,7 @@ def chain(world):
 KEY = ORCH("{long}.io/psp")
 
 
-def test_no_policy(chain, pod):
+def test_no_policy(chain: Any, pod: Callable[..., Object]) -> None:
     """Without any policy no pod gets in, whoever makes it."""
     error = chain().refusal("pods", pod())
     assert error.code == 403
@@ -240,7 +246,7 @@ def test_no_policy(chain, pod):
     )
 
 
-def test_a_policy_that_changes_nothing_goes_first(chain, pod):
+def test_a_policy_that_changes_nothing_goes_first(chain: Any, pod: Callable[..., Object]) -> None:
     """Policies are tried by name, those that take the pod as it is before those that change it."""
     made = chain(policy("a", runAsUser=MUST), policy("c"), policy("b"))
     assert made.run("pods", pod())["metadata"]["annotations"] == {KEY: "b"}
@@ -250,11 +256,11 @@ def test_a_policy_that_changes_nothing_goes_first(chain, pod):
     assert changing.run("pods", pod())["metadata"]["annotations"] == {KEY: "a"}
 
 
-def test_use_is_asked_for_the_account_and_the_user_in_both_groups(chain, pod):
+def test_use_is_asked_for_the_account_and_the_user_in_both_groups(chain: Any, pod: Callable[..., Object]) -> None:
     """A policy counts when the service account or the user may use it in the namespace, in one of two API groups."""
     asked = []
 
-    def allowed(action):
+    def allowed(action: Action) -> Any:
         asked.append((action.user.name, action.group, action.namespace, action.name, action.verb))
         return action.user.name == "bob" and action.group == "extensions"
 
@@ -266,7 +272,7 @@ def test_use_is_asked_for_the_account_and_the_user_in_both_groups(chain, pod):
     ]
 
 
-def test_refusals_name_only_what_usable_policies_say(chain, pod):
+def test_refusals_name_only_what_usable_policies_say(chain: Any, pod: Callable[..., Object]) -> None:
     """Errors of policies that may not be used are not shown; there may be none left."""
     made = chain(policy("a"), policy("b"), allowed=lambda action: action.name == "b")
     error = made.refusal("pods", pod(hostPID=True))
@@ -278,7 +284,7 @@ def test_refusals_name_only_what_usable_policies_say(chain, pod):
     assert none.refusal("pods", pod()).message.endswith("PodSecurityPolicy: unable to admit pod: []")
 
 
-def test_updates_are_only_validated(chain, pod):
+def test_updates_are_only_validated(chain: Any, pod: Callable[..., Object]) -> None:
     """An update must suit a policy as it is; what the garbage collector does and subresources are not looked at."""
     made = chain(policy("a", runAsUser=MUST))
     old, new = pod(), pod(activeDeadlineSeconds=1)
@@ -291,7 +297,7 @@ def test_updates_are_only_validated(chain, pod):
     assert made.run("pods", fitting, old, operation=UPDATE) == fitting
 
 
-def test_the_policy_of_the_annotation_is_asked_first(chain, pod):
+def test_the_policy_of_the_annotation_is_asked_first(chain: Any, pod: Callable[..., Object]) -> None:
     """An update is tried on the policy that let the pod in before all others."""
     made = chain(policy("a"), policy("b"))
     old = pod()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,8 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
+from orchd.testing.informers import MemoryInformer
+from tests.server.admission.conftest import World
 
 _PATH = re.compile(r"/apis?/(?:([^/]+\.[^/]+|apps|batch)/)?(v\w+)(?:/namespaces/([^/]+))?/([a-z]+)$")
 _LABELS = {
@@ -27,7 +31,7 @@ _ELSEWHERE = ("PodSecurity/baseline-seccomp-annotation",)
 _POD_CASES = re.compile(r"Pod/(serviceAccountName-|priority|preemption|runtimeClass-missing|overhead-without)")
 
 
-def cases(reference):
+def cases(reference: Callable[[str], Any]) -> Iterator[Any]:
     for case in reference("validation")["cases"]:
         request, answer = case["req"], case["ans"]
         area = case["id"].split("/")[0]
@@ -37,7 +41,15 @@ def cases(reference):
             yield case
 
 
-def put(world, setup):
+def parts_of(path: str) -> tuple[str, str, str, str]:
+    """(group, version, namespace, plural) of a path that creates; group and namespace may be None."""
+    match = _PATH.match(path)
+    assert match is not None, path
+    group, version, namespace, plural = match.groups()
+    return group, version, namespace, plural
+
+
+def put(world: World, setup: Any) -> None:
     match = _PATH.match(setup["p"])
     if match and setup["m"] == "POST":
         group, version, namespace, plural = match.groups()
@@ -47,22 +59,22 @@ def put(world, setup):
     elif setup.get("live_with"):
         path = setup["p"].removesuffix("/status")
         base, name = path.rsplit("/", 1)
-        _, _, namespace, plural = _PATH.match(base).groups()
+        _, _, namespace, plural = parts_of(base)
         (held,) = [o for o in informer_of(world, plural).list(namespace) if o["metadata"]["name"] == name]
         world.put(plural, {**held, **setup["live_with"]})
 
 
-def informer_of(world, plural):
+def informer_of(world: World, plural: str) -> MemoryInformer:
     return world.informers.informer(ResourceRef("", "v1", plural))
 
 
-def test_recorded_cases(reference, world):
+def test_recorded_cases(reference: Callable[[str], Any], world: type[World]) -> None:
     """Every recorded create that a plugin refuses, or warns about, has the recorded message."""
     seen = 0
     wrong = []
     for case in cases(reference):
         request, answer = case["req"], case["ans"]
-        group, version, namespace, plural = _PATH.match(request["p"]).groups()
+        group, version, namespace, plural = parts_of(request["p"])
         plugin = case["id"].split("/")[0].removeprefix("plugin:")
         enable = [plugin] if case["id"].startswith("plugin:") else []
         case_world = world(enable=enable)
@@ -94,7 +106,7 @@ def test_recorded_cases(reference, world):
 
 
 @pytest.mark.parametrize("level", ["x", ""])
-def test_a_wrong_level_is_invalid(world, level):
+def test_a_wrong_level_is_invalid(world: type[World], level: str) -> None:
     """A namespace may not ask for a level that does not exist."""
     labels = {ORCH("pod-security.{long}.io/enforce"): level}
     error = world().refusal("namespaces", {"metadata": {"name": "n", "labels": labels}})

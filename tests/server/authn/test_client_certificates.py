@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -16,7 +17,7 @@ from orchd.testing.results import result_of
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def made(method_capacity=4096):
+def made(method_capacity: int = 4096) -> Any:
     authority = new_authority("ca", now=NOW)
     clock = [NOW.timestamp() + 60]
     verifier = ClientVerifier(chain_pem(authority.certificate))
@@ -24,17 +25,17 @@ def made(method_capacity=4096):
     return authority, method, clock
 
 
-def shown(pair):
+def shown(pair: Any) -> Any:
     return Credentials(headers={}, certificates=(pair.certificate.public_bytes(Encoding.DER),))
 
 
-def client(authority, name="alice", groups=("dev",), hours=1):
+def client(authority: Any, name: str = "alice", groups: Any = ("dev",), hours: int = 1) -> Any:
     return issue_pair(
         authority, subject(name, groups), usages=(CLIENT,), now=NOW, lifetime=timedelta(hours=hours)
     )
 
 
-def test_the_subject_is_the_user():
+def test_the_subject_is_the_user() -> None:
     """The common name is the user, organizations are groups; no certificate is no opinion."""
     authority, method, _ = made()
     user = result_of(method.authenticate(shown(client(authority)))).user
@@ -42,7 +43,7 @@ def test_the_subject_is_the_user():
     assert result_of(method.authenticate(Credentials(headers={}))) is None
 
 
-def test_a_known_chain_expires():
+def test_a_known_chain_expires() -> None:
     """What was found is kept no longer than the certificate is good."""
     authority, method, clock = made()
     credentials = shown(client(authority))
@@ -52,7 +53,7 @@ def test_a_known_chain_expires():
         result_of(method.authenticate(credentials))
 
 
-def test_strangers_and_dropped_authorities_are_refused():
+def test_strangers_and_dropped_authorities_are_refused() -> None:
     """Another authority's certificates are wrong, also after the authorities were replaced."""
     authority, method, _ = made()
     other = new_authority("other", now=NOW)

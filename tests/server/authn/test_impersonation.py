@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from orchd.dialect import ORCH
@@ -12,17 +14,17 @@ ALICE = User(name="alice")
 GROUP = ORCH("authentication.{abbr}.io")
 
 
-def parse(**headers):
+def parse(**headers: Any) -> Any:
     return parse_impersonation(ORCH, {k.replace("_", "-"): v for k, v in headers.items()}, ALICE)
 
 
-def test_no_headers_no_impersonation():
+def test_no_headers_no_impersonation() -> None:
     """Other headers, and an empty user, ask for nothing."""
     assert parse(accept=("x",)) is None
     assert parse(impersonate_user=("",)) is None
 
 
-def test_every_part_must_be_allowed():
+def test_every_part_must_be_allowed() -> None:
     """User, groups, extra values and uid each make an action of the real user, in this order."""
     found = parse(
         impersonate_user=("bob",),
@@ -58,13 +60,13 @@ def test_every_part_must_be_allowed():
         ("system:serviceaccount:ns:sa", ("g",), ("g", "system:authenticated")),
     ],
 )
-def test_groups_that_come_by_themselves(user, groups, expected):
+def test_groups_that_come_by_themselves(user: Any, groups: Any, expected: Any) -> None:
     """Everybody known is authenticated, accounts are in their groups unless groups are given."""
     headers = {"impersonate_user": (user,), **({"impersonate_group": groups} if groups else {})}
     assert parse(**headers).user.groups == expected
 
 
-def test_accounts_are_asked_for_by_namespace():
+def test_accounts_are_asked_for_by_namespace() -> None:
     """Impersonating an account needs the verb on the account."""
     (action,) = parse(impersonate_user=("system:serviceaccount:ns:sa",)).actions
     assert (action.resource, action.namespace, action.name) == ("serviceaccounts", "ns", "sa")
@@ -81,7 +83,7 @@ def test_accounts_are_asked_for_by_namespace():
         ({"impersonate_uid": ("g",)}, f"requested [{{UID  g  {GROUP}/v1  }}] without impersonating a user"),
     ],
 )
-def test_parts_without_a_user_make_no_sense(headers, text):
+def test_parts_without_a_user_make_no_sense(headers: Any, text: str) -> None:
     """The recorded text names what was asked for."""
     with pytest.raises(ImpersonationError) as caught:
         parse(**headers)
@@ -91,7 +93,7 @@ def test_parts_without_a_user_make_no_sense(headers, text):
 @pytest.mark.parametrize(("header", "key"), [
     ("acme.com%2fx", "acme.com/x"), ("%41b", "Ab"), ("half%2f%", "half%2f%"), ("bad%zz", "bad%zz"), ("plain", "plain"),
 ])  # fmt: skip
-def test_names_of_attributes_are_escaped(header, key):
+def test_names_of_attributes_are_escaped(header: str, key: Any) -> None:
     """An attribute's name is the rest of the header's, unescaped where that is possible as a whole."""
     asked = parse(impersonate_user=("bob",), **{f"impersonate_extra_{header}": ("v",)})
     assert list(asked.user.extra) == [key] and asked.actions[-1].subresource == key

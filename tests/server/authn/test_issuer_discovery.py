@@ -6,12 +6,13 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from orchd.pki.keys import PublicKey
 from orchd.server.authn.discovery import configuration, key_set
 from orchd.server.authn.signedtokens import Signer
 
 RSA = rsa.generate_private_key(65537, 2048)
 CURVE = ec.generate_private_key(ec.SECP256R1())
-KEYS = [RSA.public_key(), CURVE.public_key(), RSA.public_key()]
+KEYS: list[PublicKey] = [RSA.public_key(), CURVE.public_key(), RSA.public_key()]
 
 
 def test_the_document() -> None:

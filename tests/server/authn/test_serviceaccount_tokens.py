@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
+from typing import Any
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from orchd.dialect import KUBERNETES, ORCH
+from orchd.dialect import KUBERNETES, ORCH, Dialect
+from orchd.pki.keys import PrivateKey
 from orchd.server.authn.bearer import Bearer
 from orchd.server.authn.interfaces import AuthenticationError
 from orchd.server.authn.serviceaccount import ACCOUNTS, PODS, SECRETS, ServiceAccountTokens, TokenIssuer
-from orchd.server.authn.signedtokens import Signer, Verifier, unverified_claims
+from orchd.server.authn.signedtokens import Signer, Verifier
+from orchd.server.authn.signedtokens import unverified_claims as readable_claims
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.results import result_of
 
@@ -24,10 +28,16 @@ POD = {"metadata": {"name": "p", "namespace": "ns", "uid": "p1"}, "spec": {}}
 SECRET = {"metadata": {"name": "s", "namespace": "ns", "uid": "s1"}}
 
 
+def unverified_claims(token: str) -> dict[str, Any]:
+    found = readable_claims(token)
+    assert found is not None
+    return found
+
+
 class World:
     """An issuer, the authenticator that believes it, and the objects around them."""
 
-    def __init__(self, dialect=ORCH, key=EC):
+    def __init__(self, dialect: Dialect = ORCH, key: PrivateKey = EC) -> None:
         self.now = 1_000_000.0
         self.informers = MemoryInformers()
         self.informers.put(ACCOUNTS, ACCOUNT)
@@ -45,10 +55,10 @@ class World:
             wall=lambda: self.now,
         )
 
-    def ask(self, token, audiences=()):
+    def ask(self, token: str, audiences: Sequence[str] = ()) -> Any:
         return result_of(self.tokens.authenticate_token(token, audiences))
 
-    def problem(self, token, audiences=()):
+    def problem(self, token: str, audiences: Sequence[str] = ()) -> Any:
         with pytest.raises(AuthenticationError) as caught:
             self.ask(token, audiences)
         return str(caught.value)
@@ -56,7 +66,7 @@ class World:
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES])
 @pytest.mark.parametrize("key", [RSA, EC])
-def test_a_bound_token_tells_who_holds_it(dialect, key):
+def test_a_bound_token_tells_who_holds_it(dialect: Any, key: Any) -> None:
     """Name, uid, groups, and the pod as extra values under the dialect's keys."""
     world = World(dialect, key)
     found = world.ask(world.issuer.issue(ACCOUNT, pod=POD).token)
@@ -69,7 +79,7 @@ def test_a_bound_token_tells_who_holds_it(dialect, key):
     assert found.audiences == ("api",)
 
 
-def test_claims_are_those_that_clients_know():
+def test_claims_are_those_that_clients_know() -> None:
     """Claims are in alphabetical order with times in seconds; the header has the algorithm and the key's id alone."""
     world = World(ORCH, RSA)
     issued = world.issuer.issue(ACCOUNT, seconds=600, audiences=("vault", "other"))
@@ -80,7 +90,7 @@ def test_claims_are_those_that_clients_know():
     assert set(jwt.get_unverified_header(issued.token)) == {"alg", "kid"}
 
 
-def test_projected_tokens_live_longer_and_say_so():
+def test_projected_tokens_live_longer_and_say_so() -> None:
     """The projected lifetime for a pod becomes a year; use after the lifetime asked for is noted for the audit."""
     world = World()
     issued = world.issuer.issue(ACCOUNT, pod=POD, seconds=3607)
@@ -92,7 +102,7 @@ def test_projected_tokens_live_longer_and_say_so():
     assert text == "subject: system:serviceaccount:ns:robot, seconds after warning threshold: 393"
 
 
-def test_audiences():
+def test_audiences() -> None:
     """A token is good for the audiences that both sides name, in the order asked."""
     world = World()
     token = world.issuer.issue(ACCOUNT, audiences=("vault", "other")).token
@@ -102,7 +112,7 @@ def test_audiences():
     )
 
 
-def test_times():
+def test_times() -> None:
     """A minute of leeway on either side, then the token is not valid yet or has expired."""
     world = World()
     token = world.issuer.issue(ACCOUNT, seconds=600).token
@@ -129,7 +139,7 @@ def test_times():
         ({"nbf": 10**400}, "token is not valid yet"),
     ],
 )
-def test_a_bound_token_has_an_end(changes, why):
+def test_a_bound_token_has_an_end(changes: Any, why: str) -> None:
     """Without an expiry that is a number a token is not believed, whatever key has signed it."""
     world = World()
     claims = {**unverified_claims(world.issuer.issue(ACCOUNT).token), **changes}
@@ -137,7 +147,7 @@ def test_a_bound_token_has_an_end(changes, why):
     assert world.problem(token) == why
 
 
-def test_a_token_dies_with_what_it_is_bound_to():
+def test_a_token_dies_with_what_it_is_bound_to() -> None:
     """Pod, secret and account must exist with the uid in the token, even when the token was good a moment ago."""
     world = World()
     pod_token = world.issuer.issue(ACCOUNT, pod=POD).token
@@ -154,7 +164,7 @@ def test_a_token_dies_with_what_it_is_bound_to():
     assert world.problem(plain) == 'serviceaccounts "robot" not found'
 
 
-def test_foreign_tokens():
+def test_foreign_tokens() -> None:
     """Another issuer's token is not ours to judge; ours with a wrong key or a changed body is wrong."""
     world = World()
     foreign = TokenIssuer(ORCH, Signer(EC), issuer="https://x", audiences=("api",), wall=lambda: world.now)
@@ -167,15 +177,16 @@ def test_foreign_tokens():
     assert world.problem(f"{head}.{body}.{signature}")
 
 
-def test_a_public_key_is_no_shared_secret():
+def test_a_public_key_is_no_shared_secret() -> None:
     """A token signed with HMAC, or not signed, is refused whatever its claims."""
     world = World()
-    for algorithm, key in (("HS256", "x" * 40), ("none", None)):
+    keys: list[tuple[str, Any]] = [("HS256", "x" * 40), ("none", None)]
+    for algorithm, key in keys:
         token = jwt.encode({"iss": "https://me", "sub": "x"}, key, algorithm=algorithm)
         assert world.problem(token)
 
 
-def test_legacy_tokens_are_the_ones_in_their_secret():
+def test_legacy_tokens_are_the_ones_in_their_secret() -> None:
     """A token without expiry counts as long as its secret holds it."""
     world = World()
     token = world.issuer.issue_legacy(ACCOUNT, "s")
@@ -187,7 +198,7 @@ def test_legacy_tokens_are_the_ones_in_their_secret():
     assert world.problem(token) == "Token has been invalidated"
 
 
-def test_token_review_shows_the_reason():
+def test_token_review_shows_the_reason() -> None:
     """The text for TokenReview starts with the general problem, then comes the particular one."""
     world = World()
     bearer = Bearer([world.tokens], audiences=("api",))
@@ -199,7 +210,7 @@ def test_token_review_shows_the_reason():
 
 
 @pytest.mark.parametrize("deep", ["header", "claims"])
-def test_nesting_without_end(deep):
+def test_nesting_without_end(deep: Any) -> None:
     """What is nested deeper than can be read is no token, whoever it says has made it."""
     brackets = b"[" * 100_000
     parts = {"header": b'{"alg":"ES256"}', "claims": b'{"iss":"https://me"}', deep: b'{"a":' + brackets}
@@ -209,5 +220,5 @@ def test_nesting_without_end(deep):
         assert World().ask(_compact(parts)) is None
 
 
-def _compact(parts):
+def _compact(parts: Any) -> Any:
     return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in (parts["header"], parts["claims"], b"x"))

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
+from zope.interface import implementer
 
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
-from orchd.server.authn.interfaces import Authenticated, AuthenticationError
+from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.authn.token_cache import CachedTokens
 from orchd.server.authn.tokenwebhook import TokenWebhook
 from orchd.server.outbound.webhooks import WebhookError
@@ -134,6 +135,7 @@ def test_any_answer_is_a_user_or_none(status: Any) -> None:
 # -- the memory
 
 
+@implementer(ITokenAuthenticator)
 class Slow:
     """A sort of token whose answers come when the test says."""
 
@@ -142,14 +144,11 @@ class Slow:
     def __init__(self) -> None:
         self.asked: list[tuple[str, tuple[str, ...]]] = []
         self.pending: list[Deferred[Authenticated | None]] = []
-        self.cancelled = 0
-
-    def _cancel(self, _: object) -> None:
-        self.cancelled += 1
+        self.cancelled: list[object] = []
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
         self.asked.append((token, tuple(audiences)))
-        waits: Deferred[Authenticated | None] = Deferred(self._cancel)
+        waits: Deferred[Authenticated | None] = Deferred(self.cancelled.append)
         self.pending.append(waits)
         return await waits
 
@@ -237,7 +236,7 @@ def test_one_question_for_many() -> None:
     assert [seen[0] for _, seen in asked[1:]] == [BOB, BOB]
     alone, _ = memory.ask("other")
     alone.cancel()
-    assert memory.slow.cancelled == 1 and memory.counted.now == {"in_flight": 0, "blocked": 0}
+    assert len(memory.slow.cancelled) == 1 and memory.counted.now == {"in_flight": 0, "blocked": 0}
 
 
 def test_a_question_has_an_end() -> None:
@@ -247,7 +246,7 @@ def test_a_question_has_an_end() -> None:
     memory.clock.advance(31)
     with pytest.raises(AuthenticationError, match="deadline"):
         seen[0].raiseException()
-    assert memory.slow.cancelled == 1 and not memory.clock.getDelayedCalls()
+    assert len(memory.slow.cancelled) == 1 and not memory.clock.getDelayedCalls()
 
 
 def test_no_time_is_no_memory() -> None:

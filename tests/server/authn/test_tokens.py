@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
 import pytest
 
-from orchd.client.interfaces import ResourceRef
+from orchd.client.interfaces import Object, ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
@@ -24,19 +25,19 @@ API = ("api",)
 FILE = ['alice-token,alice,alice-uid,"dev,qa"\n', "\n", "bob-token,bob,1\n"]
 
 
-def bearer(*methods):
+def bearer(*methods: Any) -> Any:
     return Bearer(methods or [TokenFile(parse_token_file("f", FILE), audiences=API)], audiences=API)
 
 
-def chain(*methods, anonymous=True):
+def chain(*methods: Any, anonymous: bool = True) -> Any:
     return AuthenticatorChain(methods or [bearer()], anonymous=Anonymous() if anonymous else None)
 
 
-def credentials(*values):
+def credentials(*values: Any) -> Any:
     return Credentials(headers={"authorization": values} if values else {})
 
 
-def test_a_token_file_names_users():
+def test_a_token_file_names_users() -> None:
     """Token, name, uid and groups; empty lines are skipped."""
     users = parse_token_file("f", FILE)
     assert users["alice-token"] == User(name="alice", uid="alice-uid", groups=("dev", "qa"))
@@ -44,7 +45,7 @@ def test_a_token_file_names_users():
 
 
 @pytest.mark.parametrize("line", ["a,b\n", ",b,c\n", '"a,b,c\n'])
-def test_a_bad_line_is_named(line):
+def test_a_bad_line_is_named(line: str) -> None:
     """Too few columns, an empty token and open quotes are errors with file and line."""
     with pytest.raises(TokenFileError, match=r"^tokens.csv:2"):
         parse_token_file("tokens.csv", ["x,y,z\n", line])
@@ -64,12 +65,12 @@ def test_a_bad_line_is_named(line):
         ("", "system:anonymous"),
     ],
 )
-def test_which_headers_hold_a_token(header, name):
+def test_which_headers_hold_a_token(header: str, name: str) -> None:
     """One space stands before the token, the scheme is in any case, and what is no token is anonymous."""
     assert result_of(chain().authenticate(credentials(header))).user.name == name
 
 
-def test_known_users_are_in_the_group_of_all():
+def test_known_users_are_in_the_group_of_all() -> None:
     """The chain adds the group of all authenticated users, and not to the anonymous one."""
     found = result_of(chain().authenticate(credentials("Bearer alice-token")))
     assert found.user.groups == ("dev", "qa", "system:authenticated")
@@ -78,14 +79,14 @@ def test_known_users_are_in_the_group_of_all():
 
 
 @pytest.mark.parametrize(("header", "anonymous"), [("Bearer wrong", True), ("", False)])
-def test_unknown_senders_get_401(header, anonymous):
+def test_unknown_senders_get_401(header: str, anonymous: Any) -> None:
     """A wrong token is never anonymous; without anonymous access an empty request is refused too."""
     with pytest.raises(ApiError) as caught:
         result_of(chain(anonymous=anonymous).authenticate(credentials(header)))
     assert caught.value.code == 401
 
 
-def test_audiences_of_static_tokens():
+def test_audiences_of_static_tokens() -> None:
     """A static token is good for this API server only."""
     found = result_of(bearer().authenticate_token("alice-token", ["x", "api"]))
     assert found.audiences == ("api",)
@@ -93,16 +94,17 @@ def test_audiences_of_static_tokens():
         result_of(bearer().authenticate_token("alice-token", ["x"]))
 
 
-def test_the_loopback_token_is_the_server_itself():
+def test_the_loopback_token_is_the_server_itself() -> None:
     """Only the very token gives the server's own identity."""
     method = Loopback("secret", uid="u")
-    assert result_of(method.authenticate_token("secret", API)).user.groups == ("system:masters",)
+    found = result_of(method.authenticate_token("secret", API))
+    assert found is not None and found.user.groups == ("system:masters",)
     assert result_of(method.authenticate_token("other", API)) is None
     with pytest.raises(ValueError, match="empty"):
         Loopback("")
 
 
-def bootstrap_secret(**data):
+def bootstrap_secret(**data: Any) -> Object:
     values = {
         "token-id": "abc123",
         "token-secret": "0123456789abcdef",
@@ -141,7 +143,7 @@ def bootstrap_secret(**data):
         ({"token-secret": ""}, None),
     ],
 )
-def test_bootstrap_tokens(data, groups):
+def test_bootstrap_tokens(data: Any, groups: Any) -> None:
     """A secret of the right type, name, id, secret, use and time makes a bootstrapper; anything wrong makes nobody."""
     informers = MemoryInformers()
     method = BootstrapTokens(ORCH, informers, wall=lambda: 1000.0, audiences=API)

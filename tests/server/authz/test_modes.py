@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from orchd.dialect import ORCH
@@ -9,13 +11,13 @@ from orchd.server.authz.modes import make_union
 from orchd.testing.informers import MemoryInformers
 
 
-def union(*modes, **more):
+def union(*modes: Any, **more: Any) -> Any:
     return make_union(modes, dialect=ORCH, informers=MemoryInformers(), flags={}, **more)
 
 
-def test_modes_are_in_order_behind_the_masters():
+def test_modes_are_in_order_behind_the_masters() -> None:
     """The union asks the privileged group first, then the modes as they are named."""
-    assert [a.name for a in union("Node", "RBAC").authorizers] == ["privileged", "Node", "RBAC"]
+    assert [a.name for a in union("Node", "RBAC").authorizers] == ["privileged", "Node", "RBAC", "selfreviews"]
 
 
 @pytest.mark.parametrize(
@@ -27,17 +29,17 @@ def test_modes_are_in_order_behind_the_masters():
         (("Webhook",), "not configured"),
     ],
 )
-def test_wrong_modes_are_errors(modes, text):
+def test_wrong_modes_are_errors(modes: Any, text: str) -> None:
     """No mode, a repeated one, an unknown one and one without what it needs."""
     with pytest.raises(ValueError, match=text):
         union(*modes)
 
 
-def test_drop_ins_are_modes():
+def test_drop_ins_are_modes() -> None:
     """A factory by name stands where its mode is named."""
 
     class Factory:
-        def make(self, flags):
+        def make(self, flags: Any) -> Any:
             return self
 
     factory = Factory()

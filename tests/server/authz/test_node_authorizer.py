@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from orchd.client.interfaces import ResourceRef
+from orchd.client.interfaces import Object, ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
 from orchd.server.authz.interfaces import Action, Decision
@@ -13,7 +15,7 @@ from orchd.testing.informers import MemoryInformers
 from orchd.testing.results import result_of
 
 STORAGE, LEASES = ORCH("storage.{abbr}.io"), ORCH("coordination.{abbr}.io")
-POD = {
+POD: Object = {
     "metadata": {"name": "p", "namespace": "ns"},
     "spec": {
         "nodeName": "n1",
@@ -35,7 +37,7 @@ VOLUME = {
 }
 
 
-def authorizer():
+def authorizer() -> Any:
     informers = MemoryInformers()
     node = NodeAuthorizer(ORCH, informers)
     informers.put(ResourceRef("", "v1", "pods"), POD)
@@ -45,7 +47,7 @@ def authorizer():
     return informers, node
 
 
-def act(verb, resource, name="", namespace="ns", group="", sub="", node="n1"):
+def act(verb: str, resource: str, name: str = "", namespace: str = "ns", group: str = "", sub: str = "", node: str = "n1") -> Action:
     user = User(name=f"system:node:{node}", groups=("system:nodes",))
     return Action(
         user=user, verb=verb, group=group, resource=resource, subresource=sub, name=name, namespace=namespace
@@ -91,7 +93,7 @@ ALONE = "no relationship found between node 'n1' and this object"
         (act("delete", "nodes", "n1", namespace=""), ""),
     ],
 )
-def test_verdicts(action, reason):
+def test_verdicts(action: Action, reason: str) -> None:
     """A node reads what its pods need and writes what is its own; all else follows the node role."""
     verdict = result_of(authorizer()[1].authorize(action))
     if reason is None:
@@ -100,14 +102,14 @@ def test_verdicts(action, reason):
         assert (verdict.decision, verdict.reason) == (Decision.NO_OPINION, reason)
 
 
-def test_relations_end_with_the_pod():
+def test_relations_end_with_the_pod() -> None:
     """When the pod is gone, so is the access."""
     informers, node = authorizer()
     informers.informer(ResourceRef("", "v1", "pods")).remove("ns", "p")
     assert result_of(node.authorize(act("get", "secrets", "sec"))).decision is Decision.NO_OPINION
 
 
-def test_mirror_pods_give_no_access():
+def test_mirror_pods_give_no_access() -> None:
     """What a mirror pod refers to, its node has made up."""
     informers, node = authorizer()
     mirror = {**POD, "metadata": {**POD["metadata"], "annotations": {ORCH("{long}.io/config.mirror"): "x"}}}
@@ -115,7 +117,7 @@ def test_mirror_pods_give_no_access():
     assert result_of(node.authorize(act("get", "secrets", "sec"))).decision is Decision.NO_OPINION
 
 
-def test_others_are_not_judged():
+def test_others_are_not_judged() -> None:
     """Users that are no nodes get no opinion and no reason; a node without a name gets a reason."""
     node = authorizer()[1]
     user = Action(user=User(name="alice"), verb="get", resource="secrets", name="sec", namespace="ns")
@@ -125,7 +127,7 @@ def test_others_are_not_judged():
     )
 
 
-def test_rules():
+def test_rules() -> None:
     """To nodes it is said that not all of what they may do can be listed; to others nothing is missing."""
     _, node = authorizer()
     found = node.rules(User(name="system:node:n1", groups=("system:nodes",)), "ns")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from orchd.client.interfaces import ResourceRef
+from orchd.client.interfaces import Object, ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
 from orchd.server.authz.compiled_rules import CompiledRules
@@ -16,16 +18,16 @@ from orchd.testing.results import result_of
 GROUP = ORCH("rbac.authorization.{abbr}.io")
 
 
-def ref(plural):
+def ref(plural: str) -> ResourceRef:
     return ResourceRef(GROUP, "v1", plural)
 
 
-def role(name, *rules, namespace=""):
+def role(name: str, *rules: Any, namespace: str = "") -> Object:
     meta = {"name": name, **({"namespace": namespace} if namespace else {})}
     return {"metadata": meta, "rules": list(rules)}
 
 
-def rule(verbs="get", groups="", resources="", names="", paths=""):
+def rule(verbs: str = "get", groups: str = "", resources: str = "", names: str = "", paths: str = "") -> Object:
     if paths:
         return {"verbs": verbs.split(), "nonResourceURLs": paths.split()}
     out = {"verbs": verbs.split(), "apiGroups": groups.split(",") , "resources": resources.split()}
@@ -34,7 +36,7 @@ def rule(verbs="get", groups="", resources="", names="", paths=""):
     return out
 
 
-def binding(name, kind, role_name, *subjects, namespace=""):
+def binding(name: str, kind: str, role_name: str, *subjects: Any, namespace: str = "") -> Object:
     meta = {"name": name, **({"namespace": namespace} if namespace else {})}
     return {
         "metadata": meta,
@@ -43,16 +45,18 @@ def binding(name, kind, role_name, *subjects, namespace=""):
     }
 
 
-def user(name):
+def user(name: str) -> Object:
     return {"kind": "User", "name": name}
 
 
-def setup():
+def setup() -> Any:
     informers = MemoryInformers()
     return informers, RoleBasedAuthorizer(ORCH, informers)
 
 
-def act(verb="get", resource="pods", name="", namespace="ns", group="", sub="", path="", who="u", groups=()):
+def act(
+    verb: str = "get", resource: str = "pods", name: str = "", namespace: str = "ns", group: str = "", sub: str = "", path: str = "", who: str = "u", groups: Any = ()
+) -> Any:
     return Action(
         user=User(name=who, groups=groups),
         verb=verb,
@@ -90,19 +94,19 @@ def act(verb="get", resource="pods", name="", namespace="ns", group="", sub="", 
         (rule("*", "*", "*"), act(path="/a"), False),
     ],
 )
-def test_a_rule_allows_what_it_names(given, action, allowed):
+def test_a_rule_allows_what_it_names(given: Any, action: Action, allowed: bool) -> None:
     """Verbs, groups, resources, names and paths must all match; stars match any, subresources are named with a slash."""
     assert CompiledRules([given]).allow(action) is allowed
 
 
-def test_rules_of_one_role_add_up():
+def test_rules_of_one_role_add_up() -> None:
     """A rule without names lifts the limit of another rule on the same resource; names of two rules unite."""
     assert CompiledRules([rule("get", "", "pods", names="a"), rule("get", "", "pods")]).allow(act(name="z"))
     both = CompiledRules([rule("get", "", "pods", names="a"), rule("get", "", "pods", names="b")])
     assert both.allow(act(name="a")) and both.allow(act(name="b")) and not both.allow(act(name="c"))
 
 
-def test_a_role_binding_holds_in_its_namespace_only():
+def test_a_role_binding_holds_in_its_namespace_only() -> None:
     """A RoleBinding gives even a ClusterRole's rights in its own namespace, and never rights to paths."""
     informers, rbac = setup()
     informers.put(ref("clusterroles"), role("r", rule("get", "", "pods"), rule("get", paths="/m")))
@@ -114,7 +118,7 @@ def test_a_role_binding_holds_in_its_namespace_only():
     assert result_of(rbac.authorize(act(path="/m"))).decision is Decision.NO_OPINION
 
 
-def test_subjects_are_users_groups_and_accounts():
+def test_subjects_are_users_groups_and_accounts() -> None:
     """A ServiceAccount subject without a namespace means the binding's; its user name is what matters."""
     informers, rbac = setup()
     informers.put(ref("clusterroles"), role("r", rule("get", "", "pods")))
@@ -131,14 +135,14 @@ def test_subjects_are_users_groups_and_accounts():
     assert result_of(rbac.authorize(account)).reason.endswith('to ServiceAccount "sa/ns"')
 
 
-def test_a_missing_role_is_named():
+def test_a_missing_role_is_named() -> None:
     """A binding to a role that is gone allows nothing, and the reason says which role."""
     informers, rbac = setup()
     informers.put(ref("rolebindings"), binding("b", "ClusterRole", "gone", user("u"), namespace="ns"))
     assert result_of(rbac.authorize(act())).reason == f'RBAC: clusterrole.{GROUP} "gone" not found'
 
 
-def test_changes_take_effect_at_once():
+def test_changes_take_effect_at_once() -> None:
     """Changed roles, changed subjects and deleted bindings count from the moment the informer knows."""
     informers, rbac = setup()
     informers.put(ref("roles"), role("r", rule("get", "", "pods"), namespace="ns"))
@@ -153,7 +157,7 @@ def test_changes_take_effect_at_once():
     assert result_of(rbac.authorize(act("list", who="v"))).decision is Decision.NO_OPINION
 
 
-def test_rules_are_listed_for_review():
+def test_rules_are_listed_for_review() -> None:
     """`rules` shows resource and path rules apart, and is incomplete when a role is missing."""
     informers, rbac = setup()
     informers.put(ref("clusterroles"), role("r", rule("get", "", "pods"), rule("get", paths="/m")))

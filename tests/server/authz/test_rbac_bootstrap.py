@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from orchd.client.interfaces import Object
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.server.authz.bootstrap_policy import bootstrap_objects, reconcile
 
 
-def by_kind(objects, kind):
+def by_kind(objects: Iterable[Object], kind: str) -> dict[tuple[str, str], Object]:
     return {(o["metadata"].get("namespace", ""), o["metadata"]["name"]): o for o in objects if o["kind"] == kind}
 
 
-def test_default_objects_are_the_recorded_ones(reference):
+def test_default_objects_are_the_recorded_ones(reference: Callable[[str], Any]) -> None:
     """Every role and binding has the recorded labels, annotations, rules, subjects and role."""
     facts = reference("rbac")
     objects = bootstrap_objects(ORCH)
@@ -32,17 +36,17 @@ def test_default_objects_are_the_recorded_ones(reference):
             assert (obj.get("subjects") or []) == (fact.get("subjects") or []), name
 
 
-def test_names_follow_the_dialect():
+def test_names_follow_the_dialect() -> None:
     """The same tables give the names of the other dialect."""
     names = {o["metadata"]["name"] for o in bootstrap_objects(KUBERNETES)}
     assert KUBERNETES("system:{short}-scheduler") in names and not any(ORCH.long in n for n in names)
 
 
-def expected(name="cluster-admin"):
+def expected(name: str = "cluster-admin") -> Object:
     return by_kind(bootstrap_objects(ORCH), "ClusterRole")[("", name)]
 
 
-def test_reconciling_adds_and_never_removes():
+def test_reconciling_adds_and_never_removes() -> None:
     """Missing rules are added, extra rules and labels stay, and a role with enough rights is left alone."""
     want = expected("system:public-info-viewer")
     assert reconcile(None, want).action == "create"
@@ -56,14 +60,14 @@ def test_reconciling_adds_and_never_removes():
     assert reconcile(change.object, want).action == ""
 
 
-def test_an_object_may_opt_out():
+def test_an_object_may_opt_out() -> None:
     """With the autoupdate annotation set to false nothing is changed."""
     want = expected()
     have = {**want, "metadata": {**want["metadata"], "annotations": {ORCH.autoupdate: "false"}}, "rules": []}
     assert reconcile(have, want).action == ""
 
 
-def test_aggregated_roles_keep_what_was_gathered():
+def test_aggregated_roles_keep_what_was_gathered() -> None:
     """Rules of an aggregated role are the controller's; only a missing selector is added."""
     want = expected("admin")
     have = {**want, "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]}
@@ -73,7 +77,7 @@ def test_aggregated_roles_keep_what_was_gathered():
     assert change.object["rules"] == have["rules"]
 
 
-def test_a_binding_to_another_role_is_made_anew():
+def test_a_binding_to_another_role_is_made_anew() -> None:
     """roleRef cannot change, so the binding is deleted and created; missing subjects alone are an update."""
     want = by_kind(bootstrap_objects(ORCH), "ClusterRoleBinding")[("", "cluster-admin")]
     other = {**want, "roleRef": {**want["roleRef"], "name": "x"}}

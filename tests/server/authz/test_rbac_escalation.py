@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from orchd.client.interfaces import ResourceRef
+from orchd.client.interfaces import Object, ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
@@ -20,11 +22,11 @@ CONFIGMAPS = {"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"]}
 SECRETS = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["secrets"]}
 
 
-def ref(plural):
+def ref(plural: str) -> ResourceRef:
     return ResourceRef(GROUP, "v1", plural)
 
 
-def check(*held):
+def check(*held: Any) -> Any:
     informers = MemoryInformers()
     rbac = RoleBasedAuthorizer(ORCH, informers)
     informers.put(ref("clusterroles"), {"metadata": {"name": "held"}, "rules": list(held)})
@@ -40,21 +42,21 @@ def check(*held):
     return EscalationCheck(ORCH, rbac, rbac.authorize)
 
 
-def role(*rules, **more):
+def role(*rules: Any, **more: Any) -> Object:
     return {"metadata": {"name": "r", "namespace": "ns"}, "rules": list(rules), **more}
 
 
-def binding(kind, name):
+def binding(kind: str, name: str) -> Object:
     return {"metadata": {"name": "s", "namespace": "ns"}, "roleRef": {"kind": kind, "name": name}}
 
 
-def refused(coroutine):
+def refused(coroutine: Any) -> ApiError:
     with pytest.raises(ApiError) as caught:
         result_of(coroutine)
     return caught.value
 
 
-def test_a_role_must_be_covered():
+def test_a_role_must_be_covered() -> None:
     """The refusal lists what is missing, with the verbs of one resource together."""
     error = refused(check(CONFIGMAPS).role(ALICE, "roles", role(CONFIGMAPS, SECRETS)))
     assert error.code == 403
@@ -65,14 +67,14 @@ def test_a_role_must_be_covered():
     result_of(check(CONFIGMAPS, SECRETS).role(ALICE, "roles", role(CONFIGMAPS, SECRETS)))
 
 
-def test_escalate_and_masters_may():
+def test_escalate_and_masters_may() -> None:
     """The verb escalate on the role, or the group of masters, makes the check void."""
     escalate = {"verbs": ["escalate"], "apiGroups": [GROUP], "resources": ["roles"], "resourceNames": ["r"]}
     result_of(check(escalate).role(ALICE, "roles", role(SECRETS)))
     result_of(check().role(User(name="x", groups=("system:masters",)), "roles", role(SECRETS)))
 
 
-def test_removing_finalizers_grants_nothing():
+def test_removing_finalizers_grants_nothing() -> None:
     """An update of owner references and finalizers alone is let through; any other is checked in full."""
     old = role(SECRETS)
     freed = {**old, "metadata": {**old["metadata"], "finalizers": ["x"]}}
@@ -81,7 +83,7 @@ def test_removing_finalizers_grants_nothing():
     assert refused(check().role(ALICE, "roles", labelled, old)).code == 403
 
 
-def test_bindings():
+def test_bindings() -> None:
     """A binding needs the rules of its role or the verb bind; a role that is not there is a 404."""
     assert refused(check(CONFIGMAPS).binding(ALICE, "rolebindings", binding("Role", "strong"))).code == 403
     missing = refused(check().binding(ALICE, "rolebindings", binding("Role", "absent")))
@@ -90,7 +92,7 @@ def test_bindings():
     result_of(check(bind).binding(ALICE, "rolebindings", binding("Role", "strong")))
 
 
-def test_aggregation_needs_everything():
+def test_aggregation_needs_everything() -> None:
     """A selector can gather any rule, so only who holds all may set one."""
     obj = {"metadata": {"name": "r"}, "rules": [], "aggregationRule": {"clusterRoleSelectors": [{}]}}
     error = refused(check(CONFIGMAPS).role(ALICE, "clusterroles", obj))
@@ -111,6 +113,6 @@ def test_aggregation_needs_everything():
         ({"verbs": ["get"], "nonResourceURLs": ["/a/*"]}, {"verbs": ["get"], "nonResourceURLs": ["/a/b", "/c"]}, 1),
     ],
 )
-def test_covering(owner, wanted, missing):
+def test_covering(owner: Any, wanted: Any, missing: Any) -> None:
     """Stars, subresources, names and path prefixes cover as they allow."""
     assert len(uncovered([owner], [wanted])) == missing

@@ -13,7 +13,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.server.outbound.webhooks import WebhookError
-from orchd.server.pipeline.verbs import converted_watch
+from orchd.server.pipeline.verbs.watch import conversion
 from orchd.testing.server import InProcessServer, make_server, run
 from orchd.txkit.coroutines import start
 
@@ -212,7 +212,7 @@ def test_a_failure_ends_the_watch(server: InProcessServer, webhook: Webhook) -> 
 
 def test_the_queue_is_bounded(server: InProcessServer, webhook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
     """A watch whose changes pile up before a slow webhook ends and has to be opened again."""
-    monkeypatch.setattr(converted_watch, "MOST_WAITING", 2)
+    monkeypatch.setattr(conversion, "MOST_WAITING", 2)
     admin = server.client()
     stream = run(admin.watch(V2, "default", resource_version="0"))
     webhook.held = True

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from http_doubles import Answer, Paths, read_answers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.protocol import Protocol, connectionDone
@@ -21,6 +20,7 @@ from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.limits import Limits
 from orchd.server.pipeline.interfaces import Pieces, Request, Response, StreamEnded
 from orchd.txkit.coroutines import start
+from tests.server.http.http_doubles import Answer, Paths, read_answers
 
 GET = b"GET %b HTTP/1.1\r\nHost: h\r\n\r\n"
 
@@ -602,20 +602,25 @@ def test_upgrades_need_the_newer_protocol() -> None:
 class Full(StringTransport):
     """A transport that asks for a pause when something is written to it."""
 
+    protocol: Any
+
+    def __init__(self) -> None:
+        StringTransport.__init__(self)
+
     def registerProducer(self, producer: Any, streaming: bool) -> None:
-        super().registerProducer(producer, streaming)
+        StringTransport.registerProducer(self, producer, streaming)
         self.asked = producer
 
     def write(self, data: bytes) -> None:
-        super().write(data)
+        StringTransport.write(self, data)
         self.asked.pauseProducing()
 
     def writeSequence(self, data: Any) -> None:
-        super().writeSequence(list(data))
+        StringTransport.writeSequence(self, list(data))
         self.asked.pauseProducing()
 
     def abortConnection(self) -> None:
-        super().abortConnection()
+        StringTransport.abortConnection(self)
         self.protocol.connectionLost(Failure(connectionDone))
 
 
@@ -624,7 +629,7 @@ def _behind(factory: ApiServerFactory, clock: Clock, path: bytes = b"/own") -> F
     channel = factory.buildProtocol(None)
     assert channel is not None
     transport = Full()
-    transport.protocol = channel  # type: ignore[attr-defined]  # for the end of the connection
+    transport.protocol = channel
     connect: Callable[[StringTransport], None] = channel.makeConnection
     connect(transport)
     channel.dataReceived(GET % path)

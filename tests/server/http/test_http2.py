@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from http_doubles import Paths
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
 
 from orchd.server.http.http2 import BoundedConnection, Http2Factory
 from orchd.server.pipeline.interfaces import Request, Response
+from tests.server.http.http_doubles import Paths
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, SETTINGS, PING, WINDOW = 0, 1, 2, 4, 6, 8
@@ -142,7 +143,8 @@ def test_answers_that_are_not_taken() -> None:
 
 def _content(wire: Wire) -> dict[int, int]:
     """Bytes of content that each stream has got since the last call."""
-    data, out = wire.transport.value(), {}
+    data: bytes = wire.transport.value()
+    out: dict[int, int] = {}
     wire.transport.clear()
     while data:
         size, stream = int.from_bytes(data[:3], "big"), int.from_bytes(data[5:9], "big")
@@ -156,9 +158,10 @@ def _settle(wire: Wire) -> int:
     """Let everything run that is due now; how many calls that were. A sender that never rests fails the test."""
     count = 0
     while due := [call for call in wire.clock.getDelayedCalls() if call.getTime() <= wire.clock.seconds()]:
+        call: Any = due[0]
         # One by one: a clock would run what is called later for now in the same turn, for ever.
-        function, arguments, named = due[0].func, due[0].args, due[0].kw
-        due[0].cancel()
+        function, arguments, named = call.func, call.args, call.kw
+        call.cancel()
         function(*arguments, **named)
         count += 1
         assert count < 2000, "the sender does not rest"

@@ -63,7 +63,7 @@ class Bench:
         self.store = MemoryStore(self.clock, compaction_interval=0)
         self.store.start()
         self.caches = Caches(self.store, clock=self.clock, **more)
-        self.cache = self.caches.cache("pods", lambda value: (orjson.loads(value)["metadata"]["labels"], {}))
+        self.cache = self.caches.cache("pods", lambda value: ((value if isinstance(value, dict) else orjson.loads(value))["metadata"]["labels"], {}))
         self.decoded = 0
         self.revisions: dict[str, int] = {}
         self.others = _Others()
@@ -194,7 +194,7 @@ def test_an_index_is_made_when_it_is_asked_for() -> None:
     with pytest.raises(KeyError):
         bench.informer.by_index("none", "red")
     with pytest.raises(KeyError):
-        run(bench.informer.indexed("none"))
+        run(bench.informer.wait_indexed("none"))
 
 
 def test_an_index_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,9 +204,9 @@ def test_an_index_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "abcde":
         bench.put(f"n/{name}", "red")
     bench.informer.add_index("color", color)
-    first = start(bench.informer.indexed("color"))
+    first = start(bench.informer.wait_indexed("color"))
     bench.start()
-    second = start(bench.informer.indexed("color"))
+    second = start(bench.informer.wait_indexed("color"))
     assert not first.called and bench.decoded == 2
     bench.put("n/a", "blue")
     bench.put("n/e", "blue")
@@ -217,7 +217,7 @@ def test_an_index_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = bench.decoded
     assert bench.informer.holds("color", "red") and bench.decoded == decoded
     assert bench.find("red") == ["n/b", "n/c", "n/f"] and bench.find("blue") == ["n/a", "n/e"]
-    run(bench.informer.indexed("color"))
+    run(bench.informer.wait_indexed("color"))
 
 
 def test_an_index_of_nothing() -> None:
@@ -225,7 +225,7 @@ def test_an_index_of_nothing() -> None:
     bench = Bench()
     bench.informer.add_index("color", color)
     bench.start()
-    run(bench.informer.indexed("color"))
+    run(bench.informer.wait_indexed("color"))
     bench.put("n/a", "red")
     assert bench.find("red") == ["n/a"]
 
@@ -238,7 +238,7 @@ def test_who_does_not_wait_has_the_index_at_once(monkeypatch: pytest.MonkeyPatch
         bench.put(f"n/{name}", "red")
     bench.informer.add_index("color", color)
     bench.start()
-    waiting = start(bench.informer.indexed("color"))
+    waiting = start(bench.informer.wait_indexed("color"))
     assert len(bench.find("red")) == 5 and not waiting.called
     bench.pump()
     assert waiting.called
@@ -294,10 +294,10 @@ def test_one_can_wait_until_late_listeners_have_been_told(monkeypatch: pytest.Mo
     for name in "abc":
         bench.put(f"n/{name}")
     bench.start()
-    assert start(bench.informer.told()).called
+    assert start(bench.informer.wait_delivered()).called
     heard = Listening()
     bench.informer.add_listener(heard)
-    waiting = start(bench.informer.told())
+    waiting = start(bench.informer.wait_delivered())
     bench.clock.turn()
     assert len(heard.heard) == 2 and not waiting.called
     bench.pump()
@@ -358,7 +358,7 @@ def test_all_end_together() -> None:
     bench = Bench()
     ends: list[Any] = []
     bench.informer.add_index("color", color)
-    for waiting in (start(bench.informer.wait_synced()), start(bench.informer.indexed("color"))):
+    for waiting in (start(bench.informer.wait_synced()), start(bench.informer.wait_indexed("color"))):
         waiting.addErrback(lambda failure: ends.append(failure.check(CancelledError)))
     bench.informers.start()
     run(bench.informers.stop())
@@ -376,7 +376,7 @@ def test_stopping_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = Listening()
     bench.informer.add_index("color", color)
     bench.informer.add_listener(heard)
-    waiting = start(bench.informer.indexed("color"))
+    waiting = start(bench.informer.wait_indexed("color"))
     waiting.addErrback(lambda failure: failure.trap(CancelledError))
     bench.clock.turn()
     told = len(heard.heard)
@@ -436,7 +436,7 @@ class Follows(RuleBasedStateMachine):
 
     @rule()
     def wait_for_the_index(self) -> None:
-        self.waiting.append(start(self.bench.informer.indexed("color")))
+        self.waiting.append(start(self.bench.informer.wait_indexed("color")))
 
     @rule()
     def lose_the_thread(self) -> None:

@@ -109,7 +109,7 @@ def test_passing_failures_are_tried_again() -> None:
     """Five attempts at most, with growing pauses, and the last error is told."""
     play = Play(answer(500, "broken"))
     _, outcome = play.ask()
-    times = []
+    times: list[float] = []
     for _ in range(400):
         times += [play.clock.seconds()] * (len(play.service.calls) - len(times))
         play.clock.advance(0.025)

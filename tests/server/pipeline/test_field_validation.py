@@ -129,13 +129,13 @@ def test_refusals(server: InProcessServer, method: str, form: str, body: str, wh
 
 
 def test_ignored(server: InProcessServer, tmp_path: Path) -> None:
-    """Ignore says nothing; without the gate nothing else is possible, but the parameter must be a known one."""
+    """Ignore says nothing; with the gate off nothing else is possible, but the parameter must be a known one."""
     answer = send(server, "POST", DEPLOYMENTS + "?fieldValidation=Ignore", JSON.replace("NAME", "ignored"))
     assert (answer.code, warnings(answer)) == (201, [])
     path = "/api/v1/namespaces?fieldValidation=Strict"
     body = '{"metadata": {"name": "b", "name": "c", "x": 1}}'
     assert message(send(server, "POST", path, body), 400).endswith('duplicate field "name", unknown field "x"')
-    plain = make_server(tmp_path)
+    plain = make_server(tmp_path, GATE.replace("true", "false"))
     answer = send(plain, "POST", path, body)
     assert (answer.code, warnings(answer), answer.json["metadata"]["name"]) == (201, [], "c")
     wrong = send(plain, "POST", "/api/v1/namespaces?fieldValidation=strict", body)
@@ -241,3 +241,88 @@ def test_subresources(server: InProcessServer, deployment: str) -> None:
     assert message(answer, 422).endswith('strict decoding error: unknown field "y"')
     answer = send(server, "PATCH", deployment + "/status", '{"status": {"y": 1}}', "merge-patch+json")
     assert (answer.code, warnings(answer)) == (200, ['unknown field "y"'])
+
+
+@pytest.fixture(scope="module")
+def later(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
+    """A server without a word about the gate."""
+    made = make_server(tmp_path_factory.mktemp("later"))
+    admin = made.client()
+    run(admin.create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a"}}))
+    definitions = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
+    ports = {"type": "array", "items": objects(port={"type": "integer"})}
+    run(admin.create(definitions, "", definition("Widget", objects(spec=objects(known={"type": "string"}, ports=ports)))))
+    for _ in range(20):
+        made.clock.advance(1)
+    yield made
+    made.stop()
+
+
+LATER_OF_JSON = [
+    'unknown field "spec.unknown1"', 'unknown field "spec.twice"', 'duplicate field "spec.paused"',
+    'unknown field "spec.template.spec.containers[0].alien"',
+    'duplicate field "spec.template.spec.containers[0].imagePullPolicy"',
+]  # fmt: skip
+LATER_OF_YAML = [
+    'unknown field "spec.template.spec.containers[0].alien"', 'unknown field "spec.twice"', 'unknown field "spec.unknown1"',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "body", "expected", "why"), [
+    ("json", JSON, LATER_OF_JSON, LATER_OF_JSON),
+    ("yaml", YAML, [*LINES, *LATER_OF_YAML], ["yaml: unmarshal errors:\n  " + "\n  ".join(LINES), *LATER_OF_YAML]),
+])  # fmt: skip
+def test_who_asks_is_told_as_by_later_releases(
+    later: InProcessServer, form: str, body: str, expected: list[str], why: list[str]
+) -> None:
+    """Without the gate, a request that says nothing is told nothing; others are, with the paths of the fields."""
+    silent = send(later, "POST", DEPLOYMENTS, body.replace("NAME", f"silent-{form}"), form)
+    assert (silent.code, warnings(silent)) == (201, [])
+    warned = send(later, "POST", DEPLOYMENTS + "?fieldValidation=Warn", body.replace("NAME", f"warned-{form}"), form)
+    assert (warned.code, warnings(warned)) == (201, expected)
+    refused = send(later, "POST", DEPLOYMENTS + "?fieldValidation=Strict", body.replace("NAME", "x"), form)
+    head = 'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: '
+    assert message(refused, 400) == head + ", ".join(why)
+    ignored = send(later, "PUT", f"{DEPLOYMENTS}/silent-{form}?fieldValidation=Ignore", body.replace("NAME", f"silent-{form}"), form)
+    assert (ignored.code, warnings(ignored)) == (200, [])
+
+
+LATER_PATCHES = [
+    ("merge-patch+json", PATCHES[0][1], ['duplicate field "spec.paused"', 'unknown field "spec.foo"']),
+    ("strategic-merge-patch+json", PATCHES[1][1], [
+        'duplicate field "spec.paused"', 'unknown field "spec.foo"', 'unknown field "spec.template.spec.foo"']),
+    ("json-patch+json", PATCHES[2][1], [
+        'json patch duplicate field "[0].path"', 'json patch unknown field "[0].x"', 'json patch duplicate field "[0].value.a"',
+        'unknown field "spec.foo"']),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "patch", "expected"), LATER_PATCHES)
+def test_patches_of_who_asks(later: InProcessServer, form: str, patch: str, expected: list[str]) -> None:
+    """Paths within the patch, and within the result."""
+    send(later, "POST", DEPLOYMENTS, JSON.replace("NAME", "patched"))
+    path = f"{DEPLOYMENTS}/patched"
+    assert warnings(send(later, "PATCH", path, patch, form)) == []
+    assert warnings(send(later, "PATCH", path + "?fieldValidation=Warn", patch, form)) == expected
+    text = message(send(later, "PATCH", path + "?fieldValidation=Strict", patch, form), 422)
+    assert text.endswith(": strict decoding error: " + ", ".join(expected))
+
+
+def test_custom_kinds_of_who_asks(later: InProcessServer) -> None:
+    """Fields that stand twice have paths, too, and keys of maps are part of them."""
+    answer = send(later, "POST", WIDGETS + "?fieldValidation=Warn", widget("warned"))
+    twice = ['duplicate field "spec.known"', 'duplicate field "spec.twice"']
+    assert (answer.code, warnings(answer)) == (201, [*twice, *OF_WIDGET[2:]])
+    body = '{"metadata": {"name": "b", "labels": {"x": "1", "x": "2"}}}'
+    answer = send(later, "POST", "/api/v1/namespaces?fieldValidation=Strict", body)
+    assert message(answer, 400).endswith('strict decoding error: duplicate field "metadata.labels.x"')
+
+
+def test_apply_of_who_asks(later: InProcessServer) -> None:
+    """Keys that stand twice are told with their lines."""
+    body = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"},\n"data": {"a": "1",\n"a": "2"}}'
+    path = "/api/v1/namespaces/a/configmaps/c?fieldManager=m"
+    line = 'line 3: key "a" already set in map'
+    assert message(send(later, "PATCH", path + "&fieldValidation=Strict", body, "apply-patch+yaml"), 400).endswith(line)
+    assert warnings(send(later, "PATCH", path + "&fieldValidation=Warn", body, "apply-patch+yaml")) == [line]
+    assert warnings(send(later, "PATCH", path, body, "apply-patch+yaml")) == []

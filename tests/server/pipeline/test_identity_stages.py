@@ -15,6 +15,7 @@ from orchd.kinds.identity import User
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, Decision, Verdict
+from orchd.server.http.request_body import NoBody
 from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics, ReviewMetrics, TokenCacheMetrics
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.query import Query
@@ -29,7 +30,7 @@ PODS = RequestInfo(
 def request(query: dict[str, list[str]] | None = None, **headers: tuple[str, ...]) -> Request:
     named = {name.replace("_", "-"): values for name, values in headers.items()}
     return Request(
-        method="GET", path=PODS.path, raw_path="/api/v1/p%6Fds", query=Query.of(query or {}), headers=named, body=None,
+        method="GET", path=PODS.path, raw_path="/api/v1/p%6Fds", query=Query.of(query or {}), headers=named, body=NoBody(),
         credentials=Credentials(headers=named), received=0.0, info=PODS,
     )  # fmt: skip
 
@@ -159,7 +160,8 @@ def test_refused_impersonation() -> None:
 
     asked = request(impersonate_user=("b",))
     asked.user = User(name="a")
-    stage = identity.Impersonating(authorizer, partial(parse_impersonation, ORCH), refused, ImpersonationError)
+    deciding: Any = authorizer
+    stage = identity.Impersonating(deciding, partial(parse_impersonation, ORCH), refused, ImpersonationError)
     with pytest.raises(ApiError) as caught:
         run(stage(asked, at_once))
     assert caught.value.code == 403 and caught.value.headers["X-Content-Type-Options"] == "nosniff"

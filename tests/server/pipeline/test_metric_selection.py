@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prometheus_client.core import CounterMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from orchd.server.pipeline.endpoints.metric_selection import MetricSelection, metric_selection
 
@@ -32,3 +32,13 @@ def test_allowed_labels() -> None:
     assert shown is not None
     values = {tuple(sample.labels.values()): sample.value for sample in shown.samples if sample.name == "asked_total"}
     assert values == {("a", "x"): 1, ("b", "x"): 2, ("unexpected", "x"): 4, ("unexpected", "y"): 8}
+
+
+def test_hidden_and_deprecated() -> None:
+    """A metric that the last release deprecated is hidden unless asked for; one that this release deprecated says so."""
+    hidden = GaugeMetricFamily("etcd_object_counts", "Objects.")
+    assert metric_selection([], {}).filter(hidden) is None
+    exposed = metric_selection([], {}, "1.22").filter(hidden)
+    assert exposed is not None and exposed.documentation == "(Deprecated since 1.22.0) Objects."
+    deprecated = metric_selection([], {}).filter(GaugeMetricFamily("apiserver_registered_watchers", "Watches."))
+    assert deprecated is not None and deprecated.documentation == "(Deprecated since 1.23.0) Watches."

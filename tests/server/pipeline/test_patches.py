@@ -233,3 +233,25 @@ def test_owner_references_said_twice(server: InProcessServer) -> None:
     metadata = {"name": "c", "ownerReferences": [owner, owner]}
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
     assert "duplicate entries" in message(send(server, "PATCH", f"{MAPS}/c?fieldManager=m", config, APPLY), 500)
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1" * 400])
+def test_numbers_beyond_the_range_of_floats(server: InProcessServer, number: str) -> None:
+    """They are errors of the result, which says what they were to become; a strategic merge patch cannot even be read."""
+    path, why = f"{DEPLOYMENTS}/d", f"json: cannot unmarshal number {number} into Go "
+    pod = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    made = {"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": pod}}
+    send(server, "POST", DEPLOYMENTS, made, "application/json")
+    for form, text in (
+        (MERGE, f'{{"spec":{{"replicas":{number}}}}}'),
+        (EDIT, f'[{{"op":"add","path":"/spec/replicas","value":{number}}}]'),
+    ):
+        found = message(send(server, "PATCH", path, text, form), 422)
+        assert found.endswith(f"{why}struct field DeploymentSpec.spec.replicas of type int32")
+    text = f'{{"spec":{{"replicas":{number}}}}}'
+    assert message(send(server, "PATCH", path, text, STRATEGIC), 400) == f"{why}value of type float64"
+    for form, text in (
+        (MERGE, f'{{"spec":{{"free":{{"x":[{number}]}}}}}}'),
+        (EDIT, f'[{{"op":"add","path":"/spec/free","value":{number}}}]'),
+    ):
+        assert message(send(server, "PATCH", f"{WIDGETS}/w", text, form), 422).endswith(f"{why}value of type float64")

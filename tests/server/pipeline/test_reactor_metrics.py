@@ -13,7 +13,7 @@ from orchd.server.pipeline.endpoints.reactor_metrics import BOUNDS, ReactorMetri
 class TickingClock(Clock):
     """Runs calls that are due at once in the next `advance`, as reactors run them in their next tick."""
 
-    def callLater(self, when: float, what: Any, *arguments: Any, **named: Any) -> Any:
+    def callLater(self, when: float, what: Any, *arguments: Any, **named: Any) -> Any:  # type: ignore[override]  # names of its own
         return super().callLater(when or 1e-9, what, *arguments, **named)
 
 

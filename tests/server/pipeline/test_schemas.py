@@ -1,4 +1,4 @@
-"""OpenAPI v3 behind its gate: an index, a document per group version, tags, and definitions that come and go."""
+"""OpenAPI v3: an index with hashes, a document per group version in two encodings, and definitions that come and go."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
+from orchd.dialect import ORCH, STOCK_GVK
+from orchd.kinds.openapi import v3, v3_protobuf
 from orchd.testing.server import InProcessServer, make_server, run
 
 GROUP = "example.com"
@@ -23,58 +26,172 @@ DEFINITION = {
         ],
     },
 }  # fmt: skip
+URL = f"/apis/apiextensions.{ORCH('{abbr}.io')}/v1/customresourcedefinitions"
 
 
-@pytest.fixture
-def open_server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path, "--feature-gates=OpenAPIV3=true")
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path_factory.mktemp("schemas"))
     yield made
     made.stop()
 
 
-def test_closed(server: Any) -> None:
-    """Without the gate there is nothing."""
-    assert run(server.request("GET", "/openapi/v3")).code == 404
+def get(server: InProcessServer, path: str, **headers: str) -> Any:
+    given = {"Accept": "application/json, */*", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    return run(server.request("GET", path, headers=given))
 
 
-def test_index_and_documents(open_server: InProcessServer) -> None:
-    """The index names every group version; each document has a tag and a compressed form."""
-    index = run(open_server.request("GET", "/openapi/v3")).json["paths"]
-    assert {"api/v1", "apis/apps/v1"} <= index.keys()
-    for path in index:
-        answer = run(open_server.request("GET", f"/openapi/v3/{path}"))
-        assert answer.code == 200 and answer.json["openapi"] == "3.0.0" and answer.json["paths"]
-    tag = answer.headers["Etag"]
-    again = run(open_server.request("GET", f"/openapi/v3/{path}", headers={"If-None-Match": tag}))
+def index(server: InProcessServer) -> dict[str, str]:
+    paths = get(server, "/openapi/v3").json["paths"]
+    return {path: entry["serverRelativeURL"] for path, entry in paths.items()}
+
+
+def test_gate(tmp_path: Path) -> None:
+    """Closed, there is nothing; opened explicitly, the index needs no Accept header."""
+    closed = make_server(tmp_path / "closed", "--feature-gates=OpenAPIV3=false")
+    assert get(closed, "/openapi/v3").code == 404 == get(closed, "/openapi/v3/api/v1").code
+    closed.stop()
+    opened = make_server(tmp_path / "opened", "--feature-gates=OpenAPIV3=true")
+    assert run(opened.request("GET", "/openapi/v3")).code == 200
+    opened.stop()
+
+
+def test_clients_of_release_1_23(shared: InProcessServer) -> None:
+    """They name no media type that they accept, and find no index; the documents are there for all who know them."""
+    assert run(shared.request("GET", "/openapi/v3")).code == 404
+    assert run(shared.request("GET", "/openapi/v3/api/v1")).code == 200
+
+
+def test_index(shared: InProcessServer) -> None:
+    """It names the document of every group version, and those of discovery, each under its hash."""
+    answer = get(shared, "/openapi/v3")
+    assert answer.response.content_type == "application/json"
+    urls = index(shared)
+    assert {"api/v1", "apis/apps/v1", "apis/apps", "api", "apis", "version", "logs", "openid/v1/jwks"} <= urls.keys()
+    assert f"apis/{ORCH('authentication.{abbr}.io')}/v1beta1" in urls
+    for path, url in urls.items():
+        document = get(shared, url)
+        assert document.code == 200 and document.json["openapi"] == "3.0.0" and document.json["paths"]
+        assert url == f"/openapi/v3/{path}?hash=" + document.headers["Etag"].strip('"')
+    assert get(shared, "/openapi/v3", If_None_Match=answer.headers["Etag"]).code == 304
+
+
+def test_hashes(shared: InProcessServer) -> None:
+    """A document with its hash may be kept, one without has to be asked for again; an old hash leads to the present one."""
+    url = index(shared)["apis/apps/v1"]
+    kept = get(shared, url)
+    assert kept.headers["Cache-Control"] == "public, immutable" and kept.headers["Expires"] == "Sat, 15 Jan 2028 08:00:00 GMT"
+    asked = get(shared, "/openapi/v3/apis/apps/v1")
+    assert asked.headers["Cache-Control"] == "no-cache, private" and "Expires" not in asked.headers
+    assert asked.body == kept.body and asked.headers["Etag"] == kept.headers["Etag"]
+    old = get(shared, "/openapi/v3/apis/apps/v1?hash=OLD")
+    assert (old.code, old.headers["Location"], old.body) == (301, url, b"")
+    again = get(shared, url, If_None_Match=kept.headers["Etag"])
     assert again.code == 304 and not again.body
-    packed = run(open_server.request("GET", f"/openapi/v3/{path}", headers={"Accept-Encoding": "gzip"}))
-    assert packed.headers["Content-Encoding"] == "gzip" and len(packed.body) < len(answer.body) / 4
-    assert run(open_server.request("GET", "/openapi/v3/apis/none/v1")).code == 404
-    assert run(open_server.request("GET", "/openapi/v3", headers={"Accept": "text/html"})).code == 406
+    packed = get(shared, url, Accept_Encoding="gzip")
+    assert packed.headers["Content-Encoding"] == "gzip" and len(packed.body) < len(kept.body) / 4
 
 
-def test_custom_kinds(open_server: InProcessServer) -> None:
-    """A definition adds a document, a change of it another one under another address, and its end takes it away."""
+@pytest.mark.parametrize(("accept", "media_type"), [
+    ("application/json", "application/json"),
+    ("*/*", "application/json"),
+    ("application/com.github.proto-openapi.spec.v3@v1.0+protobuf", v3_protobuf.MEDIA_TYPE),
+    ("application/com.github.proto-openapi.spec.v3.v1.0+protobuf,application/json;q=0.5", v3_protobuf.MEDIA_TYPE),
+    ("application/json;q=0.1, application/com.github.proto-openapi.spec.v3@v1.0+protobuf", v3_protobuf.MEDIA_TYPE),
+    ("text/html", ""),
+])
+def test_encodings(shared: InProcessServer, accept: str, media_type: str) -> None:
+    """The preferred one, with one tag for all; the index exists in JSON only, whatever is accepted."""
+    answer = get(shared, "/openapi/v3/apis/apps/v1", Accept=accept)
+    assert answer.response.content_type == media_type and answer.code == (200 if media_type else 406)
+    if media_type == v3_protobuf.MEDIA_TYPE:
+        catalog = shared.server.catalog
+        document = v3.document(catalog, "apps", "v1")
+        assert document is not None and answer.body == v3_protobuf.encode(document)
+        assert answer.headers["Etag"] == get(shared, "/openapi/v3/apis/apps/v1").headers["Etag"]
+    assert get(shared, "/openapi/v3", Accept=accept).json["paths"]
+
+
+def test_unknown_documents(shared: InProcessServer) -> None:
+    """404, whatever hash they are asked for with."""
+    for path in ("apis/none/v1", "api/v2", "apis/apps/v1/more", "apis/none/v1?hash=x"):
+        assert get(shared, f"/openapi/v3/{path}").code == 404
+
+
+def test_what_newer_clients_look_for(shared: InProcessServer) -> None:
+    """Parameters of later releases, and kinds under the extension that stock clients know."""
+    document = get(shared, "/openapi/v3/apis/apps/v1").json
+    named = document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]
+    parameters = {parameter["name"] for parameter in named["patch"]["parameters"]}
+    assert "fieldValidation" in parameters and named["patch"][STOCK_GVK]["kind"] == "Deployment"
+    listed = document["paths"]["/apis/apps/v1/deployments"]
+    assert "sendInitialEvents" in {parameter["name"] for parameter in listed["get"]["parameters"]}
+    schema = document["components"]["schemas"][ORCH("io.{abbr}.api.apps.v1.Deployment")]
+    assert schema[STOCK_GVK] == [{"group": "apps", "kind": "Deployment", "version": "v1"}]
+    reviews = get(shared, f"/openapi/v3/apis/{ORCH('authentication.{abbr}.io')}/v1").json["paths"]
+    assert any(path.endswith("/selfsubjectreviews") for path in reviews)
+
+
+def test_custom_kinds(server: Any) -> None:
+    """A definition adds a document, a change of it another one under another hash, and its end takes it away."""
     path = f"apis/{GROUP}/v1"
-    definitions = f"/apis/apiextensions.{open_server.dialect('{abbr}.io')}/v1/customresourcedefinitions"
-
-    def address() -> Any:
-        return run(open_server.request("GET", "/openapi/v3")).json["paths"].get(path, {}).get("serverRelativeURL")
-
-    assert address() is None
-    assert run(open_server.request("POST", definitions, body=DEFINITION)).code == 201
-    open_server.clock.pump([1] * 3)
-    first = address()
-    schemas = run(open_server.request("GET", first)).json["components"]["schemas"]
+    before = index(server)
+    assert path not in before
+    assert run(server.request("POST", URL, body=DEFINITION)).code == 201
+    server.clock.pump([1] * 3)
+    first = index(server)
+    assert {name: url for name, url in first.items() if name != path} == before
+    schemas = get(server, first[path]).json["components"]["schemas"]
     assert schemas["com.example.v1.Foo"]["properties"]["spec"] == {"type": "string"}
     change = [{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/type", "value": "integer"}]
     headers = {"content-type": "application/json-patch+json"}
-    url = f"{definitions}/foos.{GROUP}"
-    assert run(open_server.request("PATCH", url, body=change, headers=headers)).code == 200
-    open_server.clock.pump([1] * 3)
-    assert address() not in (None, first)
-    schemas = run(open_server.request("GET", address())).json["components"]["schemas"]
+    url = f"{URL}/foos.{GROUP}"
+    assert run(server.request("PATCH", url, body=change, headers=headers)).code == 200
+    server.clock.pump([1] * 3)
+    second = index(server)[path]
+    assert second != first[path] and get(server, first[path]).headers["Location"] == second
+    schemas = get(server, second).json["components"]["schemas"]
     assert schemas["com.example.v1.Foo"]["properties"]["spec"] == {"type": "integer"}
-    assert run(open_server.request("DELETE", url)).code == 200
-    open_server.clock.pump([1] * 3)
-    assert address() is None
+    assert run(server.request("DELETE", url)).code == 200
+    server.clock.pump([1] * 3)
+    assert path not in index(server) and get(server, second).code == 404
+
+
+def test_only_new_documents_are_made(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A definition costs its own document."""
+    index(server)
+    made: list[str] = []
+    whole = v3.document
+
+    def counting(catalog: Any, group: str, *arguments: Any) -> Any:
+        made.append(group)
+        return whole(catalog, group, *arguments)
+
+    monkeypatch.setattr(v3, "document", counting)
+    assert run(server.request("POST", URL, body=DEFINITION)).code == 201
+    server.clock.pump([1] * 3)
+    index(server)
+    assert set(made) == {GROUP}
+
+
+def test_documents_are_json(shared: InProcessServer) -> None:
+    """The bytes are those that were hashed."""
+    answer = get(shared, "/openapi/v3/api/v1")
+    assert orjson.dumps(answer.json) == answer.body
+
+
+def test_documents_of_other_servers(server: Any) -> None:
+    """The index names them without a hash, and they are asked for where they are."""
+    services = f"/apis/{ORCH('apiregistration.{abbr}.io/v1')}/apiservices"
+    spec = {
+        "group": "g.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,
+        "insecureSkipTLSVerify": True, "service": {"namespace": "a", "name": "s"},
+    }  # fmt: skip
+    before = index(server)
+    assert run(server.request("POST", services, body={"metadata": {"name": "v1.g.example.com"}, "spec": spec})).code == 201
+    after = index(server)
+    assert after == {**before, "apis/g.example.com/v1": "/openapi/v3/apis/g.example.com/v1"}
+    assert get(server, after["apis/g.example.com/v1"]).code == 503
+    assert get(server, after["apis/apps/v1"]).code == 200
+    assert run(server.request("DELETE", f"{services}/v1.g.example.com")).code == 200
+    assert index(server) == before

@@ -15,10 +15,12 @@ from twisted.internet.task import Clock
 
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.kinds.catalog import Catalog, builtin_catalog
+from orchd.kinds.catalog import Catalog, Resource, builtin_catalog
 from orchd.kinds.crd.resources import custom_kind
 from orchd.server.authn.interfaces import Credentials
-from orchd.server.pipeline.endpoints.specification import SETTLE, Specification
+from orchd.server.http.request_body import NoBody
+from orchd.server.pipeline.endpoints.catalog_builds import SETTLE
+from orchd.server.pipeline.endpoints.specification import Specification
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.testing.server import make_server, run
@@ -28,7 +30,7 @@ BASE = builtin_catalog(ORCH)
 
 
 def _with(*plurals: str) -> Catalog:
-    found = []
+    found: list[Resource] = []
     for plural in plurals:
         names = {"plural": plural, "kind": plural.capitalize()}
         version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
@@ -58,7 +60,7 @@ class Bench:
 
     def change(self, *plurals: str) -> None:
         self.catalog = _with(*plurals)
-        self.specification.changed()
+        self.specification.build.changed()
 
     def ask(self) -> Deferred[Response]:
         headers = {"accept": ("application/json",), "accept-encoding": ("gzip",)}
@@ -72,7 +74,7 @@ def _request(headers: Mapping[str, tuple[str, ...]]) -> Request:
         raw_path="/openapi/v2",
         query=Query({}),
         headers=headers,
-        body=None,
+        body=NoBody(),
         credentials=Credentials(headers=headers),
         received=0.0,
     )
@@ -90,9 +92,37 @@ def _plurals(asked: Deferred[Response]) -> set[str]:
 @pytest.fixture
 def bench() -> Bench:
     made = Bench()
-    run(made.specification.start())
+    run(made.specification.build.start())
+    made.clock.advance(SETTLE)
     made.work()
     return made
+
+
+def test_a_start_does_not_build_at_once() -> None:
+    """The first document is built soon after the start, or by the first request, whichever comes first; once."""
+    late, asked = Bench(), Bench()
+    run(late.specification.build.start())
+    assert not late.working
+    late.clock.advance(SETTLE)
+    late.work()
+    run(asked.specification.build.start())
+    waiting = asked.ask()
+    asked.work()
+    assert _plurals(waiting) == set()
+    asked.clock.advance(SETTLE)
+    assert not asked.working and not asked.clock.getDelayedCalls()
+
+
+def test_a_build_on_request_of_the_owner() -> None:
+    """`build` begins at once, and does nothing when the document is there or under construction."""
+    bench = Bench()
+    run(bench.specification.build.start())
+    bench.specification.build.begin()
+    bench.specification.build.begin()
+    assert len(bench.working) == 1
+    bench.work()
+    bench.specification.build.begin()
+    assert not bench.working and not bench.clock.getDelayedCalls()
 
 
 def test_built_in_the_background(bench: Bench) -> None:
@@ -177,7 +207,7 @@ def test_stopping(bench: Bench) -> None:
     bench.change("ants")
     bench.clock.advance(SETTLE)
     bench.change("bees")
-    stopped = start(bench.specification.stop())
+    stopped = start(bench.specification.build.stop())
     assert not stopped.called
     bench.work()
     assert stopped.called and not bench.working and not bench.clock.getDelayedCalls()

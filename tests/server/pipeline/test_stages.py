@@ -111,15 +111,17 @@ class TestDeadline:
 
     def test_a_detached_bug_is_logged(self) -> None:
         """What fails when nobody listens any more is in the log."""
-        clock, slow, seen = Clock(), Slow(), []
+        clock, slow = Clock(), Slow()
+        seen: Any = []
+        note: Any = seen.append
         call = start(Deadline(clock, 60)(ask("PUT"), slow))
         outcome(call)
         call.cancel()
-        globalLogPublisher.addObserver(seen.append)
+        globalLogPublisher.addObserver(note)
         try:
             slow.waiting.errback(ZeroDivisionError())
         finally:
-            globalLogPublisher.removeObserver(seen.append)
+            globalLogPublisher.removeObserver(note)
         assert any("log_failure" in event for event in seen)
 
     @pytest.mark.parametrize(("text", "seconds"), [("5s", 5), ("1m30s", 60), ("0s", 60), ("-3s", 60), ("100ms", 0.1)])
@@ -152,7 +154,8 @@ class TestInFlight:
         assert run(stage(ask("POST"), at_once)).code == 200
         slow.waiting.callback(Response())
         assert got and run(stage(ask(), at_once)).code == 200
-        assert underway.current == {False: 0, True: 0} and underway.peak == {False: 1, True: 1}
+        assert [underway.executing[half].current for half in (False, True)] == [0, 0]
+        assert [underway.executing[half].read_peak() for half in (False, True)] == [1, 1]
         assert underway.refused == {False: 1, True: 0}
 
     def test_masters_are_let_in(self) -> None:
@@ -168,7 +171,7 @@ class TestInFlight:
         call = start(stage(ask(), slow))
         outcome(call)
         call.cancel()
-        assert underway.current[False] == 0
+        assert underway.executing[False].current == 0
 
     def test_watches_take_no_place(self) -> None:
         """Long-running requests are not counted."""
@@ -176,7 +179,7 @@ class TestInFlight:
         stage = InFlight(underway, reading=1, changing=1)
         for _ in range(3):
             outcome(start(stage(ask(path="/api/v1/pods?watch=1"), Slow())))
-        assert underway.current[False] == 0
+        assert underway.executing[False].current == 0
 
 
 def render(request: Request, error: ApiError) -> Response:
@@ -197,11 +200,12 @@ class TestFailure:
     def test_a_bug_has_an_id_that_the_log_has(self) -> None:
         """Anything else is a 500 that tells nothing but an id; the log has the id and the traceback."""
         seen: list[dict[str, Any]] = []
-        globalLogPublisher.addObserver(seen.append)
+        note: Any = seen.append
+        globalLogPublisher.addObserver(note)
         try:
             response = self.fail(ZeroDivisionError("secret"))
         finally:
-            globalLogPublisher.removeObserver(seen.append)
+            globalLogPublisher.removeObserver(note)
         assert response.code == 500 and b"secret" not in bytes(response.body)  # type: ignore[arg-type]  # one piece here
         logged = [e for e in seen if "incident" in e]
         assert logged and logged[0]["incident"].encode() in response.body and "log_failure" in logged[0]

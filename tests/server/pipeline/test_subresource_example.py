@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from orchd.assembly import api, verbs
 from orchd.kinds.builtin import core_v1
+from orchd.kinds.rows import Row, Subresource
 from orchd.testing.server import InProcessServer, make_server, run, user
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -25,11 +27,10 @@ def example() -> ModuleType:
     return module
 
 
-def extended(resources: tuple[dict[str, Any], ...], row: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
+def extended(resources: tuple[Row, ...], row: Subresource) -> tuple[Row, ...]:
     """The table with the row of step 1."""
     return tuple(
-        {**each, "subresources": (*each.get("subresources", ()), row)} if each["plural"] == "configmaps" else each
-        for each in resources
+        replace(each, subresources=(*each.subresources, row)) if each.kind == "ConfigMap" else each for each in resources
     )
 
 
@@ -38,10 +39,10 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProces
     module = example()
     monkeypatch.setattr(core_v1, "RESOURCES", extended(core_v1.RESOURCES, module.ROW))
 
-    def subresource_verbs(dependencies: verbs.VerbDependencies) -> Mapping[str, Any]:
-        return {**verbs.subresource_verbs(dependencies), "configmaps/keys": {"get": module.get_keys}}
+    def named_verbs(dependencies: verbs.VerbDependencies) -> Mapping[str, Any]:
+        return {**verbs.named_verbs(dependencies), module.ROW.served_by: {"get": module.get_keys}}
 
-    monkeypatch.setattr(api, "subresource_verbs", subresource_verbs)
+    monkeypatch.setattr(api, "named_verbs", named_verbs)
     running = make_server(tmp_path)
     yield running
     running.stop()

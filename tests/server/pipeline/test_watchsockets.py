@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from twisted.internet.testing import StringTransport
 
 from orchd.dialect import PROTOBUF_MAGIC
-from orchd.server.pipeline.verbs.watchsocket import WatchSocket
+from orchd.server.pipeline.verbs.watch.websocket import WatchSocket
 from orchd.testing.server import run
 
 HANDSHAKE = {
@@ -35,7 +35,7 @@ class Taken:
         protocol.makeConnection(self.transport)
 
     def read(self) -> bytes:
-        data = self.transport.value()
+        data: bytes = self.transport.value()
         self.transport.clear()
         return data
 

@@ -10,7 +10,7 @@ import pytest
 from orchd.testing.server import NOW, run
 
 MERGE = "application/merge-patch+json"
-POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+POD: dict[str, Any] = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 
 
 def at(seconds: float) -> str:
@@ -49,7 +49,8 @@ class TestPlain:
     def test_a_lost_race(self, space: Any) -> None:
         """A delete without preconditions deletes what it finds then."""
         space.config("a")
-        store, raced = space.server.server.registry.access.store, []
+        store = space.server.server.registry.access.store
+        raced: list[Any] = []
         delete = store.delete
 
         async def slow(key: str, *, expected: int) -> int:

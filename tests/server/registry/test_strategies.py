@@ -92,7 +92,12 @@ class TestServices:
         cache = space.server.server.registry.cache(resource)
         pages: list[Any] = []
         page = cache.page
-        cache.page = lambda **how: pages.append(how) or page(**how)
+
+        def counted(**how: Any) -> Any:
+            pages.append(how)
+            return page(**how)
+
+        cache.page = counted
         try:
             for number in range(3):
                 space.make("services", self.service(f"b{number}"))

@@ -182,7 +182,8 @@ class TestPatch:
         """A patch without a version is made again on what somebody else wrote meanwhile."""
         space.config("a")
         registry = space.server.server.registry
-        store, raced = registry.access.store, []
+        store = registry.access.store
+        raced: list[Any] = []
         update = store.update
 
         async def slow(key: str, value: bytes, *, expected: int, ttl: int | None = None) -> int:
@@ -201,7 +202,8 @@ class TestPatch:
 
     def test_a_race_to_create(self, space: Any) -> None:
         """An apply that finds its object made by somebody else meanwhile applies to that."""
-        store, raced = space.server.server.registry.access.store, []
+        store = space.server.server.registry.access.store
+        raced: list[Any] = []
         create = store.create
 
         async def slow(key: str, value: bytes, *, ttl: int | None = None) -> int:

@@ -10,12 +10,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from etcd_support import Open
 from twisted.internet import reactor
 
 from orchd.store.etcd.servers import TlsFiles, make_servers
 from orchd.store.etcd.store import EtcdStore
 from orchd.testing.etcd import Etcd, find_etcd
+from orchd.testing.process import PATIENCE
+from tests.store.etcd.etcd_support import Open
 
 _numbers = count()
 
@@ -55,7 +56,8 @@ def prefix() -> str:
 def opened(prefix: str) -> Open:
     @asynccontextmanager
     async def opened(*urls: str, tls: TlsFiles | None = None, **more: Any) -> AsyncIterator[EtcdStore]:
-        settings = {"dialect_name": "any", "prefix": prefix, "compaction_interval": 0.0, "random": Random(1), **more}
+        patience = dict.fromkeys(("timeout", "health_timeout", "start_timeout"), PATIENCE)
+        settings = {**patience, "dialect_name": "any", "prefix": prefix, "compaction_interval": 0.0, "random": Random(1), **more}
         store = EtcdStore(reactor, make_servers(reactor, urls, tls), **settings)
         await store.start()
         try:

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from twisted.internet import reactor
 
 from orchd.store.etcd.store import EtcdStore
+from orchd.testing.process import PATIENCE
 from orchd.testing.store_contract import Subject
 
-#: Starts a store on the URLs given, and stops it in the end.
+#: Starts a store on the URLs given, and stops it in the end. Its calls do not time out unless told so.
 Open = Callable[..., AbstractAsyncContextManager[EtcdStore]]
 
 
-async def until(true: Callable[[], bool], *, seconds: float = 600.0) -> None:
+@asynccontextmanager
+async def impatient(*stores: EtcdStore) -> AsyncIterator[None]:
+    """Calls that begin in here time out soon: for those that are meant to."""
+    before = [(store._timeout, store._health_timeout) for store in stores]
+    for store in stores:
+        store._timeout = store._health_timeout = 0.3
+    for store in stores:
+        # A check that began before would wait for as long as it was meant to.
+        await _idle(store)
+    try:
+        yield
+    finally:
+        for store, (timeout, health_timeout) in zip(stores, before, strict=True):
+            store._timeout, store._health_timeout = timeout, health_timeout
+
+
+async def _idle(store: EtcdStore) -> None:
+    checking = store._check_running
+    await until(lambda: checking is None or bool(checking.called))
+
+
+async def until(true: Callable[[], bool], *, seconds: float = PATIENCE) -> None:
     """Let the reactor turn until something holds."""
     nothing: Any = None
     await Subject(store=nothing, reactor=reactor).until(true, seconds=seconds)

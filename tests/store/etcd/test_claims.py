@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import pytest_twisted
-from etcd_support import Open
 from twisted.internet.defer import Deferred, DeferredList
 from zope.interface.verify import verifyObject
 
@@ -13,6 +14,7 @@ from orchd.store.encryption import AesGcm, Rule
 from orchd.store.interfaces import ClaimedError, ISharedStore, KeyExistsError, RevisionConflictError, UnavailableError
 from orchd.testing.etcd import Etcd
 from orchd.testing.store_contract import Seen
+from tests.store.etcd.etcd_support import Open
 
 
 @pytest_twisted.ensureDeferred
@@ -62,7 +64,7 @@ async def test_only_one_wins(etcd: Etcd, opened: Open) -> None:
             Deferred.fromCoroutine((one, two)[n % 2].write(f"/{n}", b"", expected=0, take=[f"ip/{n // 10}"], leave=[]))
             for n in range(100)
         ]
-        results = await DeferredList(writes, consumeErrors=True)
+        results: list[tuple[bool, Any]] = await DeferredList(writes, consumeErrors=True)
         won = [n for n, (ok, _) in enumerate(results) if ok]
         assert sorted(n // 10 for n in won) == list(range(10))
         assert all(ok or failure.check(ClaimedError) for ok, failure in results)
@@ -96,7 +98,8 @@ async def test_claims_of_sealed_values(etcd: Etcd, opened: Open) -> None:
         store = SharedEncryptedStore(inner, {"/services/": rule}, mark=b"sealed:")
         verifyObject(ISharedStore, store)
         made = await store.write("/services/a", b"clear", expected=0, take=["x"], leave=[])
-        assert b"clear" not in (await inner.get("/services/a")).value
+        kept = await inner.get("/services/a")
+        assert kept is not None and b"clear" not in kept.value
         with pytest.raises(RevisionConflictError) as conflict:
             await store.write("/services/a", b"x", expected=made - 1, take=[], leave=["x"])
         assert conflict.value.current is not None

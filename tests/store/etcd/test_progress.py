@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import pytest_twisted
-from etcd_support import Open, until
 from hypothesis import example, given
 from hypothesis import strategies as st
 from twisted.internet import reactor
@@ -21,6 +20,7 @@ from orchd.store.etcd.space import Space
 from orchd.store.interfaces import Event, StoreError
 from orchd.store.watching import Watch
 from orchd.testing.etcd import Etcd
+from tests.store.etcd.etcd_support import Open, until
 
 SPACE = Space("/ours")
 
@@ -219,11 +219,13 @@ async def test_a_real_one_under_load(etcd: Etcd, opened: Open) -> None:
         feed: Any = one._feed
         consumers = [Consumer(feed, "/", one.revision), Consumer(feed, "/two/", one.revision)]
 
+        async def catch_up(revision: int) -> None:
+            await until(lambda: consumers[0].upto >= revision)
+
         async def read() -> int:
             count = 0
             while not stop:
-                now = await one.current_revision()
-                await until(lambda now=now: consumers[0].upto >= now)
+                await catch_up(await one.current_revision())
                 count += 1
             return count
 

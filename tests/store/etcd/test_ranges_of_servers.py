@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import pytest_twisted
-from test_two_servers import serving
 from twisted.internet.defer import Deferred, DeferredList
 
 from orchd.assembly.server import ApiServer
@@ -19,6 +18,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.testing.etcd import Etcd
 from orchd.testing.trio import Trio
+from tests.store.etcd.test_two_servers import serving
 
 SERVICES = ResourceRef("", "v1", "services")
 ROUNDS = int(os.environ.get("ORCHD_LINEAR_ROUNDS", "1"))
@@ -123,7 +123,9 @@ async def test_holders_that_went_past_the_servers(etcd: Etcd, tmp_path: Path, pr
     async with serving(tmp_path / "one", *flags) as one:
         wish = {"ports": [{"port": 80, "nodePort": 30001}], "clusterIP": "10.1.0.5"}
         made = await one.client.create(SERVICES, "default", service("a", **wish))
-        key = f"/{one.catalog.resource('', 'v1', 'services').key}/default/a"
+        kind = one.catalog.resource("", "v1", "services")
+        assert kind is not None
+        key = f"/{kind.key}/default/a"
         # As etcdctl would: the store, without the registry.
         await one.storage.store.delete(key, expected=int(made["metadata"]["resourceVersion"]))
         again = await one.client.create(SERVICES, "default", service("b", **wish))

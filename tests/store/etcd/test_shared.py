@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import pytest_twisted
-from etcd_support import Open, until
 from twisted.internet import reactor
 from twisted.internet.defer import ensureDeferred
 from twisted.internet.task import deferLater
@@ -19,6 +18,7 @@ from orchd.store.interfaces import CompactedError, EventType, RevisionConflictEr
 from orchd.store.open_errors import DialectMismatchError, ForeignFileError
 from orchd.testing.etcd import Etcd
 from orchd.testing.store_contract import Seen, outcomes, present, raises
+from tests.store.etcd.etcd_support import Open, until
 
 
 @pytest_twisted.ensureDeferred

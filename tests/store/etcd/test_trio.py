@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from orchd.testing.process import DaemonProcess
 from orchd.testing.trio import Trio
+from tests.waiting import ELECTION, until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -43,33 +42,25 @@ def leads(server: DaemonProcess) -> bool:
     return 'leader_election_master_status{name="orch-controller-manager"} 1.0' in str(text)
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
 def test_one_of_three_runs_the_controllers(program: str, tmp_path: Path) -> None:
     """Exactly one server leads; when it is killed another one does, and the controllers' work goes on."""
-    times = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
-    with Trio(tmp_path, *times) as trio:
+    with Trio(tmp_path, *ELECTION) as trio:
         servers = list(trio.servers)
-        wait_for(lambda: any(map(leads, servers)))
+        until(lambda: any(map(leads, servers)))
         (leader,) = [server for server in servers if leads(server)]
         holder = leader.request("GET", LEASE)[1]["spec"]["holderIdentity"]
         leader.kill()
         servers.remove(leader)
-        wait_for(lambda: any(map(leads, servers)))
+        until(lambda: any(map(leads, servers)))
         assert [leads(server) for server in servers].count(True) == 1
         lease = servers[0].request("GET", LEASE)[1]["spec"]
         assert lease["holderIdentity"] != holder
         assert lease["leaseTransitions"] == 1
         # The controllers of the new leader make the account that every namespace has.
         assert servers[0].request("POST", NAMESPACES, {"metadata": {"name": "after"}})[0] == 201
-        wait_for(lambda: servers[1].request("GET", f"{NAMESPACES}/after/serviceaccounts/default")[0] == 200)
+        until(lambda: servers[1].request("GET", f"{NAMESPACES}/after/serviceaccounts/default")[0] == 200)
         # An orderly end gives the lock away.
         (second,) = [server for server in servers if leads(server)]
         second.terminate()
         servers.remove(second)
-        wait_for(lambda: leads(servers[0]))
+        until(lambda: leads(servers[0]))

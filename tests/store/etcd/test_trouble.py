@@ -6,17 +6,16 @@ from typing import Any
 
 import pytest
 import pytest_twisted
-from etcd_support import Open, until
 from twisted.internet import reactor
 from twisted.internet.defer import ensureDeferred
 from twisted.internet.endpoints import TCP4ServerEndpoint
-from twisted.internet.protocol import Factory
 from twisted.internet.task import deferLater
 from twisted.protocols.portforward import ProxyFactory, ProxyServer
 
 from orchd.store.interfaces import CompactedError, RevisionConflictError, StoreError, UnavailableError
 from orchd.testing.etcd import Etcd
 from orchd.testing.store_contract import Seen, outcomes, present, raises
+from tests.store.etcd.etcd_support import Open, impatient, until
 
 
 class Relay:
@@ -32,7 +31,7 @@ class Relay:
                 relays.append(self)
                 ProxyServer.connectionMade(self)
 
-        self._factory: Factory = ProxyFactory(host, int(port))
+        self._factory: Any = ProxyFactory(host, int(port))
         self._factory.protocol = Relayed
         self._port: Any = None
         self._number = 0
@@ -57,16 +56,17 @@ class Relay:
 @pytest_twisted.ensureDeferred
 async def test_restart(own_etcd: Etcd, opened: Open) -> None:
     """After a restart of etcd watches go on where they were; while it is away health says so and writes fail in time."""
-    async with opened(own_etcd.url, timeout=0.5, recent_events=5) as store:
+    async with opened(own_etcd.url, recent_events=5) as store:
         seen = Seen()
         begin = store.revision
         seen.watch(store, "/", begin)
         made = [await store.create(f"/a/{i}", b"x") for i in range(10)]
-        own_etcd.kill()
-        await until(lambda: bool(store.healthy()))
-        await raises(UnavailableError, store.create("/away", b""))
-        await raises(UnavailableError, store.current_revision())
-        await raises(UnavailableError, store.range("/"))
+        async with impatient(store):
+            own_etcd.kill()
+            await until(lambda: bool(store.healthy()))
+            await raises(UnavailableError, store.create("/away", b""))
+            await raises(UnavailableError, store.current_revision())
+            await raises(UnavailableError, store.range("/"))
         own_etcd.start()
         await until(lambda: not store.healthy())
         made += [await store.create(f"/b/{i}", b"x") for i in range(10)]
@@ -81,14 +81,15 @@ async def test_restart(own_etcd: Etcd, opened: Open) -> None:
 @pytest_twisted.ensureDeferred
 async def test_pause(own_etcd: Etcd, opened: Open) -> None:
     """A member that stops answering is noticed although its connection stands; nothing is lost when it goes on."""
-    async with opened(own_etcd.url, timeout=0.5, health_timeout=0.5) as store:
+    async with opened(own_etcd.url) as store:
         seen = Seen()
         seen.watch(store, "/", store.revision)
         made = [await store.create("/a", b"x")]
-        own_etcd.pause()
-        error = await raises(UnavailableError, store.create("/b", b"x"))
-        assert "may have been applied" in str(error)
-        await until(lambda: bool(store.healthy()))
+        async with impatient(store):
+            own_etcd.pause()
+            error = await raises(UnavailableError, store.create("/b", b"x"))
+            assert "may have been applied" in str(error)
+            await until(lambda: bool(store.healthy()))
         own_etcd.resume()
         await until(lambda: not store.healthy())
         made.append(await store.create("/c", b"x"))
@@ -102,7 +103,7 @@ async def test_pause(own_etcd: Etcd, opened: Open) -> None:
 async def test_out_of_reach(etcd: Etcd, opened: Open) -> None:
     """What others write while the way to etcd is cut comes when it is back, in order, none twice."""
     relay = Relay(etcd.url)
-    async with opened(etcd.url) as other, opened(await relay.open(), timeout=1.0) as store:
+    async with opened(etcd.url) as other, opened(await relay.open()) as store:
         seen = Seen()
         made = [await other.create("/0", b"")]
         await until(lambda: store.revision >= made[0])
@@ -127,7 +128,7 @@ async def test_out_of_reach(etcd: Etcd, opened: Open) -> None:
 async def test_compacted_while_out_of_reach(own_etcd: Etcd, opened: Open) -> None:
     """A watch that missed what is compacted ends and says so; the store goes on from the present."""
     relay = Relay(own_etcd.url)
-    async with opened(own_etcd.url) as other, opened(await relay.open(), timeout=2.0) as store:
+    async with opened(own_etcd.url) as other, opened(await relay.open()) as store:
         seen = Seen()
         first = await other.create("/a", b"0")
         await until(lambda: store.revision >= first)
@@ -153,7 +154,7 @@ async def test_compacted_while_out_of_reach(own_etcd: Etcd, opened: Open) -> Non
 async def test_counters_through_trouble(own_etcd: Etcd, opened: Open) -> None:
     """Guarded steps of a counter through a pause and a restart: every acknowledged one counts once, in order."""
     keys = ["/n/a", "/n/b"]
-    async with opened(own_etcd.url, timeout=0.7, health_timeout=0.7) as store, opened(own_etcd.url, timeout=0.7) as two:
+    async with opened(own_etcd.url) as store, opened(own_etcd.url) as two:
         seen = Seen()
         begin = store.revision
         for key in keys:
@@ -178,8 +179,12 @@ async def test_counters_through_trouble(own_etcd: Etcd, opened: Open) -> None:
 
         counting = [ensureDeferred(count(via, key)) for via in (store, two) for key in keys for _ in range(2)]
         await until(lambda: len(acknowledged) > 50)
-        own_etcd.pause()
-        await deferLater(reactor, 1.0)
+        async with impatient(store, two):
+            # Calls that begin now are those that time out.
+            done = len(acknowledged)
+            await until(lambda: len(acknowledged) > done + 10)
+            own_etcd.pause()
+            await until(lambda: len(unknown) > 5)
         own_etcd.resume()
         done = len(acknowledged)
         await until(lambda: len(acknowledged) > done + 50)
@@ -206,7 +211,7 @@ async def test_counters_through_trouble(own_etcd: Etcd, opened: Open) -> None:
 @pytest_twisted.ensureDeferred
 async def test_stop_while_away(own_etcd: Etcd, opened: Open) -> None:
     """A store can be stopped while etcd is away; what waits then fails."""
-    async with opened(own_etcd.url, timeout=0.5) as store:
+    async with opened(own_etcd.url) as store:
         seen = Seen()
         seen.watch(store, "/", store.revision)
         own_etcd.kill()

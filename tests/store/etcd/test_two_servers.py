@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import pytest_twisted
-from etcd_support import until
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, DeferredList, gatherResults
 from twisted.internet.task import deferLater
@@ -24,6 +23,7 @@ from orchd.server.reconcilers import api_endpoints
 from orchd.store.etcd.store import EtcdStore
 from orchd.testing.etcd import Etcd
 from orchd.testing.process import free_port
+from tests.store.etcd.etcd_support import until
 
 MAPS = ResourceRef("", "v1", "configmaps")
 

@@ -51,6 +51,11 @@ def recycler_pod(volume: Object, image: str, settings: ControllerSettings) -> Ob
     """The pod for a volume that `recyclable` accepts."""
     field = "nfs" if spec(volume).get("nfs") is not None else "hostPath"
     source: Mapping[str, Any] = spec(volume)[field]
+    template = settings.pv_recycler_pod_template_filepath_nfs
+    if field == "hostPath":
+        template = settings.pv_recycler_pod_template_filepath_hostpath
+    if template is not None:
+        return _from_template(template, volume, field, settings)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -70,6 +75,31 @@ def recycler_pod(volume: Object, image: str, settings: ControllerSettings) -> Ob
             ],
         },
     }
+
+
+def _from_template(template: Mapping[str, Any], volume: Object, field: str, settings: ControllerSettings) -> Object:
+    """The pod of a template; its first volume becomes the one to recycle."""
+    first, *rest = template["spec"]["volumes"]
+    metadata = {k: v for k, v in (template.get("metadata") or {}).items() if k in ("labels", "annotations")}
+    volumes = [{"name": first["name"], field: spec(volume)[field]}, *rest]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**metadata, "name": pod_name(volume), "namespace": NAMESPACE},
+        "spec": {**template["spec"], "volumes": volumes, "activeDeadlineSeconds": deadline(volume, settings)},
+    }
+
+
+def check_template(template: Any) -> str:
+    """Why a value is not the template of a recycler's pod, "" if it is one."""
+    if not isinstance(template, dict) or (template.get("apiVersion"), template.get("kind")) != ("v1", "Pod"):
+        return "is not a v1 Pod"
+    if (template.get("metadata") or {}).get("namespace", NAMESPACE) != NAMESPACE:
+        return f"must be in the namespace {NAMESPACE}"
+    volumes = (template.get("spec") or {}).get("volumes")
+    if not volumes or not isinstance(volumes, list) or not isinstance(volumes[0], dict) or not volumes[0].get("name"):
+        return "does not contain any volumes"
+    return ""
 
 
 def failure(pod: Object) -> str:

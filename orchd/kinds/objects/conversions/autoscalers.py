@@ -10,9 +10,8 @@ import json
 from typing import Any, Final
 
 from orchd.kinds.catalog import Catalog
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.shape import ShapeError, canonical
-
-Object = dict[str, Any]
 
 _PREFIX: Final = "autoscaling.alpha.{long}.io/"
 _METRICS: Final = _PREFIX + "metrics"

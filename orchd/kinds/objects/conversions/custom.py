@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
 from orchd.kinds.ir import Type
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.shape import canonical
-
-Object = dict[str, Any]
 
 
 def convert(obj: Object, to: str, resource: Resource) -> Object:

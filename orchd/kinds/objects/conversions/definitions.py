@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from orchd import errors
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog
-
-Object = dict[str, Any]
+from orchd.kinds.jsonvalues import Object
 
 #: Member of the v1beta1 spec -> the corresponding member of a version, and its plural in messages.
 _SHARED: Final = (

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog
-
-Object = dict[str, Any]
+from orchd.kinds.jsonvalues import Object
 
 
 def same(obj: Object, catalog: Catalog) -> Object:

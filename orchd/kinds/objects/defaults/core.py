@@ -6,8 +6,9 @@ import base64
 from collections.abc import Callable
 from typing import Any, Final
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.defaults.images import pull_policy
-from orchd.kinds.objects.defaults.rules import Object, Rule, filled, within
+from orchd.kinds.objects.defaults.rules import Rule, filled, within
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.settings import ObjectSettings
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchd.kinds.objects.defaults.rules import Object, Rule, filled, within
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.defaults.rules import Rule, filled, within
 from orchd.kinds.objects.settings import ObjectSettings
 
 _WEBHOOK: Final = {

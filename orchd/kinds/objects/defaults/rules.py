@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
-
-Object = dict[str, Any]
 
 #: A rule returns a new value with defaults, or the value itself if nothing was missing. It must not modify the value.
 Rule = Callable[[Any, ObjectSettings], Any]

@@ -6,7 +6,8 @@ import re
 from typing import Any, Final
 
 from orchd.errors import quoted
-from orchd.kinds.objects.defaults.rules import Object, Rule, filled, within
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.defaults.rules import Rule, filled, within
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.shape import ShapeError
 

@@ -1,5 +1,5 @@
-"""Resource quotas: what objects use of them, and which objects they are about. Pure functions.
+"""Resource quotas: usage of objects, and the objects to which a quota applies. Pure functions.
 
-Shared by the admission plugin, which charges, and the controller, which counts again: both must agree. Must not decide what
-is refused. May import kinds.
+Shared by the admission plugin, which charges usage, and the controller, which recomputes it. Must not decide what is
+rejected. May import kinds.
 """

@@ -7,7 +7,6 @@ from typing import Any
 
 from orchd.kinds.objects.scalars import Quantity
 
-Object = dict[str, Any]
 Usage = dict[str, Quantity]
 
 
@@ -17,7 +16,7 @@ def amounts(values: Mapping[str, Any] | None) -> Usage:
 
 
 def spec(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec of an object, empty where it has none."""
+    """The spec of an object, {} without one."""
     return obj.get("spec") or {}
 
 
@@ -32,6 +31,6 @@ def subtract(left: Mapping[str, Quantity], right: Mapping[str, Quantity]) -> Usa
     return add(left, {name: -value for name, value in right.items()})
 
 
-def shown(usage: Mapping[str, Quantity]) -> str:
+def format_amounts(usage: Mapping[str, Quantity]) -> str:
     """``a=1,b=2``"""
     return ",".join(f"{name}={usage[name]}" for name in sorted(usage))

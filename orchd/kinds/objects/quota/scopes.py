@@ -1,15 +1,16 @@
-"""Scopes of resource quotas: which objects a quota is about. Pure."""
+"""Scopes of resource quotas, which restrict a quota to some objects. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects.quota.amounts import Object, amounts, spec
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.quota.amounts import amounts, spec
 
 
 def quality(pod: Object) -> str:
-    """BestEffort when no container asks for cpu or memory, NotBestEffort otherwise."""
+    """BestEffort if no container has requests or limits of cpu or memory, else NotBestEffort."""
     for key in ("containers", "initContainers"):
         for container in spec(pod).get(key) or ():
             resources = container.get("resources") or {}
@@ -53,7 +54,7 @@ def _in_scope(pod: Object, scope: str, operator: str, values: Iterable[str]) -> 
 
 
 def in_scopes(resource: Resource, obj: Object, quota: Object) -> bool:
-    """Is `obj` in every scope of a quota? Only pods are in any."""
+    """True if `obj` is in every scope of a quota. Only pods can be."""
     body = spec(quota)
     scopes = [(s, "Exists", ()) for s in body.get("scopes") or ()]
     scopes.extend(

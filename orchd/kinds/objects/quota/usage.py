@@ -1,7 +1,7 @@
-"""What an object uses of a quota, by kind. Pure functions from objects to amounts by resource name.
+"""Quota usage of objects: pure functions from objects to amounts by resource name (specification, "ResourceQuota").
 
-Pods, services and persistent volume claims have usages of their own; every stored resource is counted as
-``count/PLURAL.GROUP`` and a few under their old names too (specification, "ResourceQuota").
+Every stored object counts as ``count/PLURAL.GROUP``. `orchd.kinds.rows.Quota` names the functions of kinds with further
+usage.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects.quota.amounts import Object, Usage, add, amounts, spec
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.quota.amounts import Usage, add, amounts, spec
 from orchd.kinds.objects.scalars import Quantity
+from orchd.kinds.rows import resolve
 
 ONE = Quantity.of(1)
-#: Resources of the core group that are counted under their plain name too.
-_PLAIN_COUNTS = ("configmaps", "resourcequotas", "replicationcontrollers", "secrets")
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 #: If a quota names one of these, every container must ask for it.
 _REQUIRED = frozenset(("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"))
@@ -26,40 +26,39 @@ def count_name(resource: Resource) -> str:
 
 
 def usage_of(resource: Resource, obj: Object, dialect: Dialect) -> Usage:
-    """What `obj` of `resource` uses, whatever quotas there are."""
+    """The usage of `obj` of `resource`, independent of existing quotas."""
     found: Usage = {count_name(resource): ONE}
-    if resource.group == "":
-        if resource.plural == "pods":
-            if (obj.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
-                found |= _compute(*pod_totals(obj), dialect) | {"pods": ONE}
-        elif resource.plural == "services":
-            found |= _service(obj)
-        elif resource.plural == "persistentvolumeclaims":
-            found |= _claim(obj, dialect)
-        elif resource.plural in _PLAIN_COUNTS:
-            found[resource.plural] = ONE
+    quota = resource.row.quota
+    if quota is not None:
+        found |= {quota.counted_as: ONE} if quota.counted_as else resolve(quota.usage)(obj, dialect)
     return found
 
 
 def concerns(resource: Resource, name: str, dialect: Dialect) -> bool:
-    """Is the quota resource `name` about objects of `resource`?"""
+    """True if the quota resource `name` counts objects of `resource`."""
+    quota = resource.row.quota
     if name == count_name(resource):
         return True
-    if resource.group != "":
-        return False
-    if resource.plural == "pods":
-        plain = name.removeprefix("requests.").removeprefix("limits.")
-        return name == "pods" or plain in _COMPUTE or plain.startswith("hugepages-") or _is_extended(plain, dialect)
-    if resource.plural == "services":
-        return name in ("services", "services.nodeports", "services.loadbalancers")
-    if resource.plural == "persistentvolumeclaims":
-        suffix = dialect(".storageclass.storage.{abbr}.io/")
-        return name in ("persistentvolumeclaims", "requests.storage") or suffix in name
-    return name == resource.plural and name in _PLAIN_COUNTS
+    if quota is None or quota.counted_as:
+        return quota is not None and name == quota.counted_as
+    found: bool = resolve(quota.concerns)(name, dialect)
+    return found
+
+
+def pod_usage(pod: Object, dialect: Dialect) -> Usage:
+    """The usage of a pod, {} for a terminated one."""
+    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return {}
+    return _compute(*pod_totals(pod), dialect) | {"pods": ONE}
+
+
+def concerns_pod(name: str, dialect: Dialect) -> bool:
+    plain = name.removeprefix("requests.").removeprefix("limits.")
+    return name == "pods" or plain in _COMPUTE or plain.startswith("hugepages-") or _is_extended(plain, dialect)
 
 
 def _is_extended(name: str, dialect: Dialect) -> bool:
-    """A resource that a vendor defines: with a domain, and not the product's."""
+    """True for extended resources: qualified with a domain that is not the product's."""
     domain, slash, _ = name.partition("/")
     own = dialect("{long}.io")
     return bool(slash) and domain != own and not domain.endswith("." + own) and not domain.startswith("count")
@@ -70,7 +69,7 @@ def is_extended(name: str, dialect: Dialect) -> bool:
 
 
 def pod_totals(pod: Object) -> tuple[Usage, Usage]:
-    """Requests and limits of a pod: its containers together, or its hungriest init container, and its overhead."""
+    """Requests and limits of a pod: the sum over containers or the largest init container, plus overhead."""
     totals: list[Usage] = []
     for key in ("requests", "limits"):
         total: Usage = {}
@@ -101,7 +100,7 @@ def _compute(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity], d
 
 
 def unspecified(pod: Object, names: Iterable[str], dialect: Dialect) -> list[str]:
-    """Of the quota resources `names`, those for which some container of a pod asks for nothing."""
+    """The quota resources among `names` that some container of a pod does not specify."""
     required = _REQUIRED.intersection(names)
     missing: set[str] = set()
     if required:
@@ -113,7 +112,12 @@ def unspecified(pod: Object, names: Iterable[str], dialect: Dialect) -> list[str
     return sorted(missing)
 
 
-def _service(service: Object) -> Usage:
+def concerns_service(name: str, dialect: Dialect) -> bool:
+    return name in ("services", "services.nodeports", "services.loadbalancers")
+
+
+def service_usage(service: Object, dialect: Dialect) -> Usage:
+    """One service, its node ports, and one load balancer for the type LoadBalancer."""
     body = spec(service)
     ports = body.get("ports") or []
     nodeports = balancers = 0
@@ -131,13 +135,19 @@ def _service(service: Object) -> Usage:
 
 
 def claim_class(claim: Object, dialect: Dialect) -> str:
-    """The storage class of a claim, by the old annotation first; "" without one."""
+    """The storage class of a claim, from the former annotation if it is set; "" without one."""
     old = (claim["metadata"].get("annotations") or {}).get(dialect("volume.beta.{long}.io/storage-class"))
     name: str = old if old is not None else spec(claim).get("storageClassName") or ""
     return name
 
 
-def _claim(claim: Object, dialect: Dialect) -> Usage:
+def concerns_claim(name: str, dialect: Dialect) -> bool:
+    suffix = dialect(".storageclass.storage.{abbr}.io/")
+    return name in ("persistentvolumeclaims", "requests.storage") or suffix in name
+
+
+def claim_usage(claim: Object, dialect: Dialect) -> Usage:
+    """One claim and the storage that it requests, in total and of its class."""
     found: Usage = {"persistentvolumeclaims": ONE}
     name = claim_class(claim, dialect)
     suffix = name + dialect(".storageclass.storage.{abbr}.io/") if name else ""

@@ -15,10 +15,10 @@ import orjson
 
 from orchd.dialect import Dialect
 from orchd.kinds.crd.schema import INT_OR_STRING
+from orchd.kinds.gotext.values import quote
 from orchd.kinds.objects.schema_check.findings import FORBIDDEN, INVALID, REQUIRED, UNSUPPORTED, Finding, supported
 from orchd.kinds.objects.schema_check.formats import FORMATS
 from orchd.kinds.objects.schema_check.patterns import PatternError, pattern
-from orchd.kinds.objects.validate.gosyntax import quote
 
 Schema = Mapping[str, Any]
 #: Findings about a value, empty if it is valid. Paths are relative to the value.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from orchd.errors import Cause
-from orchd.kinds.objects.validate.gosyntax import interface, quote, show
+from orchd.kinds.gotext.values import interface, quote, show
 
 INVALID: Final = "FieldValueInvalid"
 REQUIRED: Final = "FieldValueRequired"
@@ -78,17 +78,6 @@ def aggregate(causes: Sequence[Cause]) -> str:
     """Join distinct causes to one text, in brackets if there are several."""
     said = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     return said[0] if len(said) == 1 else f"[{', '.join(said)}]"
-
-
-#: Go names of the JSON types.
-_GO: Final = {
-    bool: "bool", int: "int64", float: "float64", str: "string", list: "[]interface {}", dict: "map[string]interface {}"
-}  # fmt: skip
-
-
-def go_type(value: Any) -> str:
-    """The Go type of a decoded JSON value."""
-    return "<nil>" if value is None else _GO.get(type(value), "float64")
 
 
 def supported(values: Sequence[str]) -> str:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from orchd.dialect import Dialect
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.crd.resources import VersionEntry
 from orchd.kinds.crd.scale import ScaleMapping, scale_mapping
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.schema_check import compiled, embedded, listtypes, scale
 from orchd.kinds.objects.schema_check.findings import Finding, invalid
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from orchd.errors import Cause
 from orchd.kinds.crd.scale import ScaleMapping
-from orchd.kinds.objects.schema_check.findings import go_type, invalid
+from orchd.kinds.gotext.values import go_type
+from orchd.kinds.objects.schema_check.findings import invalid
 
 _MOST: Final = 2**31 - 1
 

@@ -1,4 +1,4 @@
-"""Objects as rows of a table: columns, cells and JSONPath.
+"""Objects as rows of tables: columns and cells.
 
-Owns how every kind is printed. Must not do I/O nor know requests. May import ir, catalog and the other algorithms.
+Owns the printers of all kinds. Must not do I/O nor know requests. May import ir, catalog and the other algorithms.
 """

@@ -1,4 +1,4 @@
-"""How long ago something was, in the few characters of a table cell."""
+"""Durations and ages in the short form of table cells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ INVALID: Final = "<invalid>"
 
 
 def human_duration(seconds: int) -> str:
-    """Two units at most, the finer the shorter the time: ``61s``, ``2m1s``, ``3h``, ``2d1h``, ``2y10d``."""
+    """A duration with at most two units, finer for shorter times: ``61s``, ``2m1s``, ``3h``, ``2d1h``, ``2y10d``."""
     if seconds < 120:
         if seconds < 0:
             return INVALID if seconds < -1 else "0s"
@@ -42,7 +42,7 @@ class Ages:
     __slots__ = ("_known", "_now")
 
     def __init__(self, now: datetime) -> None:
-        """`now` is aware."""
+        """`now` has a time zone."""
         self._now = now.astimezone(UTC)
         self._known: dict[str | None, str] = {None: UNKNOWN, "": UNKNOWN}
 
@@ -53,7 +53,7 @@ class Ages:
         return known or UNKNOWN
 
     def of_custom(self, time: str) -> str:
-        """The age for a time that its author wrote, which need not be one."""
+        """The age of a value of a custom object, which may not be a time."""
         try:
             moment = datetime.fromisoformat(time)
         except ValueError:

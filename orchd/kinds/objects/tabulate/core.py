@@ -61,7 +61,7 @@ def node(o: Json, x: Printing) -> Cells:
 
 
 def _roles(labels: Json, x: Printing) -> list[str]:
-    """Roles are the ends of labels ``node-role.../ROLE``, or the value of the older label."""
+    """The roles of a node: suffixes of labels ``node-role.../ROLE``, or the value of the former label."""
     prefix, old = x.dialect("node-role.{long}.io/"), x.dialect("{long}.io/role")
     found = {key[len(prefix) :] for key in labels if key.startswith(prefix)}
     found.add(labels.get(old) or "")
@@ -81,7 +81,7 @@ def resource_quota(o: Json, x: Printing) -> Cells:
 
 
 def event(o: Json, x: Printing) -> Cells:
-    """An event of either group: the newer one calls the older one's members deprecated or by other names."""
+    """An event of either group; members of events/v1 have other names."""
     object_ = o.get("involvedObject") or o.get("regarding") or EMPTY
     source = o.get("source") or o.get("deprecatedSource") or EMPTY
     series = o.get("series")

@@ -1,4 +1,4 @@
-"""Columns of custom kinds, as their definition's additionalPrinterColumns say."""
+"""Columns of custom kinds, from additionalPrinterColumns of their definition."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 
 import orjson
 
-from orchd.kinds.objects.tabulate.jsonpath import JsonPath, JsonPathError, compile_path
+from orchd.kinds.jsonpath import JsonPath, JsonPathError, compile_path
 from orchd.kinds.objects.tabulate.text import Cells, Json, Printing
 
-#: What a definition without columns shows besides the name.
+#: The column of a definition without columns, besides the name.
 AGE = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 Cell = Callable[[Any, Printing], Any]
 
 
 def printer(columns: Sequence[Mapping[str, Any]]) -> Callable[[Json, Printing], Cells]:
-    """A printer of the name and of `columns` (name, type, jsonPath). A path that cannot be read shows nothing."""
+    """A printer of the name and of `columns` (name, type, jsonPath). The cells of an invalid path are empty."""
     made: list[tuple[JsonPath | None, Cell]] = []
     for column in columns:
         try:
             path = compile_path(column["jsonPath"])
         except JsonPathError:
-            # Such a definition is refused when it is written; one from elsewhere must not hide its objects.
+            # Such a definition is rejected on writes; one from another server must not hide its objects.
             path = None
         made.append((path, _CELLS.get(column["type"], _nothing)))
 
@@ -50,7 +50,7 @@ def _boolean(value: Any, x: Printing) -> bool | None:
 
 
 def _string(value: Any, x: Printing) -> str:
-    """Any value as text: lists and maps as JSON with sorted keys, numbers as they are shortest."""
+    """A value as text: lists and maps as JSON with sorted keys, numbers in the shortest form."""
     if isinstance(value, str):
         return value
     if value is None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from orchd.kinds.objects.tabulate.text import EMPTY, NONE, Cells, Json, Printing
 
-#: Row conditions by phase: clients hide completed rows where they are asked to.
+#: Row conditions by phase: clients hide completed rows on request.
 CONDITIONS: Final[dict[str, list[dict[str, str]]]] = {
     phase: [{"type": "Completed", "status": "True", "reason": phase, "message": message}]
     for phase, message in (
@@ -17,7 +17,7 @@ CONDITIONS: Final[dict[str, list[dict[str, str]]]] = {
 
 
 def conditions(pod: Json) -> list[dict[str, str]] | None:
-    """Row conditions of a pod that is over, else None."""
+    """Row conditions of a completed pod, else None."""
     return CONDITIONS.get((pod.get("status") or EMPTY).get("phase", ""))
 
 
@@ -33,7 +33,7 @@ def cells(pod: Json, x: Printing) -> Cells:
     if not starting:
         listed = status.get("containerStatuses")
         if listed:
-            # Restarts of init containers no longer count, but the time of their last one does.
+            # Restarts of init containers no longer count, but the time of the last one does.
             restarts = 0
             running = False
             for container in reversed(listed):
@@ -70,7 +70,7 @@ def cells(pod: Json, x: Printing) -> Cells:
 
 
 def _initializing(listed: list[Any], total: int, reason: str) -> tuple[str, int, str, bool]:
-    """Reason, restarts, time of the last one, and whether an init container is still to finish."""
+    """Reason, restarts, time of the last one, and whether an init container has not finished."""
     restarts, last = 0, ""
     for index, container in enumerate(listed):
         restarts += container.get("restartCount") or 0

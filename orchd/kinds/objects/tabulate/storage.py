@@ -11,7 +11,7 @@ def _age(o: Json, x: Printing) -> str:
 
 
 def _class(o: Json, x: Printing) -> str:
-    """The storage class; the annotation of old clients goes before the member."""
+    """The storage class; the former annotation takes precedence over the member."""
     annotations = o["metadata"].get("annotations") or EMPTY
     old = annotations.get(x.dialect("volume.beta.{long}.io/storage-class"))
     return str((o.get("spec") or EMPTY).get("storageClassName") or "") if old is None else str(old)

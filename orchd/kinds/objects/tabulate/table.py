@@ -1,12 +1,12 @@
-"""Table answers (``meta/v1`` Table): what a client shows that does not know the kinds.
+"""Tables (``meta/v1`` Table), for clients that print kinds that they do not know.
 
-Cells come from plain objects of any served version of a kind; those of HorizontalPodAutoscalers, events and runtime
-classes look different by version and are read in each. Wide cells are always sent; the client hides them.
+Cells come from plain objects of any served version of a kind; printers of HorizontalPodAutoscalers, events and
+runtime classes read all versions. Wide cells are always included; clients hide them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -17,9 +17,12 @@ from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.tabulate import custom, pods
 from orchd.kinds.objects.tabulate.ages import Ages
-from orchd.kinds.objects.tabulate.columns import DEFAULT, PRINTERS, Printer
 from orchd.kinds.objects.tabulate.descriptions import CREATED, NAME, describe
-from orchd.kinds.objects.tabulate.text import Json, Printing
+from orchd.kinds.objects.tabulate.text import Cells, Json, Printing
+from orchd.kinds.rows import resolve
+
+#: A printer: returns the cells of an object.
+Printer = Callable[[Json, Printing], Cells]
 
 #: Values of the parameter includeObject; METADATA is the default.
 METADATA: Final = "Metadata"
@@ -31,7 +34,7 @@ _TYPES: Final = frozenset(("integer", "boolean", "date"))
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tabulator:
-    """How one resource is printed: its columns as JSON data and as bytes, and the function that fills them."""
+    """The printer of one resource: its columns as JSON data and as bytes, and the function that fills them."""
 
     columns: tuple[Mapping[str, Any], ...]
     columns_json: bytes
@@ -42,7 +45,7 @@ class Tabulator:
         return self.printer(o, printing)
 
     def row(self, o: Json, printing: Printing, object_: Any) -> dict[str, Any]:
-        """A row; `object_` is what is sent along, None for nothing."""
+        """A row; `object_` is the object of the row, None for none."""
         conditions = pods.conditions(o) if self.pods else None
         if conditions is None:
             return {"cells": self.printer(o, printing), "object": object_}
@@ -61,21 +64,15 @@ def tabulator(resource: Resource, dialect: Dialect) -> Tabulator:
 
 
 def _builtin(resource: Resource, dialect: Dialect) -> Tabulator:
-    template, (printer, lines) = _entry(resource, dialect)
+    described = resource.row.table
+    printer: Printer = resolve(described.printer)
     columns = []
-    for line in lines:
+    for line in described.columns:
         name, *words = line.split("|")
         type_ = next((word for word in words if word in _TYPES), "string")
-        description = dialect(describe(template, resource.plural, name))
+        description = dialect(described.descriptions.get(name) or describe(name))
         columns.append(_column(name, type_, "name" if "name" in words else "", description, int("wide" in words)))
     return _tabulator(columns, printer, is_pod=printer is pods.cells)
-
-
-def _entry(resource: Resource, dialect: Dialect) -> tuple[str, tuple[Printer, tuple[str, ...]]]:
-    for (template, plural), entry in PRINTERS.items():
-        if plural == resource.plural and dialect(template) == resource.group:
-            return template, entry
-    return "", DEFAULT
 
 
 def _custom(resource: Resource, dialect: Dialect) -> Tabulator:
@@ -95,7 +92,7 @@ def _custom(resource: Resource, dialect: Dialect) -> Tabulator:
     return _tabulator(columns, custom.printer(wanted))
 
 
-#: How a column without words of its author is described.
+#: Description of a column without one in the definition.
 _FROM_DEFINITION: Final = "Custom resource definition column (in JSONPath format): "
 
 
@@ -108,12 +105,12 @@ def _tabulator(columns: list[Any], printer: Printer, *, is_pod: bool = False) ->
 
 
 def columns(resource: Resource, dialect: Dialect) -> list[Mapping[str, Any]]:
-    """The column definitions of a resource (name, type, format, description, priority). Shared: not to be changed."""
+    """The column definitions of a resource (name, type, format, description, priority). Shared: must not be modified."""
     return list(tabulator(resource, dialect).columns)
 
 
 def row_cells(o: Json, resource: Resource, now: datetime, dialect: Dialect) -> list[Any]:
-    """The cells of one object; a list of objects is cheaper with `table`, which shares what it knows of times."""
+    """The cells of one object; for several objects, `table` is cheaper."""
     return tabulator(resource, dialect).cells(o, Printing(age=Ages(now), dialect=dialect))
 
 
@@ -128,9 +125,10 @@ def table(
     with_columns: bool = True,
     api_version: str = "",
 ) -> dict[str, Any]:
-    """A Table of `objects`; `api_version` is that of its group which was asked for. Watches send column definitions with the first event only (`with_columns`).
+    """A Table of `objects`; `api_version` is the requested version of its group. Watches send column definitions with the first event
+    only (`with_columns`).
 
-    Objects are those of the answer: with `OBJECT` they are sent as they are, so they need apiVersion and kind.
+    With `OBJECT`, objects are included unchanged, so they need apiVersion and kind.
     """
     how = tabulator(resource, dialect)
     printing = Printing(age=Ages(now), dialect=dialect)

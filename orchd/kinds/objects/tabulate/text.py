@@ -1,4 +1,4 @@
-"""Pieces of cells that several kinds share."""
+"""Cell formatting that several kinds share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EMPTY: Final[Json] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printing:
-    """What a printer needs besides the object. `age` turns a time into how long ago it was."""
+    """Arguments of printers besides the object. `age` formats the age of a time."""
 
     age: Ages
     dialect: Dialect
@@ -34,7 +34,7 @@ _WORDS: Final = {"In": "{0} in ({1})", "NotIn": "{0} notin ({1})", "Exists": "{0
 
 
 def selector(value: Json | None) -> str:
-    """A label selector as it would be written in a query, sorted by key."""
+    """A label selector as text, sorted by key."""
     if not value:
         return NONE
     parts = [(key, f"{key}={item}") for key, item in (value.get("matchLabels") or EMPTY).items()]
@@ -54,7 +54,7 @@ def containers(template: Json) -> tuple[str, str]:
 
 
 def some(items: Sequence[str], limit: int = 3) -> str:
-    """The first of them and how many more there are."""
+    """The first values, and the number of the others."""
     if len(items) <= limit:
         return ",".join(items)
     return f"{','.join(items[:limit])} + {len(items) - limit} more..."
@@ -65,7 +65,7 @@ def optional_bool(value: bool | None) -> str:
 
 
 def load_balancer(status: Json) -> str:
-    """The addresses at which a load balancer is reached, sorted, each once."""
+    """The distinct addresses of a load balancer, sorted."""
     ingress = (status.get("loadBalancer") or EMPTY).get("ingress") or ()
     found = {address for entry in ingress if (address := entry.get("ip") or entry.get("hostname"))}
     return ",".join(sorted(found))

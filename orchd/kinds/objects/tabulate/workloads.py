@@ -1,4 +1,4 @@
-"""Cells of kinds that run pods, and of their scalers and budgets."""
+"""Cells of workloads, autoscalers and disruption budgets."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def autoscaler(o: Json, x: Printing) -> Cells:
 
 
 def _metrics(o: Json, x: Printing) -> tuple[list[Json], list[Json]]:
-    """Wanted and current metrics in the form of v2. v1 keeps all but CPU in annotations."""
+    """Target and current metrics in the form of v2. v1 has all but CPU in annotations."""
     spec, status = o.get("spec") or EMPTY, o.get("status") or EMPTY
     wanted, current = list(spec.get("metrics") or ()), list(status.get("currentMetrics") or ())
     if o.get("apiVersion") == "autoscaling/v1":
@@ -169,7 +169,7 @@ _OLD_VALUES: Final = {
 
 
 def _new_form(metric: Json, word: str) -> Json:
-    """A metric with its amounts under `word` ("target" or "current"); one of a later version as it is."""
+    """A metric with its amounts under `word` ("target" or "current"); metrics of later versions unchanged."""
     kind = metric.get("type") or ""
     name = kind[:1].lower() + kind[1:]
     source = metric.get(name)
@@ -205,7 +205,7 @@ def _target(metric: Json, status: Json) -> str:
     want = (metric.get(name) or EMPTY).get("target") or EMPTY
     have = (status.get(name) or EMPTY).get("current") or EMPTY
     if "averageValue" in want or name == "pods":
-        # Averages of what is not counted per pod say that they are.
+        # Averages of metrics that are not per pod are marked.
         suffix = " (avg)" if name in ("external", "object") else ""
         return f"{_amount(have, 'averageValue')}/{_amount(want, 'averageValue')}{suffix}"
     if name in ("external", "object"):

@@ -1,19 +1,18 @@
-"""Configurations of admission webhooks."""
+"""Validation of configurations of admission webhooks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import fully_qualified, label_1035, subdomain_name
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
 from orchd.kinds.objects.validate.webhooks import client
-
-Object = dict[str, Any]
 
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
@@ -25,7 +24,7 @@ def create(value: Object, report: Report) -> None:
 
 
 def update(value: Object, old: Object, report: Report) -> None:
-    """Versions that nobody knows stay allowed where they were stored before the server asked for known ones."""
+    """Validate a change. Unknown review versions are accepted if the stored configuration has them."""
     known = set(REVIEW_VERSIONS)
     lenient = any(not known & set(h.get("admissionReviewVersions") or ()) for h in old.get("webhooks") or ())
     _webhooks(value, report, lenient=lenient)
@@ -66,29 +65,29 @@ def _webhook(hook: Object, at: Path, report: Report) -> None:
         report.required(at / "name")
     for i, rule in enumerate(hook.get("rules") or ()):
         _rule(rule, (at / "rules")[i], report)
-    _chosen(hook.get("failurePolicy"), ("Fail", "Ignore"), at / "failurePolicy", report)
-    _chosen(hook.get("matchPolicy"), ("Equivalent", "Exact"), at / "matchPolicy", report)
+    _one_of(hook.get("failurePolicy"), ("Fail", "Ignore"), at / "failurePolicy", report)
+    _one_of(hook.get("matchPolicy"), ("Equivalent", "Exact"), at / "matchPolicy", report)
     effects = hook.get("sideEffects")
     if effects is None:
         report.required(at / "sideEffects", "must specify one of None, NoneOnDryRun")
     else:
-        _chosen(effects, ("None", "NoneOnDryRun"), at / "sideEffects", report)
+        _one_of(effects, ("None", "NoneOnDryRun"), at / "sideEffects", report)
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= 30:
         report.invalid(at / "timeoutSeconds", seconds, "the timeout value must be between 1 and 30 seconds")
     label_selector(hook.get("namespaceSelector"), at / "namespaceSelector", report)
     label_selector(hook.get("objectSelector"), at / "objectSelector", report)
-    _chosen(hook.get("reinvocationPolicy"), ("IfNeeded", "Never"), at / "reinvocationPolicy", report)
+    _one_of(hook.get("reinvocationPolicy"), ("IfNeeded", "Never"), at / "reinvocationPolicy", report)
     client(hook.get("clientConfig") or {}, at / "clientConfig", report)
 
 
 def _joined(at: Path, name: str, wrong: Sequence[str], report: Report) -> None:
-    """All that is wrong in one cause."""
+    """Report several errors as one cause."""
     if wrong:
         report.invalid(at, name, ",".join(wrong))
 
 
-def _chosen(value: str | None, allowed: tuple[str, ...], at: Path, report: Report) -> None:
+def _one_of(value: str | None, allowed: tuple[str, ...], at: Path, report: Report) -> None:
     if value is not None and value not in allowed:
         report.unsupported(at, value, allowed)
 
@@ -116,7 +115,7 @@ def _rule(rule: Object, at: Path, report: Report) -> None:
         if not version:
             report.required((at / "apiVersions")[i])
     _resources(rule.get("resources") or [], at / "resources", report)
-    _chosen(rule.get("scope"), _SCOPES, at / "scope", report)
+    _one_of(rule.get("scope"), _SCOPES, at / "scope", report)
 
 
 def _resources(resources: list[str], at: Path, report: Report) -> None:
@@ -131,7 +130,7 @@ def _resources(resources: list[str], at: Path, report: Report) -> None:
             continue
         name, slash, sub = resource.partition("/")
         if not slash:
-            # The last one decides, as in the reference.
+            # The last one applies, as in the reference.
             whole = resource != "*"
             continue
         if name in with_wildcard:

@@ -1,6 +1,6 @@
-"""Custom resource definitions: names, versions, conversion, columns, subresources, approval of protected groups.
+"""Validation of custom resource definitions: names, versions, conversion, columns, subresources, approval of protected groups.
 
-The reference validates an inner form in which what all versions share has moved to the spec, and names paths after it.
+The reference validates an internal form in which what all versions share is in the spec; paths in errors are those of that form.
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.gotext.values import GoText
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.schema_check.definitions.approval import check as check_approval
 from orchd.kinds.objects.schema_check.definitions.options import (
     Options,
@@ -19,13 +22,11 @@ from orchd.kinds.objects.schema_check.definitions.options import (
 from orchd.kinds.objects.schema_check.definitions.schema import check as schema_rules
 from orchd.kinds.objects.schema_check.definitions.schema import is_fine
 from orchd.kinds.objects.validate import admissionregistration, meta
-from orchd.kinds.objects.validate.gosyntax import Go, dump
 from orchd.kinds.objects.validate.names import label_1035, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.objects.validate.selectable_fields import validate_selectable_fields
 from orchd.kinds.objects.validate.webhooks import client
-
-Object = dict[str, Any]
 
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
@@ -33,12 +34,12 @@ _NOT_WEBHOOK: Final = "should not be set when strategy is not set to Webhook"
 
 
 def create(value: Object, report: Report, *, old_form: bool = False) -> None:
-    """`old_form` says that the definition was sent in v1beta1, which asks for less."""
+    """Validate a new definition. `old_form`: it was sent in v1beta1, which has weaker rules."""
     metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
     _metadata(metadata, spec, report)
     _spec(spec, report, beta(None, (), report.dialect) if old_form else Options(), known_reviews=True)
     _status(value, report)
-    _stored(value, report)
+    _stored_versions(value, report)
     if not old_form:
         check_approval(metadata, spec, report)
         _preserves(spec, report)
@@ -67,7 +68,7 @@ def _schema_of(version: Object) -> Any:
 
 
 def _spec(spec: Object, report: Report, options: Options, *, known_reviews: bool) -> None:
-    """`known_reviews` says that a conversion webhook must speak a version that this server knows."""
+    """`known_reviews`: a conversion webhook must accept a review version that this server supports."""
     group, scope = spec.get("group") or "", spec.get("scope") or ""
     if not group:
         report.required(SPEC / "group")
@@ -96,6 +97,8 @@ def _spec(spec: Object, report: Report, options: Options, *, known_reviews: bool
         _subresources(versions[0].get("subresources") or {}, SPEC / "subresources", report)
     if versions and _shared(versions, "additionalPrinterColumns"):
         _columns(versions[0], SPEC / "additionalPrinterColumns", report)
+    if versions and _shared(versions, "schema") and _shared(versions, "selectableFields"):
+        validate_selectable_fields(versions[0], _schema_of(versions[0]), SPEC / "selectableFields", report)
     conversion = spec.get("conversion") or {}
     if spec.get("preserveUnknownFields") and conversion.get("strategy") not in (None, "None"):
         why = "must be None if spec.preserveUnknownFields is true"
@@ -105,7 +108,7 @@ def _spec(spec: Object, report: Report, options: Options, *, known_reviews: bool
 
 
 def _schemas_there(spec: Object, versions: list[Object], report: Report, options: Options) -> Options:
-    """Says which versions lack a schema; gives back the options with what the schemas themselves ask for."""
+    """Report versions without a schema. Returns the options, extended by what the schemas require."""
     preserve = bool(spec.get("preserveUnknownFields"))
     schemas = [_schema_of(version) for version in versions]
     shared = bool(versions) and schemas[0] is not None and _shared(versions, "schema")
@@ -127,6 +130,10 @@ def _schemas_there(spec: Object, versions: list[Object], report: Report, options
     return options
 
 
+#: Members that the reference keeps once where all versions share them.
+_MOVABLE: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
+
+
 def _shared(versions: list[Object], member: str) -> bool:
     return all((v.get(member) or None) == (versions[0].get(member) or None) for v in versions)
 
@@ -135,16 +142,16 @@ def _status_served(version: Object) -> bool:
     return (version.get("subresources") or {}).get("status") is not None
 
 
-def _inner(versions: list[Object] | None) -> Go:
-    """The versions as they print: what they share is not in them any more."""
-    moved = {m for m in ("schema", "subresources", "additionalPrinterColumns") if versions and _shared(versions, m)}
+def _inner(versions: list[Object] | None) -> GoText:
+    """The versions as messages print them: without what they share."""
+    moved = {m for m in _MOVABLE if versions and _shared(versions, m)}
     kept = None if versions is None else [{k: v for k, v in version.items() if k not in moved} for version in versions]
     return dump("[]apiextensions.CustomResourceDefinitionVersion", kept)
 
 
 def _versions(given: list[Object] | None, report: Report, options: Options) -> None:
     at, versions = SPEC / "versions", given or []
-    apart = {m for m in ("schema", "subresources", "additionalPrinterColumns") if versions and not _shared(versions, m)}
+    apart = {m for m in _MOVABLE if versions and not _shared(versions, m)}
     for i, version in enumerate(versions):
         here, name = at[i], version.get("name") or ""
         wrong = label_1035(name)
@@ -158,6 +165,8 @@ def _versions(given: list[Object] | None, report: Report, options: Options) -> N
             _subresources(version.get("subresources") or {}, here / "subresources", report)
         if "additionalPrinterColumns" in apart:
             _columns(version, here / "additionalPrinterColumns", report)
+        if {"schema", "selectableFields"} & apart:
+            validate_selectable_fields(version, _schema_of(version), here / "selectableFields", report)
     names = [v.get("name") for v in versions]
     if len(set(names)) != len(names):
         report.invalid(at, _inner(given), "must contain unique version names")
@@ -286,7 +295,7 @@ def _status(value: Object, report: Report) -> None:
     _names((value.get("status") or {}).get("acceptedNames") or {}, STATUS / "acceptedNames", report)
 
 
-def _stored(value: Object, report: Report) -> None:
+def _stored_versions(value: Object, report: Report) -> None:
     stored = (value.get("status") or {}).get("storedVersions") or []
     at = STATUS / "storedVersions"
     if not stored:
@@ -302,19 +311,19 @@ def _stored(value: Object, report: Report) -> None:
             report.invalid(at[i], version, "must appear in spec.versions")
 
 
-def _printed(versions: list[Object], index: int) -> Go:
-    """One of the versions as it prints."""
-    moved = {m for m in ("schema", "subresources", "additionalPrinterColumns") if _shared(versions, m)}
+def _printed(versions: list[Object], index: int) -> GoText:
+    """A version as messages print it."""
+    moved = {m for m in _MOVABLE if _shared(versions, m)}
     kept = {k: v for k, v in versions[index].items() if k not in moved}
     return dump("apiextensions.CustomResourceDefinitionVersion", kept)
 
 
 def update(value: Object, old: Object, report: Report, *, old_form: bool = False) -> None:
-    """`old_form` says that the definition was sent in v1beta1."""
+    """Validate a change. `old_form`: the definition was sent in v1beta1."""
     spec, before = value.get("spec") or {}, old.get("spec") or {}
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
     schemas = [_schema_of(version) for version in before.get("versions") or ()]
-    # A definition that keeps all the rules has to go on doing so.
+    # A definition that satisfies a rule must continue to.
     fine = all(schema is not None and is_fine(schema, report.settings) for schema in schemas)
     options = Options() if fine else options_after(schemas, report.dialect)
     if old_form:
@@ -323,13 +332,13 @@ def update(value: Object, old: Object, report: Report, *, old_form: bool = False
     known = not reviews or not set(reviews).isdisjoint(admissionregistration.REVIEW_VERSIONS)
     _spec(spec, report, options, known_reviews=known)
     if _established(old):
-        # A name that is in use stays.
+        # Names in use are immutable.
         report.immutable(SPEC / "scope", spec.get("scope"), before.get("scope"))
         report.immutable(SPEC / "names" / "kind", _name(spec, "kind"), _name(before, "kind"))
     report.immutable(SPEC / "group", spec.get("group"), before.get("group"))
     report.immutable(SPEC / "names" / "plural", _name(spec, "plural"), _name(before, "plural"))
     _status(value, report)
-    _stored(value, report)
+    _stored_versions(value, report)
     if old_form:
         return
     check_approval(value.get("metadata") or {}, spec, report, old.get("metadata") or {})
@@ -347,6 +356,6 @@ def _established(value: Object) -> bool:
 
 
 def update_status(value: Object, old: Object, report: Report) -> None:
-    """Anything may be said about stored versions: it is how old ones are given up."""
+    """Validate a change of the status. Stored versions may be removed, which ends migrations."""
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
     _status(value, report)

@@ -1,19 +1,17 @@
-"""API services."""
+"""Validation of API services."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 from collections.abc import Sequence
-from typing import Any
 
+from orchd.kinds.gotext.values import quote
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.gosyntax import quote
 from orchd.kinds.objects.validate.names import label_1035, path_segment, subdomain
 from orchd.kinds.objects.validate.paths import SPEC, STATUS
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 
 def create(value: Object, report: Report) -> None:

@@ -1,4 +1,4 @@
-"""Deployments, replica sets, daemon sets, stateful sets, controller revisions; replication controllers follow the same rules."""
+"""Validation of deployments, replica sets, daemon sets, stateful sets, controller revisions and replication controllers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import re
 from typing import Any, Final
 
 from orchd.kinds.digits import integer
-from orchd.kinds.objects.validate import differences, meta, workloads
+from orchd.kinds.gotext import differences
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.gotext.values import GoText
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate import meta, workloads
 from orchd.kinds.objects.validate.core import podannotations, pods
-from orchd.kinds.objects.validate.gosyntax import Go, dump
 from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
@@ -16,10 +19,8 @@ from orchd.kinds.objects.validate.selectors import is_empty, label_selector, lab
 from orchd.kinds.objects.validate.workloads import nonnegative, shown_selector
 from orchd.kinds.verbatim import text_of
 
-Object = dict[str, Any]
-
 _TEMPLATE: Final = SPEC / "template"
-#: Annotation in which the stable version keeps the revision that an older one was to roll back to.
+#: Annotation with the revision of a requested rollback, a field of an older version.
 _ROLLBACK: Final = "deprecated.deployment.rollback.revision"
 _NEGATIVE: Final = re.compile("-0*[1-9][0-9]*").fullmatch
 _STATEFUL: Final = (
@@ -142,7 +143,7 @@ def update_replica_set(value: Object, old: Object, report: Report) -> None:
 
 
 def update_replica_set_status(value: Object, old: Object, report: Report) -> None:
-    """Replica sets and replication controllers."""
+    """The rules for replica sets and replication controllers."""
     _meta_update(value, old, report)
     status = value.get("status") or {}
     members = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")
@@ -260,7 +261,7 @@ def create_stateful_set(value: Object, report: Report) -> None:
     if usable(chosen):
         if chosen is None or not is_empty(chosen):
             workloads.agrees(chosen, body, _TEMPLATE, report)
-        # The pod itself is left to the moment when it is created, because claims become volumes only then.
+        # The pod spec is validated when pods are created: only then do claims become volumes.
         metadata = body.get("metadata") or {}
         labels(metadata.get("labels"), _TEMPLATE / "labels", report)
         meta.annotation_rules(metadata.get("annotations") or {}, _TEMPLATE / "annotations", report)
@@ -323,12 +324,12 @@ def update_controller_revision(value: Object, old: Object, report: Report) -> No
         report.invalid(root("data"), _unknown(value.get("data")), "field is immutable")
 
 
-def _unknown(data: Any) -> Go:
-    """Data of any kind as it prints: the bytes of its JSON."""
+def _unknown(data: Any) -> GoText:
+    """Data as messages print it: the bytes of its JSON."""
     if data is None:
-        return Go('"null"')
+        return GoText('"null"')
     shown = ", ".join(f"{byte:#x}" for byte in text_of(data))
-    return Go(
+    return GoText(
         f'runtime.Unknown{{TypeMeta:runtime.TypeMeta{{APIVersion:"", Kind:""}}, Raw:[]uint8{{{shown}}}, ContentEncoding:"", '
         'ContentType:"application/json"}'
     )

@@ -1,23 +1,22 @@
-"""Horizontal pod autoscalers in all their versions, and the scale subresource."""
+"""Validation of horizontal pod autoscalers in all versions, and of Scale."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, Final
 
+from orchd.kinds.gotext.structs import quantity
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.conversions.autoscalers import behavior_from_note, metric_from_old
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.gosyntax import quantity
 from orchd.kinds.objects.validate.names import path_segment, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
-from orchd.kinds.objects.validate.quantities import amount
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
+from orchd.kinds.quantities import amount
 
 _METRICS: Final = "autoscaling.alpha.{long}.io/metrics"
 _BEHAVIOR: Final = "autoscaling.alpha.{long}.io/behavior"
-#: Metric type -> member that describes it, in the order in which a second one is noticed.
+#: Metric type -> its member, in the order in which surplus members are reported.
 _SOURCES: Final = {
     "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource", "ContainerResource": "containerResource",
 }
@@ -43,7 +42,7 @@ def update_status(value: Object, old: Object, report: Report) -> None:
 
 
 def _internal(value: Object, report: Report) -> Object:
-    """The spec as the newest version has it; v1 keeps what it has no fields for in annotations."""
+    """The spec in the form of v2. In v1, fields that it lacks are in annotations."""
     spec: Object = value.get("spec") or {}
     version = (value.get("apiVersion") or "").rpartition("/")[2]
     if version == "v2beta1":
@@ -61,7 +60,7 @@ def _internal(value: Object, report: Report) -> Object:
 
 
 def _parsed(text: str | None, wanted: type[Any]) -> Any:
-    """JSON of an annotation; broken text counts as none, as in conversion."""
+    """The JSON value of an annotation; invalid text counts as absent, as in conversion."""
     try:
         found = json.loads(text) if text else None
     except ValueError:
@@ -107,13 +106,13 @@ def _metric(metric: Object, at: Path, report: Report) -> None:
     if not kind:
         report.required(at / "type", "must specify a metric source type")
     if kind not in _TYPES:
-        # Said twice by the reference: once for the type, once for want of a source.
+        # Reported twice by the reference: for the type, and for the missing source.
         report.unsupported(at / "type", kind, _TYPES)
         report.unsupported(at / "type", kind, _TYPES)
     wanted = _SOURCES.get(kind, "")
     gated = report.settings.feature("HPAContainerMetrics", False)
     set_ = [m for m in _SOURCES.values() if metric.get(m) is not None and (gated or m != "containerResource")]
-    # Of several sources only the first is looked at.
+    # Of several sources only the first is validated.
     for member in set_[:1]:
         _RULES[member](metric[member], at / member, report)
     if wanted == "containerResource" and wanted not in set_:
@@ -236,7 +235,7 @@ def _rules(rules: Object, at: Path, report: Report) -> None:
 
 
 def scale(value: Object, report: Report) -> None:
-    """A Scale, whatever it scales."""
+    """Validate a Scale."""
     metadata = value.get("metadata") or {}
     meta.create(metadata, report, namespaced=bool(metadata.get("namespace")), name_rule=subdomain_name)
     report.nonnegative(SPEC / "replicas", (value.get("spec") or {}).get("replicas"))

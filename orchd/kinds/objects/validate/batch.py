@@ -1,20 +1,21 @@
-"""Jobs and cron jobs."""
+"""Validation of jobs and cron jobs."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from orchd.kinds.objects.validate import differences, meta
+from orchd.kinds.gotext import differences
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.gotext.values import GoText, interface
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core import pods
 from orchd.kinds.objects.validate.cron import schedule_error
-from orchd.kinds.objects.validate.gosyntax import Go, dump, interface
 from orchd.kinds.objects.validate.names import label, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector, matches, usable
 from orchd.kinds.objects.validate.workloads import agrees, nonnegative, shown_selector
-
-Object = dict[str, Any]
 
 _COUNTS: Final = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
 _MAX_INDEXED: Final = 100000
@@ -38,7 +39,7 @@ def create_job(job: Object, report: Report, *, may_be_tracked: bool = True) -> N
 
 
 def _generated_selector(metadata: Object, spec: Object, report: Report) -> None:
-    """A selector that the server made selects by the job's uid."""
+    """Validate a generated selector, which selects by the uid of the job."""
     chosen = spec.get("selector")
     if spec.get("manualSelector") or chosen is None:
         return
@@ -94,7 +95,7 @@ def _tracked(job: Object, report: Report) -> bool:
 
 
 def update_job(job: Object, old: Object, report: Report) -> None:
-    # Whether finalizers track the pods of a job is settled when it is made.
+    # Tracking with finalizers is decided when a job is created.
     create_job(job, report, may_be_tracked=_tracked(old, report))
     meta.update(job.get("metadata") or {}, old.get("metadata") or {}, report)
     spec, before = job.get("spec") or {}, old.get("spec") or {}
@@ -107,13 +108,13 @@ def update_job(job: Object, old: Object, report: Report) -> None:
 
 
 def _template_kept(spec: Object, before: Object, old: Object, report: Report) -> None:
-    """The template is fixed, but for where pods run while a suspended job has never started."""
+    """Validate that the template is unchanged. Scheduling directives of a suspended job that never started may change."""
     new, was = spec.get("template") or {}, before.get("template") or {}
     never_started = before.get("suspend") and not (old.get("status") or {}).get("startTime")
     if never_started and report.settings.feature("JobMutableNodeSchedulingDirectives", True):
         new, was = _unplaced(new), _unplaced(was)
     if not differences.same(new, was):
-        report.invalid(SPEC / "template", Go(f"core.PodTemplateSpec{{{interface(new)}}}"), "field is immutable")
+        report.invalid(SPEC / "template", GoText(f"core.PodTemplateSpec{{{interface(new)}}}"), "field is immutable")
 
 
 def _unplaced(template: Object) -> Object:
@@ -148,7 +149,7 @@ def create_cron_job(value: Object, report: Report) -> None:
     _cron_job(spec, report)
     name = metadata.get("name") or ""
     if len(name) > 52:
-        # The controller appends eleven characters to make the names of jobs.
+        # The controller appends eleven characters to form the names of jobs.
         report.invalid(METADATA / "name", name, "must be no more than 52 characters")
 
 

@@ -1,4 +1,4 @@
-"""Certificate signing requests: the request, its signer and usages, conditions, the certificate."""
+"""Validation of certificate signing requests: the request, signer, usages, conditions, and the certificate."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.values import GoText, quote
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.der import der_error
-from orchd.kinds.objects.validate.gosyntax import Go, quote
 from orchd.kinds.objects.validate.names import label, path_segment, subdomain
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 USAGES: Final = (
     "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only",
@@ -25,7 +24,7 @@ USAGES: Final = (
 _LEGACY_SIGNER: Final = "{long}.io/legacy-unknown"
 _MIN_SECONDS: Final = 600
 _MAX_DOMAIN: Final = 253
-#: A domain, a slash, and a path with room for a namespace, a dot and a name.
+#: Maximum length: a domain, a slash, and a path of a namespace, a dot and a name.
 _MAX_SIGNER: Final = 571
 _PEM: Final = re.compile(
     r"-----BEGIN ([^\n-]*)-----\n(.*?)-----END \1-----[ \t]*(?:\n|\Z)", re.S
@@ -39,7 +38,7 @@ def create(value: Object, report: Report) -> None:
 
 
 def _whole(value: Object, old: Object | None, report: Report) -> None:
-    """The rules of a request as it stands. What an old one has already may stay wrong."""
+    """The rules for a request. Errors that the stored request has already are accepted."""
     meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=path_segment)
     spec, before = value.get("spec") or {}, {} if old is None else old.get("spec") or {}
     status, had = value.get("status") or {}, {} if old is None else old.get("status") or {}
@@ -76,7 +75,7 @@ def _request(encoded: str | None, report: Report) -> None:
     wrong = _request_error(raw)
     if wrong:
         shown = "[]byte(nil)" if not raw else "[]byte{" + ", ".join(f"0x{b:x}" for b in raw) + "}"
-        report.invalid(SPEC / "request", Go(shown), wrong)
+        report.invalid(SPEC / "request", GoText(shown), wrong)
 
 
 def _bytes(encoded: str | None) -> bytes:
@@ -87,16 +86,16 @@ def _bytes(encoded: str | None) -> bytes:
 
 
 def _request_error(raw: bytes) -> str:
-    """What keeps PEM from being a signing request with a good signature (RFC 2986)."""
+    """The error of a signing request in PEM (RFC 2986), including its signature; "" if it is valid."""
     match = _PEM.search(raw.decode("latin-1"))
     if match is None or match.group(1) != "CERTIFICATE REQUEST":
         return _NOT_A_REQUEST
-    # Imported here: only this rule needs it, and it is slow to load.
+    # Imported here because it is slow to load and only this rule needs it.
     from cryptography import x509
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        # Lines with a colon are headers of the block; nothing here depends on them.
+        # Lines with a colon are headers of the block, which are ignored.
         der = base64.b64decode("".join(line for line in match.group(2).split("\n") if ":" not in line))
     except binascii.Error:
         return _NOT_A_REQUEST
@@ -145,7 +144,7 @@ def _signer(name: str, at: Path, report: Report) -> None:
 
 
 def _parts(text: str, rule: Callable[[str], Sequence[str]], at: Path, report: Report) -> None:
-    """What lies between dots: all that is wrong with the first part that is."""
+    """The errors of the first invalid part of a dotted name."""
     for part in text.split("."):
         wrong = rule(part)
         if wrong:
@@ -154,7 +153,7 @@ def _parts(text: str, rule: Callable[[str], Sequence[str]], at: Path, report: Re
 
 
 def _conditions(listed: list[Object], had: list[str], report: Report) -> None:
-    """`had` are the types of the conditions that are stored."""
+    """Validate conditions. `had` are the types of the stored ones."""
     seen: set[str] = set()
     for i, condition in enumerate(listed):
         at, kind, status = (STATUS / "conditions")[i], condition.get("type") or "", condition.get("status") or ""
@@ -218,7 +217,7 @@ def _certificate(raw: bytes, report: Report) -> None:
 
 
 def _certificate_error(raw: bytes) -> str:
-    """What keeps PEM from being certificates and nothing else (RFC 7468)."""
+    """The error of a text that must consist of certificates in PEM (RFC 7468), "" if it is valid."""
     from cryptography import x509
 
     found = 0

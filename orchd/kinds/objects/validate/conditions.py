@@ -1,15 +1,14 @@
-"""Conditions in the form that kinds share (meta/v1 Condition)."""
+"""Validation of conditions in the common form (meta/v1 Condition)."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 _STATUSES: Final = ("False", "True", "Unknown")
 _MAX_REASON: Final = 1024
@@ -24,7 +23,7 @@ _BAD_REASON: Final = (
 
 
 def conditions(listed: list[Object], at: Path, report: Report) -> None:
-    """One of each type, each of them whole."""
+    """Validate conditions: at most one per type, each complete."""
     seen: set[str] = set()
     for i, condition in enumerate(listed):
         kind = condition.get("type") or ""

@@ -1,6 +1,6 @@
-"""Cron schedules: five fields or a descriptor (crontab(5)), checked, not run.
+"""Validation of cron schedules: five fields or a descriptor (crontab(5)).
 
-Gives the reason in the words of the parser that the reference uses.
+Messages are those of the parser of the reference.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from orchd.kinds.digits import integer
-from orchd.kinds.objects.validate.gosyntax import quote
+from orchd.kinds.gotext.durations import DurationError, parse_duration
+from orchd.kinds.gotext.values import quote
 
 _MONTHS: Final = {m: i for i, m in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
 _DAYS: Final = {d: i for i, d in enumerate("sun mon tue wed thu fri sat".split())}
@@ -19,13 +20,10 @@ _FIELDS: Final[tuple[tuple[int, int, dict[str, int]], ...]] = (
     (0, 59, {}), (0, 23, {}), (1, 31, {}), (1, 12, _MONTHS), (0, 6, _DAYS),
 )
 _DESCRIPTORS: Final = frozenset(("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"))
-_NUMBER_RE: Final = re.compile(r"[0-9]+(\.[0-9]*)?|\.[0-9]+").match
-_UNIT_RE: Final = re.compile(r"[^.0-9]+").match
-_UNITS: Final = frozenset(("ns", "us", "µs", "μs", "ms", "s", "m", "h"))
 
 
 def schedule_error(schedule: str) -> str:
-    """What is wrong with a schedule, "" when nothing is."""
+    """The error of a schedule, "" if it is valid."""
     if not schedule:
         return "empty spec string"
     text = schedule
@@ -58,30 +56,13 @@ def _descriptor_error(text: str) -> str:
         return ""
     if text.startswith("@every "):
         duration = text.removeprefix("@every ")
-        wrong = _duration_error(duration)
-        return f"failed to parse duration {text}: time: {wrong}" if wrong else ""
+        try:
+            parse_duration(duration)
+        except DurationError as error:
+            return f"failed to parse duration {text}: {error}"
+        return ""
     return f"unrecognized descriptor: {text}"
 
-
-def _duration_error(text: str) -> str:
-    """What is wrong with a duration (``1h30m``)."""
-    rest = text[1:] if text[:1] in ("-", "+") else text
-    if rest == "0":
-        return ""
-    if not rest:
-        return f"invalid duration {quote(text)}"
-    while rest:
-        number = _NUMBER_RE(rest)
-        if number is None:
-            return f"invalid duration {quote(text)}"
-        rest = rest[number.end():]
-        unit = _UNIT_RE(rest)
-        if unit is None:
-            return f"missing unit in duration {quote(text)}"
-        if unit.group() not in _UNITS:
-            return f"unknown unit {quote(unit.group())} in duration {quote(text)}"
-        rest = rest[unit.end():]
-    return ""
 
 
 def _range_error(expression: str, field: tuple[int, int, dict[str, int]]) -> str:

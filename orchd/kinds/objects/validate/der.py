@@ -1,14 +1,13 @@
-"""Broken DER in the words users know: what the reference's ASN.1 reader (X.690) says about a signing request.
+"""Errors of the reference's ASN.1 parser (X.690) for malformed DER of signing requests.
 
-Only the frame of the structure is walked: tags and lengths of every sequence on the way. Contents of leaves are left to
-the library that reads them for good.
+Only tags and lengths of nested sequences are checked; contents of leaves are left to the library that parses them.
 """
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-#: Structure -> its members: (type as messages name it, universal tag, compound). Tag -1 takes anything.
+#: Structure -> its members: (type as messages name it, universal tag, compound). Tag -1 matches any.
 _STRUCTS: Final[dict[str, tuple[tuple[str, int, bool], ...]]] = {
     "certificateRequest": (
         ("tbsCertificateRequest", 16, True), ("AlgorithmIdentifier", 16, True), ("BitString", 3, False),
@@ -29,7 +28,7 @@ class _BrokenError(Exception):
 
 
 class _Head(NamedTuple):
-    """Tag and length of a value, and where its contents begin."""
+    """Tag and length of a value, and the position of its contents."""
 
     class_: int
     tag: int
@@ -43,7 +42,7 @@ class _Head(NamedTuple):
 
 
 def der_error(data: bytes, name: str) -> str:
-    """What keeps `data` from being one structure called `name` and nothing else, "" when its frame is sound."""
+    """The error of `data`, which must be one structure called `name`; "" if tags and lengths are valid."""
     try:
         end = _read(data, 0, name, 16, True)
     except _BrokenError as broken:
@@ -52,7 +51,7 @@ def der_error(data: bytes, name: str) -> str:
 
 
 def _read(data: bytes, at: int, name: str, tag: int, compound: bool) -> int:
-    """The end of the value of type `name` at `at`."""
+    """The end of the value of type `name` that begins at `at`."""
     if at == len(data):
         raise _BrokenError("syntax error: sequence truncated")
     head = _head(data, at)

@@ -1,18 +1,17 @@
-"""Flow schemas and priority levels."""
+"""Validation of flow schemas and priority levels."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import label, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
 _MAX_PRECEDENCE: Final = 10000
@@ -38,7 +37,7 @@ def _fixed_schema(level: str, precedence: int, groups: tuple[str, ...], method: 
     return spec
 
 
-#: Objects that must be what they are, because the server depends on them.
+#: Mandatory objects: their specs are fixed.
 FIXED_SCHEMAS: Final[dict[str, Object]] = {
     "exempt": _fixed_schema("exempt", 1, ("system:masters",)),
     "catch-all": _fixed_schema("catch-all", 10000, ("system:unauthenticated", "system:authenticated"), "ByUser"),
@@ -262,5 +261,5 @@ def _queuing(queuing: Object, at: Path, report: Report) -> None:
 
 
 def _entropy(deck: int, hand: int) -> int:
-    """Bits that dealing a hand takes (shuffle sharding)."""
+    """Number of bits needed to deal a hand (shuffle sharding)."""
     return math.ceil(sum(math.log2(deck - i) for i in range(hand)))

@@ -1,19 +1,20 @@
-"""Rules of ObjectMeta, on creation and on change (specification, "Metadata")."""
+"""Validation of ObjectMeta on create and update (specification, "Metadata")."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from orchd.kinds.catalog import split_group_version
-from orchd.kinds.objects.validate.gosyntax import Go, dump, show
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.gotext.values import GoText, show
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.names import label, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import METADATA, Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
 
-Object = dict[str, Any]
-#: What is wrong with a name; the flag says that it is only the beginning of one.
+#: The errors of a name; the flag is True for a prefix of a name.
 NameRule = Callable[[str, bool], Sequence[str]]
 
 ANNOTATIONS_LIMIT: Final = 256 * 1024
@@ -24,7 +25,7 @@ STANDARD_FINALIZERS: Final = ("{long}", "orphan", "foregroundDeletion")
 def create(
     meta: Object, report: Report, *, namespaced: bool, name_rule: NameRule, at: Path = METADATA, core: bool = True,
 ) -> None:
-    """Metadata of a new object. `core` adds the rule about finalizers that most kinds have."""
+    """Validate metadata of a new object. `core` adds the rule for finalizers that most kinds have."""
     generate = meta.get("generateName")
     if generate:
         report.invalids(at / "generateName", generate, name_rule(generate, True))
@@ -73,8 +74,8 @@ def _common(meta: Object, at: Path, report: Report) -> None:
 
 
 def update(meta: Object, old: Object, report: Report, *, at: Path = METADATA, core: bool = True) -> None:
-    """Metadata of a change. What the write sequence carries over itself (creation time, deletion time once set,
-    resource version) is not held against the client."""
+    """Validate metadata of a change. Fields that the write sequence carries over (creation time, deletion time once set,
+    resource version) are not compared."""
     if old.get("deletionTimestamp"):
         have = old.get("finalizers") or ()
         added = [f for f in meta.get("finalizers") or () if f not in have]
@@ -106,9 +107,9 @@ def update(meta: Object, old: Object, report: Report, *, at: Path = METADATA, co
         core_finalizers(meta["finalizers"], at / "finalizers", report)
 
 
-def _instant(text: str) -> Go:
+def _instant(text: str) -> GoText:
     """``2000-01-01T00:00:00Z`` as Go prints a time."""
-    return Go(text.replace("T", " ").replace("Z", "") + " +0000 UTC")
+    return GoText(text.replace("T", " ").replace("Z", "") + " +0000 UTC")
 
 
 def annotation_rules(value: Object, at: Path, report: Report) -> None:
@@ -157,7 +158,7 @@ def _finalizers(finalizers: list[str], at: Path, report: Report) -> None:
 
 
 def core_finalizers(finalizers: list[str], at: Path, report: Report) -> None:
-    """A short finalizer has to be one of the standard ones."""
+    """Validate a finalizer: without a domain it must be a standard one."""
     for i, finalizer in enumerate(finalizers):
         core_finalizer(finalizer, at[i], report)
 
@@ -168,7 +169,7 @@ def core_finalizer(finalizer: str, at: Path, report: Report) -> None:
 
 
 def field_manager(manager: str, at: Path, report: Report) -> None:
-    """Who owns fields: short and printable."""
+    """Validate the name of a field manager: short and printable."""
     if manager.isprintable() and len(manager) <= FIELD_MANAGER_LIMIT:
         return
     if len(manager.encode()) > FIELD_MANAGER_LIMIT:

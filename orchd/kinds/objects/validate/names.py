@@ -1,4 +1,4 @@
-"""The forms that single words of an object must have. Each rule gives the list of what is wrong, empty when nothing is.
+"""Validation of names and other formatted strings. Each rule returns a list of errors, empty for a valid string.
 
 Sources: RFC 1035 and 1123 (labels, subdomains), RFC 6335 (port names), the specification's naming rules.
 """
@@ -13,7 +13,7 @@ from typing import Final
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.shorttexts import remember_short
 
-#: What a rule gives back when nothing is wrong.
+#: The result of a rule for a valid string.
 FINE: Final[Sequence[str]] = ()
 
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -202,7 +202,7 @@ def between(value: int, low: int, high: int) -> Sequence[str]:
 
 
 def path_segment(name: str, prefix: bool = False) -> Sequence[str]:
-    """A name that is safe as a segment of a URL path; a prefix may be more."""
+    """A name that is safe as a segment of a URL path; a prefix may be ``.`` or ``..``."""
     if not prefix and name in (".", ".."):
         return [f"may not be '{name}'"]
     return [f"may not contain '{bad}'" for bad in ("/", "%") if bad in name]
@@ -210,8 +210,8 @@ def path_segment(name: str, prefix: bool = False) -> Sequence[str]:
 
 @remember_short(4096)
 def parse_ip(value: str) -> IPv4Address | IPv6Address | None:
-    """An address; leading zeros in IPv4 are read as decimal, a zone is no part of an address, and an IPv4 address that
-    is written as IPv6 (``::ffff:1.2.3.4``) is an IPv4 address."""
+    """Parse an address, None if it is invalid. Leading zeros in IPv4 are decimal, zones are invalid, and an IPv4 address
+    that is written as IPv6 (``::ffff:1.2.3.4``) is an IPv4 address."""
     address = _parse_ip(value)
     return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
 
@@ -233,7 +233,7 @@ def ip(value: str) -> Sequence[str]:
 
 
 def parse_cidr(value: str) -> tuple[IPv4Address | IPv6Address, IPv4Network | IPv6Network] | None:
-    """The address and the network of a CIDR."""
+    """The address and the network of a CIDR, None if it is invalid."""
     host, slash, bits = value.partition("/")
     address = _parse_ip(host)
     if address is None or not slash or not is_whole(bits) or integer(bits) > address.max_prefixlen:
@@ -284,5 +284,5 @@ def label_1035_name(name: str, prefix: bool = False) -> Sequence[str]:
 
 
 def _masked(prefix: str) -> str:
-    """A prefix may end with a dash, because more follows."""
+    """Remove the trailing dash of a prefix, which more characters follow."""
     return prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix

@@ -1,14 +1,15 @@
-"""Network policies, ingresses, ingress classes."""
+"""Validation of network policies, ingresses and ingress classes."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.addresses import load_balancer_status
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_subdomain
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import (
     label_1035,
     parse_cidr,
@@ -24,8 +25,6 @@ from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
 
-Object = dict[str, Any]
-
 _PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
 _BAD_INSIDE: Final = ("//", "/./", "/../", "%2f", "%2F")
@@ -40,7 +39,7 @@ def create_policy(value: Object, report: Report) -> None:
 
 
 def update_policy(value: Object, old: Object, report: Report) -> None:
-    # The spec is looked at twice, as in the reference.
+    # The spec is validated twice, as in the reference.
     create_policy(value, report)
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
     _policy(value.get("spec") or {}, report)

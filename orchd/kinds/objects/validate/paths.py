@@ -1,12 +1,12 @@
-"""Field paths that cost next to nothing until somebody prints them."""
+"""Field paths that are cheap to build and formatted only when printed."""
 
 from __future__ import annotations
 
 
 class Path:
-    """A place in an object: ``root("spec") / "containers" [0] / "name"`` prints ``spec.containers[0].name``.
+    """The path of a value in an object: ``root("spec") / "containers" [0] / "name"`` prints ``spec.containers[0].name``.
 
-    ``/`` goes to a member, ``[]`` to an index of a list or a key of a map.
+    ``/`` appends a member, ``[]`` an index of a list or a key of a map.
     """
 
     __slots__ = ("_above", "_step")

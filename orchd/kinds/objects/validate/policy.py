@@ -1,17 +1,14 @@
-"""Pod disruption budgets."""
+"""Validation of pod disruption budgets."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.conditions import conditions
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.paths import SPEC, STATUS
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
 from orchd.kinds.objects.validate.workloads import at_most_all, int_or_percent, nonnegative
-
-Object = dict[str, Any]
 
 
 def create_budget(value: Object, report: Report) -> None:
@@ -38,5 +35,5 @@ def update_budget_status(value: Object, old: Object, report: Report) -> None:
 
 
 def update_budget_conditions(value: Object, old: Object, report: Report) -> None:
-    """All that is asked of a status that comes through v1beta1."""
+    """Validate a change of the status in v1beta1: only its conditions."""
     conditions((value.get("status") or {}).get("conditions") or [], STATUS / "conditions", report)

@@ -1,18 +1,17 @@
-"""Roles and role bindings."""
+"""Validation of roles and role bindings."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import path_segment
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector, usable
-
-Object = dict[str, Any]
 
 GROUP: Final = "rbac.authorization.{abbr}.io"
 
@@ -60,7 +59,7 @@ def _rule(rule: Object, namespaced: bool, at: Path, report: Report) -> None:
 
 
 def update_role(value: Object, old: Object, report: Report) -> None:
-    # Here and below the reference asks twice and gives every cause twice.
+    # Here and below the reference validates twice and reports every error twice.
     create_role(value, report)
     create_role(value, report)
     meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)

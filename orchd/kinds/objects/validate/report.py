@@ -1,4 +1,4 @@
-"""The collector that rules write to: one method per reason, messages in the reference's words."""
+"""Collects the errors of an object: one method per reason, with the messages of the reference."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.errors import MAX_CAUSES, Cause
+from orchd.kinds.gotext.values import quote, show
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.objects.validate.gosyntax import quote, show
 from orchd.kinds.objects.validate.paths import Path
 
-#: Characters of a value that a message shows.
+#: Maximum number of characters of a value in a message.
 _LONGEST: Final = 32 << 10
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     text = show(value)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 
 class Report:
-    """What was found wrong so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on."""
+    """Errors so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on."""
 
     __slots__ = ("causes", "dialect", "settings")
 
@@ -36,7 +36,7 @@ class Report:
     def invalid(self, at: Path, value: Any, why: str) -> None:
         if len(self.causes) >= MAX_CAUSES:
             return
-        self._add("FieldValueInvalid", f"Invalid value: {_shown(value)}", at, why)
+        self._add("FieldValueInvalid", f"Invalid value: {_format(value)}", at, why)
 
     def invalids(self, at: Path, value: Any, whys: Iterable[str]) -> None:
         """One cause per reason."""
@@ -44,17 +44,17 @@ class Report:
             self.invalid(at, value, why)
 
     def duplicate(self, at: Path, value: Any) -> None:
-        self._add("FieldValueDuplicate", f"Duplicate value: {_shown(value)}", at)
+        self._add("FieldValueDuplicate", f"Duplicate value: {_format(value)}", at)
 
     def duplicate_because(self, at: Path, value: Any, why: str) -> None:
-        self._add("FieldValueDuplicate", f"Duplicate value: {_shown(value)}", at, why)
+        self._add("FieldValueDuplicate", f"Duplicate value: {_format(value)}", at, why)
 
     def not_found(self, at: Path, value: Any) -> None:
         self._add("FieldValueNotFound", f"Not found: {show(value)}", at)
 
     def unsupported(self, at: Path, value: Any, supported: Sequence[str]) -> None:
         why = "supported values: " + ", ".join(map(quote, supported)) if supported else ""
-        self._add("FieldValueNotSupported", f"Unsupported value: {_shown(value)}", at, why)
+        self._add("FieldValueNotSupported", f"Unsupported value: {_format(value)}", at, why)
 
     def forbidden(self, at: Path, why: str) -> None:
         self._add("FieldValueForbidden", "Forbidden", at, why)

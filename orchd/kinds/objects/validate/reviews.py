@@ -1,16 +1,15 @@
-"""Access and token reviews: questions, not objects."""
+"""Validation of access and token reviews, which are not stored."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from orchd.kinds.objects.validate.gosyntax import dump
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.paths import METADATA, SPEC
 from orchd.kinds.objects.validate.report import Report
 
-Object = dict[str, Any]
-
-#: What the server itself fills in; anything else in the metadata is refused.
+#: Metadata that the server sets; any other metadata is rejected.
 _SERVERS: Final = frozenset(("managedFields",))
 
 
@@ -34,7 +33,7 @@ def local_access_review(value: Object, report: Report) -> None:
         report.invalid(SPEC / "user", spec.get("user") or "", "at least one of user or group must be specified")
     _no_metadata(value, report, "must be empty except for namespace", _SERVERS | {"namespace"})
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    # The namespace of the path has not been written to the metadata when the reference compares.
+    # The reference compares before the namespace of the path is set in the metadata.
     namespace = (value.get("metadata") or {}).get("namespace") or ""
     if resource is not None and (resource.get("namespace") or "") != namespace:
         at = SPEC / "resourceAttributes" / "namespace"

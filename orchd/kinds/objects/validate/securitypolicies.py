@@ -1,18 +1,18 @@
-"""Pod security policies: what pods may ask for, and within which ranges."""
+"""Validation of pod security policies."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.gotext.values import quote
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.field_rules import csi_driver_name, descending_path, is_subdomain
-from orchd.kinds.objects.validate.gosyntax import dump, quote
 from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 _USER: Final = ("MustRunAs", "MustRunAsNonRoot", "RunAsAny")
 _GROUP: Final = ("MayRunAs", "MustRunAs", "RunAsAny")
@@ -25,7 +25,7 @@ _VOLUMES: Final = (
 _SYSCTL: Final = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]"
 _SYSCTL_RE: Final = re.compile(_SYSCTL).fullmatch
 _MAX_SYSCTL: Final = 253
-#: Annotation -> may it be a list with commas, and what may be in such a list besides profiles.
+#: Annotation -> whether it is a comma-separated list, and values of the list besides profiles.
 _APPARMOR: Final = {
     "apparmor.security.beta.{long}.io/defaultProfileName": False,
     "apparmor.security.beta.{long}.io/allowedProfileNames": True,
@@ -183,7 +183,7 @@ def _sysctls(spec: Object, report: Report) -> None:
 
 
 def _covers(pattern: str, name: str) -> bool:
-    """Is all that `name` stands for within `pattern`? Both may end with a star."""
+    """True if `pattern` covers everything that `name` matches. Both may end with a star."""
     if pattern.endswith("*"):
         return name.removesuffix("*").startswith(pattern.removesuffix("*"))
     return pattern == name

@@ -1,19 +1,17 @@
-"""Labels and label selectors: their form, and whether a selector matches labels."""
+"""Validation of labels and label selectors, and matching of selectors on labels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.names import label_value, qualified_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
-Object = dict[str, Any]
-
 
 def labels(value: Mapping[str, str] | None, at: Path, report: Report) -> None:
-    """Every key a qualified name, every value a label value; causes name the map, not the key."""
+    """Validate labels: keys are qualified names, values are label values. Errors have the path of the map."""
     if not value:
         return
     for key, text in value.items():
@@ -48,7 +46,7 @@ def _requirement(requirement: Object, at: Path, report: Report) -> None:
 
 
 def usable(selector: Object | None) -> bool:
-    """Can the selector be evaluated at all? Stricter than `label_selector`: values count too."""
+    """True if a selector can be evaluated. Stricter than `label_selector`: values are validated too."""
     if not selector:
         return True
     for key, value in (selector.get("matchLabels") or {}).items():
@@ -64,7 +62,7 @@ def usable(selector: Object | None) -> bool:
 
 
 def matches(selector: Object | None, given: Mapping[str, str] | None) -> bool:
-    """Does a usable selector select these labels? None selects nothing, an empty one everything."""
+    """True if a usable selector selects these labels. None selects nothing, an empty one everything."""
     if selector is None:
         return False
     have = given or {}
@@ -84,5 +82,5 @@ def _met(requirement: Object, have: Mapping[str, str]) -> bool:
 
 
 def is_empty(selector: Object | None) -> bool:
-    """Has it no requirement?"""
+    """True if a selector has no requirements."""
     return not selector or (not selector.get("matchLabels") and not selector.get("matchExpressions"))

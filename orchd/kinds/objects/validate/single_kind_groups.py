@@ -1,22 +1,21 @@
-"""Groups with one small kind each: priority classes, leases, runtime classes, endpoint slices."""
+"""Validation of groups with one kind each: priority classes, leases, runtime classes, endpoint slices."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.addresses import not_special
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain
 from orchd.kinds.objects.validate.core.placement import tolerations
 from orchd.kinds.objects.validate.core.pods import preemption_policy
 from orchd.kinds.objects.validate.core.resources import requirements
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import label, label_value, parse_ip, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
-
-Object = dict[str, Any]
 
 SYSTEM_PRIORITIES: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 HIGHEST_USER_PRIORITY: Final = 1000000000
@@ -90,7 +89,7 @@ def create_runtime_class(value: Object, report: Report) -> None:
 
 
 def _handler(value: Object) -> str:
-    """The handler; the first alpha version has it in a spec."""
+    """The handler; in v1alpha1 it is in the spec."""
     return value.get("handler") or (value.get("spec") or {}).get("runtimeHandler") or ""
 
 

@@ -1,20 +1,20 @@
-"""Storage classes, volume attachments, CSI drivers, nodes and capacities."""
+"""Validation of storage classes, volume attachments, CSI drivers, CSI nodes and capacities."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from orchd.kinds.objects.validate import differences, meta
+from orchd.kinds.gotext import differences
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core import persistentvolumes
 from orchd.kinds.objects.validate.core.field_rules import csi_driver_name, is_qualified, is_subdomain, token_seconds
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import qualified_name, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
-from orchd.kinds.objects.validate.quantities import amount
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
-
-Object = dict[str, Any]
+from orchd.kinds.quantities import amount
 
 _BINDING: Final = ("Immediate", "WaitForFirstConsumer")
 _MAX_NODE_ID: Final = 256
@@ -45,7 +45,7 @@ def create_class(value: Object, report: Report) -> None:
 
 
 def _topologies(terms: list[Object], report: Report) -> None:
-    # The reference begins with one empty map per term, and compares each with what it has so far.
+    # The reference begins with an empty map per term and compares each with those before it.
     known: list[dict[str, set[str]]] = [{} for _ in terms]
     for i, term in enumerate(terms):
         at = root("allowedTopologies")[i] / "matchLabelExpressions"
@@ -119,12 +119,12 @@ def _attachment(value: Object, report: Report) -> None:
         report.too_long(STATUS / "attachmentMetadata", _MAX_ATTACHED)
     for member in ("attachError", "detachError"):
         if len(((status.get(member) or {}).get("message") or "").encode()) > _MAX_ERROR:
-            # The limit in the message is that of another member, as in the reference.
+            # The message has the limit of another member, as in the reference.
             report.too_long(STATUS / member / "message", _MAX_ATTACHED)
 
 
 def update_attachment(value: Object, old: Object, report: Report) -> None:
-    # Twice, as the reference does.
+    # Reported twice, as by the reference.
     _attachment(value, report)
     _attachment(value, report)
     if not differences.same(value.get("spec"), old.get("spec")):
@@ -205,7 +205,7 @@ def _csi_node_driver(driver: Object, names: set[str], at: Path, report: Report) 
 
 
 def update_csi_node(value: Object, old: Object, report: Report) -> None:
-    # Twice, as the reference does.
+    # Reported twice, as by the reference.
     create_csi_node(value, report)
     create_csi_node(value, report)
     before = {d.get("name"): d for d in (old.get("spec") or {}).get("drivers") or ()}
@@ -216,7 +216,7 @@ def update_csi_node(value: Object, old: Object, report: Report) -> None:
 
 
 def create_capacity(value: Object, report: Report) -> None:
-    # The reference asks twice and gives every cause twice.
+    # The reference validates twice and reports every error twice.
     _capacity(value, report)
     _capacity(value, report)
 
@@ -225,7 +225,7 @@ def _capacity(value: Object, report: Report) -> None:
     meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
     label_selector(value.get("nodeTopology"), root("nodeTopology"), report)
     is_subdomain(value.get("storageClassName") or "", root("storageClassName"), report)
-    # The largest volume may be anything.
+    # maximumVolumeSize may be any quantity.
     number = value.get("capacity")
     if number is not None and amount(number) < 0:
         report.invalid(root("capacity"), str(number), "must be greater than or equal to 0")

@@ -1,19 +1,18 @@
-"""What release 1.23 warns about in objects that it accepts anyway (Warning headers)."""
+"""Warnings of release 1.23 about objects that it accepts (Warning headers)."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from orchd.kinds.catalog import Resource
+from orchd.kinds.gotext.values import quote
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.objects.validate.gosyntax import quote
 from orchd.kinds.objects.validate.paths import SPEC, Path, root
-from orchd.kinds.objects.validate.quantities import is_integer
-
-Object = dict[str, Any]
+from orchd.kinds.quantities import is_integer
 
 _INSTEAD: Final = 'deprecated since {}; use "{}" instead'
-#: Node label -> (since, label that took its place).
+#: Node label -> (deprecated since, replacement).
 _OLD_LABELS: Final = {
     "beta.{long}.io/arch": ("v1.14", "{long}.io/arch"),
     "beta.{long}.io/os": ("v1.14", "{long}.io/os"),
@@ -29,7 +28,7 @@ _OLD_VOLUMES: Final = {
     "storageos": "deprecated in v1.22, support removal is planned in v1.26",
     "quobyte": "deprecated in v1.22, support removal is planned in v1.26",
 }
-#: Annotations that nobody reads any more.
+#: Annotations without effect -> what the warning says.
 _OLD_ANNOTATIONS: Final = {
     "scheduler.alpha.{long}.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
     "security.alpha.{long}.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
@@ -37,34 +36,36 @@ _OLD_ANNOTATIONS: Final = {
 }
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-#: Kind -> members that lead to its pod template.
-TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
-    "PodTemplate": ("template",),
-    **dict.fromkeys(("ReplicationController", "Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Job"), ("spec", "template")),
-    "CronJob": ("spec", "jobTemplate", "spec", "template"),
-}
 _SECCOMP: Final = (
     "seccomp.security.alpha.{long}.io/pod", "container.seccomp.security.alpha.{long}.io/",
 )
 
 
-def warnings(obj: Object, resource: Resource, settings: ObjectSettings, old: Object | None) -> list[str]:
-    """In the order of the reference; the pod template of an object without a new generation is not looked at again."""
+def pod(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
+    """Warnings of a new pod, in the order of the reference."""
     out = _Warnings(settings)
-    kind = resource.kind
-    if kind == "Pod":
-        if old is None:
-            out.pod(obj, None)
-    elif kind in TEMPLATES:
-        template = _at(obj, TEMPLATES[kind])
-        if old is None or _generation(obj) != _generation(old):
-            at = root(TEMPLATES[kind][0])
-            for member in TEMPLATES[kind][1:]:
-                at = at / member
-            out.pod(template, at)
-        if kind == "CronJob":
-            out.cron_job(obj)
+    if old is None:
+        out.pod(obj, None)
     return out.texts
+
+
+def template(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
+    """Warnings of the pod template of an object that is new or has a new generation."""
+    out = _Warnings(settings)
+    path = resource.row.pod_template
+    if path and (old is None or _generation(obj) != _generation(old)):
+        at = root(path[0])
+        for member in path[1:]:
+            at = at / member
+        out.pod(_at(obj, path), at)
+    return out.texts
+
+
+def cron_job(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
+    """Warnings of the pod template and of the schedule."""
+    out = _Warnings(settings)
+    out.schedule(obj)
+    return [*template(obj, old, resource, settings), *out.texts]
 
 
 def _generation(obj: Object) -> int:
@@ -79,7 +80,7 @@ def _at(obj: Object, steps: tuple[str, ...]) -> Object:
 
 
 class _Warnings:
-    """Texts collected for one object."""
+    """Collects the warnings of one object."""
 
     def __init__(self, settings: ObjectSettings) -> None:
         self.texts: list[str] = []
@@ -106,7 +107,7 @@ class _Warnings:
                 self._say((at / "matchExpressions")[i] / "key", f"{key} is {self._labels[key]}")
 
     def pod(self, pod: Object, above: Path | None) -> None:
-        """A pod, or the template below `above`."""
+        """Warnings of a pod, or of the template at `above`."""
         spec, metadata = pod.get("spec") or {}, pod.get("metadata") or {}
         at = SPEC if above is None else above / "spec"
         annotations_at = (root("metadata") if above is None else above / "metadata") / "annotations"
@@ -137,7 +138,7 @@ class _Warnings:
                 self._container(container, (at / listed)[i])
 
     def _seccomp(self, holder: Object, key: str, given: Object, at: Path) -> None:
-        """`holder` (a pod's spec, a container) has a profile in an annotation and none in the field."""
+        """Warn if `holder` (a pod spec, a container) has a seccomp profile in an annotation and none in the field."""
         if key in given and not (holder.get("securityContext") or {}).get("seccompProfile"):
             self._say(at[key], 'deprecated since v1.19; use the "seccompProfile" field instead')
 
@@ -175,7 +176,7 @@ class _Warnings:
             seen.add(name)
 
     def _fractions(self, lists: tuple[Object | None, ...], paths: tuple[Path, ...]) -> None:
-        """Parts of bytes: resource by resource, then list by list."""
+        """Warn of fractional bytes, by resource and then by list."""
         if not any(lists):
             return
         for name in ("memory", "ephemeral-storage"):
@@ -184,7 +185,7 @@ class _Warnings:
                 if value is not None and not is_integer(value):
                     self._say(at[name], f"fractional byte value {quote(str(value))} is invalid, must be an integer")
 
-    def cron_job(self, value: Object) -> None:
+    def schedule(self, value: Object) -> None:
         if "TZ" in ((value.get("spec") or {}).get("schedule") or ""):
             where = self._dialect("https://{long}.io/docs/concepts/workloads/controllers/cron-jobs/")
             self.texts.append(

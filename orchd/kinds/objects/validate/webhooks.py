@@ -1,16 +1,14 @@
-"""Where a webhook is: a URL or a service (used by admission, conversion and audit)."""
+"""Validation of the address of a webhook: a URL or a service (admission, conversion, audit)."""
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import urlsplit
 
-from orchd.kinds.objects.validate.gourl import url_error
+from orchd.kinds.gotext.urls import url_error
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.names import subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 _FORM = "; desired format: https://host[/path]"
 
@@ -23,7 +21,7 @@ def url(text: str, at: Path, report: Report) -> None:
     try:
         parts = urlsplit(text)
     except ValueError as error:
-        # Stricter than the reference about what is between brackets.
+        # Stricter than the reference for addresses in brackets.
         report.required(at, f"url must be a valid URL: {error}{_FORM}")
         return
     if parts.scheme != "https":
@@ -39,7 +37,7 @@ def url(text: str, at: Path, report: Report) -> None:
 
 
 def service(value: Object, at: Path, report: Report) -> None:
-    # The reference hands the two over in the wrong order, so that each is missed under the other's name.
+    # The reference swaps the two arguments: each is reported under the name of the other.
     if not value.get("namespace"):
         report.required(at / "name", "service name is required")
     if not value.get("name"):
@@ -70,7 +68,7 @@ def _path(text: str, at: Path, report: Report) -> None:
 
 
 def client(config: Object, at: Path, report: Report) -> None:
-    """Exactly one of the two."""
+    """Validate that exactly one of URL and service is set."""
     where, in_cluster = config.get("url"), config.get("service")
     if (where is None) == (in_cluster is None):
         report.required(at, "exactly one of url or service is required")

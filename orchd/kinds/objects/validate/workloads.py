@@ -1,4 +1,4 @@
-"""What controllers of pods have in common: selectors against templates, int-or-percent, counts in their status."""
+"""Validation rules that workloads share: selector and template, int-or-percent, counts in the status."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import re
 from typing import Any, Final
 
 from orchd.kinds.digits import integer
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.core import pods
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import percent
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import is_empty, label_selector, matches
-
-Object = dict[str, Any]
 
 _DIGITS: Final = re.compile("[-+]?[0-9]+").fullmatch
 
@@ -23,7 +22,7 @@ def shown_selector(selector: Object | None) -> Any:
 
 
 def selector(value: Object | None, kind: str, at: Path, report: Report) -> None:
-    """A selector that has to be there and to select something."""
+    """Validate a selector that is required and must not be empty."""
     if value is None:
         report.required(at)
         return
@@ -33,7 +32,7 @@ def selector(value: Object | None, kind: str, at: Path, report: Report) -> None:
 
 
 def agrees(value: Object | None, template: Object, at: Path, report: Report) -> None:
-    """The template's labels are selected. `at` is the template's path."""
+    """Validate that the selector selects the template's labels. `at` is the path of the template."""
     given = (template.get("metadata") or {}).get("labels")
     if not matches(value, given):
         shown = dump("map[string]string", given)
@@ -43,7 +42,7 @@ def agrees(value: Object | None, template: Object, at: Path, report: Report) -> 
 def template(
     value: Object | None, chosen: Object | None, kind: str, at: Path, report: Report, *, replicas: int | None = None
 ) -> None:
-    """The template of a controller that replaces its pods forever. `chosen` is its selector."""
+    """Validate the template of a workload with restart policy Always. `chosen` is its selector."""
     value = value or {}
     if chosen is None or not is_empty(chosen):
         agrees(chosen, value, at, report)
@@ -54,7 +53,7 @@ def template(
 
 
 def read_only_disks(value: Object, at: Path, report: Report) -> None:
-    """A disk that only one node may write to is of no use to several pods. `at` is the template's path."""
+    """Reject disks that only one node may write to, for several replicas. `at` is the path of the template."""
     for i, volume in enumerate((value.get("spec") or {}).get("volumes") or ()):
         disk = volume.get("gcePersistentDisk")
         if disk is not None and not disk.get("readOnly"):
@@ -91,7 +90,7 @@ def at_most_all(value: int | str | None, at: Path, report: Report) -> None:
 
 
 def number_of(value: int | str | None) -> int:
-    """The number in an int-or-percent; 0 for text that is neither."""
+    """The number in an int-or-percent; 0 for other text."""
     if isinstance(value, str):
         text = value if percent(value) else value[:-1]
         return integer(text) if _DIGITS(text) else 0

@@ -1,22 +1,20 @@
-"""What claims and volumes say: class, size, modes, and whether they are bound to each other."""
+"""Properties of claims and volumes: class, size, modes, and whether they are bound to each other."""
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 
-#: An API object or a part of one. Shared: never edited.
-Object: TypeAlias = dict[str, Any]
-
-#: Annotation of claims: the binding was carried through.
+#: Annotation of claims: the binding is complete.
 BIND_COMPLETED: Final = "pv.{long}.io/bind-completed"
-#: Annotation of claims and volumes: the binding is a controller's choice, not a user's.
+#: Annotation of claims and volumes: the binding was chosen by a controller, not by the user.
 BOUND_BY_CONTROLLER: Final = "pv.{long}.io/bound-by-controller"
 #: Annotation of claims: the node for which a volume is to be provisioned.
 SELECTED_NODE: Final = "volume.{long}.io/selected-node"
-#: Old form of the class of claims and volumes.
+#: former form of the class of claims and volumes.
 BETA_CLASS: Final = "volume.beta.{long}.io/storage-class"
 #: Provisioner of classes that provision nothing.
 NO_PROVISIONER: Final = "{long}.io/no-provisioner"
@@ -26,7 +24,7 @@ _NOTHING: Final = Quantity.of(0)
 
 
 def annotation(obj: Object, name: str) -> str | None:
-    """An annotation; None without it."""
+    """The value of an annotation, None if it is absent."""
     found: str | None = (obj["metadata"].get("annotations") or {}).get(name)
     return found
 
@@ -38,7 +36,7 @@ def class_of(obj: Object, dialect: Dialect) -> str:
 
 
 def requested(claim: Object) -> Quantity:
-    """The storage that a claim asks for; 0 when it does not say."""
+    """The requested storage of a claim, 0 if it is not specified."""
     found = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage")
     return _NOTHING if found is None else Quantity.parse(found)
 
@@ -54,17 +52,17 @@ def volume_mode(obj: Object) -> str:
 
 
 def has_access_modes(volume: Object, claim: Object) -> bool:
-    """Does a volume have every access mode that a claim wants?"""
+    """True if a volume has every access mode that a claim requests."""
     return set(claim["spec"].get("accessModes") or ()) <= set(volume["spec"].get("accessModes") or ())
 
 
 def fully_bound(claim: Object, dialect: Dialect) -> bool:
-    """Is a claim bound, and has the binding been carried through?"""
+    """True if a claim is bound and its binding is complete."""
     return bool(claim["spec"].get("volumeName")) and annotation(claim, dialect(BIND_COMPLETED)) is not None
 
 
 def bound_to(volume: Object, claim: Object) -> bool:
-    """Is a volume bound to a claim, or reserved for one of its name?"""
+    """True if a volume is bound to a claim, or reserved for one of its name."""
     reference = volume["spec"].get("claimRef")
     if reference is None:
         return False
@@ -75,8 +73,8 @@ def bound_to(volume: Object, claim: Object) -> bool:
 
 
 def bind(volume: Object, claim: Object, dialect: Dialect) -> tuple[dict[str, Any], bool]:
-    """A volume as it is when bound to a claim, and whether that changes it. A binding that the user did not ask for is
-    marked as a controller's."""
+    """A copy of a volume bound to a claim, and whether it differs. A binding that the user did not request is annotated as
+    made by a controller."""
     changed = False
     metadata, spec = dict(volume["metadata"]), dict(volume["spec"])
     reference, target = spec.get("claimRef") or {}, claim["metadata"]
@@ -95,6 +93,6 @@ def bind(volume: Object, claim: Object, dialect: Dialect) -> tuple[dict[str, Any
 
 
 def select_node(claim: Object, node_name: str, dialect: Dialect) -> dict[str, Any]:
-    """A claim whose volume is to be provisioned for a node."""
+    """A copy of a claim whose volume is to be provisioned for a node."""
     annotations = {**(claim["metadata"].get("annotations") or {}), dialect(SELECTED_NODE): node_name}
     return {**claim, "metadata": {**claim["metadata"], "annotations": annotations}}

@@ -1,20 +1,13 @@
-"""Which volume a claim gets: one reserved for it, else the smallest that suits it."""
+"""Selection of the volume for a claim: one that is reserved for it, else the smallest that matches."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import EVERYTHING, LabelSelector
-from orchd.kinds.objects.volumes.claims import (
-    Object,
-    bound_to,
-    capacity,
-    class_of,
-    has_access_modes,
-    requested,
-    volume_mode,
-)
+from orchd.kinds.objects.volumes.claims import bound_to, capacity, class_of, has_access_modes, requested, volume_mode
 from orchd.kinds.objects.volumes.topology import Labels, usable_on
 
 
@@ -27,11 +20,11 @@ def find_volume(
     excluded: Collection[str] = (),
     delayed: bool = False,
 ) -> Object | None:
-    """The volume for a claim; None when none suits it. Raises ValueError for a claim with an invalid selector.
+    """The volume for a claim, None if no volume matches. Raises ValueError for a claim with an invalid selector.
 
-    `node` are the labels of the node on which the volume must be usable; None when that does not matter yet. `excluded`
-    are names of volumes that other claims get. `delayed`: the claim waits for its first consumer, so without a node only a
-    volume that is reserved for it counts. `volumes` may contain those of other classes.
+    `node` are the labels of the node on which the volume must be usable; None if it is not known yet. `excluded`
+    are names of volumes selected for other claims. `delayed`: the claim waits for its first consumer, so without a node only a
+    volume that is reserved for it matches. `volumes` may contain those of other classes.
     """
     reserved, found = candidates(claim, volumes, dialect, checked_modes=node is not None)
     if reserved is not None and reserved["metadata"]["name"] not in excluded:
@@ -47,10 +40,10 @@ def find_volume(
 def candidates(
     claim: Object, volumes: Iterable[Object], dialect: Dialect, *, checked_modes: bool = True
 ) -> tuple[Object | None, list[Object]]:
-    """The volume that is reserved for a claim, or None, and all others that suit it wherever they are, the smallest first
-    (those of one size in the order given). Whether a node can use them is not looked at.
+    """The volume that is reserved for a claim, or None, and all others that match, the smallest first (in
+    the given order for equal sizes). Node affinity is not considered.
 
-    `checked_modes`: access modes must suit as well; who lists volumes by access modes need not ask. Raises ValueError."""
+    `checked_modes`: access modes must match as well; not needed for volumes listed by access modes. Raises ValueError."""
     size, mode = requested(claim), volume_mode(claim)
     reserved: Object | None = None
     found: list[Object] = []
@@ -69,7 +62,7 @@ def candidates(
 
 
 class _Suitable:
-    """What a volume that is not reserved must have besides its size."""
+    """The requirements on a volume that is not reserved, except its size."""
 
     def __init__(self, claim: Object, dialect: Dialect, checked_modes: bool) -> None:
         selector = claim["spec"].get("selector")

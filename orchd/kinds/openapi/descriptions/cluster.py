@@ -81,6 +81,11 @@ TEXTS: Final[Texts] = {
     },
     "authentication.TokenRequestStatus": {"": "Result of a token request."},
     "authentication.BoundObjectReference": {"": "Object that a token is bound to.", "kind": "Pod or Secret."},
+    "authentication.SelfSubjectReview": {"": "Returns the attributes of the user who creates it."},
+    "authentication.SelfSubjectReviewStatus": {
+        "": "Result of the review.",
+        "userInfo": "Attributes of the requesting user, after impersonation.",
+    },
     "authentication.TokenReview": {"": "Requests the authentication of a token."},
     "authentication.TokenReviewSpec": {
         "": "Token to authenticate.", "audiences": "Audiences accepted for the token. Default: the audiences of the API server.",

@@ -164,9 +164,14 @@ TEXTS: Final[Texts] = {
         "deprecationWarning": "Warning returned to clients of a deprecated version. Default: a standard text.",
         "name": "Name of the version, such as v1 or v2beta1.",
         "schema": "Schema for validation, pruning and defaulting.",
+        "selectableFields": "Fields that field selectors may use, besides name and namespace. At most 8.",
         "served": "Whether the version is served.",
         "storage": "Whether objects are stored in this version. Must be true for exactly one version.",
         "subresources": "Subresources of the version.",
+    },
+    "apiextensions.SelectableField": {
+        "": "Field of a custom resource that field selectors may use.",
+        "jsonPath": "Path of a string, boolean or integer, such as .spec.color.",
     },
     "apiextensions.CustomResourceColumnDefinition": {
         "": "Table column of a custom resource.",

@@ -30,17 +30,6 @@ NAMESPACES = ResourceRef("", "v1", "namespaces")
 _MODES = ("enforce", "audit", "warn")
 #: Maximum number of existing pods that are checked when the enforced level of a namespace changes.
 _MAX_PODS = 3000
-#: Resources with a pod template: path to it.
-_TEMPLATES: dict[tuple[str, str], tuple[str, ...]] = {
-    ("", "replicationcontrollers"): ("spec", "template"),
-    ("", "podtemplates"): ("template",),
-    ("apps", "deployments"): ("spec", "template"),
-    ("apps", "replicasets"): ("spec", "template"),
-    ("apps", "statefulsets"): ("spec", "template"),
-    ("apps", "daemonsets"): ("spec", "template"),
-    ("batch", "jobs"): ("spec", "template"),
-    ("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +141,7 @@ class PodSecurity(Plugin):
                 await self._pod(review, review.object, enforce=True)
         else:
             pod: Any = review.object
-            for key in _TEMPLATES[(resource.group, resource.plural)]:
+            for key in resource.row.pod_template or ():
                 pod = (pod or {}).get(key)
             if pod:
                 await self._pod(review, pod, enforce=False)

@@ -16,7 +16,7 @@ from orchd.client.interfaces import Object, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
 from orchd.kinds.digits import integer
-from orchd.kinds.objects.quota.amounts import Usage, add, amounts, shown, subtract
+from orchd.kinds.objects.quota.amounts import Usage, add, amounts, format_amounts, subtract
 from orchd.kinds.objects.quota.scopes import in_scopes
 from orchd.kinds.objects.quota.usage import concerns, unspecified, usage_of
 from orchd.kinds.objects.scalars import Quantity
@@ -25,8 +25,6 @@ from orchd.server.admission.plugin import Plugin, metadata, refuse
 
 QUOTAS = ResourceRef("", "v1", "resourcequotas")
 _ATTEMPTS = 4
-#: Kinds whose usage may change on update.
-_UPDATED = ("services", "persistentvolumeclaims")
 _REMEMBERED = 1024
 
 
@@ -54,7 +52,7 @@ class ResourceQuota(Plugin):
         resource = review.resource
         if review.object is None:
             return
-        if review.operation == UPDATE and not (resource.group == "" and resource.plural in _UPDATED):
+        if review.operation == UPDATE and not (resource.row.quota and resource.row.quota.on_update):
             return
         await self.wait_ready(review)
         if not any(True for _ in self.informer(0).list(review.namespace)):
@@ -174,6 +172,6 @@ def _check_hard(
     if over:
         raise refuse(
             review,
-            f"exceeded quota: {quota['metadata']['name']}, requested: {shown({n: asked[n] for n in over})}, "
-            f"used: {shown({n: used[n] for n in over})}, limited: {shown({n: hard[n] for n in over})}",
+            f"exceeded quota: {quota['metadata']['name']}, requested: {format_amounts({n: asked[n] for n in over})}, "
+            f"used: {format_amounts({n: used[n] for n in over})}, limited: {format_amounts({n: hard[n] for n in over})}",
         )

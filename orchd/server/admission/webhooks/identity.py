@@ -15,10 +15,9 @@ from orchd import errors
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource, group_version
 from orchd.kinds.codec import decode
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.schema_check.objects import identity_causes
 from orchd.server.admission.interfaces import Review
-
-Object = dict[str, Any]
 
 _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _NAMES = ((str, "string"), (bool, "bool"), (int, "number"), (float, "number"), (dict, "object"), (list, "array"))

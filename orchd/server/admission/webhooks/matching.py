@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.objects.convert import FORMS
+from orchd.kinds.jsonvalues import ObjectView
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.server.admission.interfaces import Review
 from orchd.server.admission.plugin import labels_of
-
-Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,7 +47,7 @@ class Call:
     resource: Resource
 
 
-def hooks_of(configurations: Iterable[Object]) -> list[Hook]:
+def hooks_of(configurations: Iterable[ObjectView]) -> list[Hook]:
     """The webhooks of all configurations: by configuration name, then in their order there."""
     out: list[Hook] = []
     for configuration in sorted(configurations, key=lambda c: str(c["metadata"]["name"])):
@@ -58,7 +56,7 @@ def hooks_of(configurations: Iterable[Object]) -> list[Hook]:
     return out
 
 
-def _hook(configuration: str, hook: Object, position: int) -> Hook:
+def _hook(configuration: str, hook: ObjectView, position: int) -> Hook:
     return Hook(
         name=hook["name"],
         configuration=configuration,
@@ -109,11 +107,10 @@ def equivalents(catalog: Catalog, resource: Resource) -> tuple[Resource, ...]:
         # Versions of a custom kind are in the order of its definition.
         order = list(resource.version_types)
         return tuple(sorted(served, key=lambda other: order.index(other.api_version)))
-    # A kind served in several groups is stored under one key; so are kinds that moved between groups.
-    return served if resource.key or resource.kind in FORMS else (resource,)
+    return served
 
 
-def fits(rule: Object, operation: str, resource: Resource, subresource: str, *, namespaced: bool) -> bool:
+def fits(rule: ObjectView, operation: str, resource: Resource, subresource: str, *, namespaced: bool) -> bool:
     """True if one rule matches a write."""
     scope = rule.get("scope") or "*"
     return (

@@ -15,6 +15,9 @@ from zope.interface import implementer
 
 from orchd import errors
 from orchd.errors import ApiError, quoted
+from orchd.kinds import nested
+from orchd.kinds.codec import json_
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.patch import json_patch
 from orchd.server.admission.interfaces import PATCH_ANNOTATION, IMutatingPlugin, Review
@@ -22,8 +25,6 @@ from orchd.server.admission.webhooks.identity import same_kind
 from orchd.server.admission.webhooks.matching import Call
 from orchd.server.admission.webhooks.plugin import GROUP, FailedCallError, WebhookPlugin
 from orchd.server.admission.webhooks.reviews import Verdict
-
-Object = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -120,6 +121,9 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             after = json_patch.apply_operations(before, operations)
         except json_patch.FailedError as error:
             raise errors.internal(str(error)) from None
+        why = nested.out_of_range(after) if json_.may_be_out_of_range(verdict.patch) else ""
+        if why:
+            raise errors.internal(why)
         changed = await self._canonicalize(call, review, after)
         said = f'{_annotation_prefix(call)},"patch":{_format_patch(operations)},"patchType":"JSONPatch"}}'
         review.annotate(self.dialect(PATCH_ANNOTATION) + turn, said)

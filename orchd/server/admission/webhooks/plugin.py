@@ -147,7 +147,7 @@ class WebhookPlugin(Plugin):
         """Convert an object to the version of a resource of its kind. Raises ApiError 500 if a conversion webhook
         failed."""
         if resource.converter is not None and self.context.translate is not None:
-            return await self.context.translate(resource, obj)
+            return (await self.context.translate(resource, (obj,)))[0]
         assert self.context.catalog is not None
         return convert.convert(obj, resource.api_version, self.context.catalog())
 

@@ -11,9 +11,8 @@ from typing import Any
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, quoted
 from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CONNECT, CREATE, DELETE, UPDATE, Review
-
-Object = dict[str, Any]
 
 GROUP = "admission.{abbr}.io"
 KIND = "AdmissionReview"

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from twisted.logger import Logger
 
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 
 _log = Logger(namespace="orchd.audit")
 

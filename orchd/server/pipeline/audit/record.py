@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import orjson
+from zope.interface import implementer
 
 from orchd.dialect import Dialect
 from orchd.kinds.codec import yaml_
@@ -16,7 +17,7 @@ from orchd.kinds.identity import User
 from orchd.kinds.objects.scalars import format_microtime
 from orchd.server.admission.interfaces import PATCH_ANNOTATION
 from orchd.server.pipeline.audit.policy import LEVELS, RECEIVED, REQUEST, RESPONSE, Rule
-from orchd.server.pipeline.interfaces import Request, Response, whole
+from orchd.server.pipeline.interfaces import IBody, Request, Response, whole
 
 Object = dict[str, Any]
 
@@ -26,15 +27,14 @@ _STATUS_BEGINS = 100
 _CUT = "...TRUNCATED"
 
 
+@implementer(IBody)
 class RecordedFields:
     """A body that keeps what was read of it, for audit levels that include the request object."""
 
-    def __init__(self, body: Any) -> None:
+    def __init__(self, body: IBody) -> None:
         self._body = body
+        self.value = body.value
         self.data = b""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._body, name)
 
     async def read(self, limit: int) -> bytes:
         self.data = await self._body.read(limit)
@@ -52,7 +52,8 @@ class Record:
         self._received = _moment(received)
         self._body: RecordedFields | None = None
         if rule.level >= REQUEST:
-            self._body = request.body = RecordedFields(request.body)
+            body = self._body = RecordedFields(request.body)
+            request.body = body
 
     def event(self, stage: str, now: float, status: Object | None = None, answer: Any = None) -> Object:
         """The event of a stage. `status` is the response status, `answer` the response object."""

@@ -13,11 +13,11 @@ import orjson
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
 from orchd.txkit.timeouts import within
 
 _log = Logger(namespace="orchd.audit")

@@ -12,10 +12,12 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.server.pipeline.audit.interfaces import IAuditSink
-from orchd.server.pipeline.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, RESPONSE, STARTED, Policy
+from orchd.server.pipeline.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, RESPONSE, STARTED
 from orchd.server.pipeline.audit.record import Record, answer_of, status_of
 from orchd.server.pipeline.audit.sinks import GRACE
-from orchd.server.pipeline.interfaces import ISink, Next, Request, Response
+from orchd.server.pipeline.audit.tail import IRules
+from orchd.server.pipeline.interfaces import Next, Request, Response
+from orchd.server.pipeline.observed_stream import ObservedStream
 from orchd.server.pipeline.stages.limits import long_running
 from orchd.txkit.background import Background
 
@@ -24,7 +26,7 @@ class AuditTrail:
     """Creates records by `policy` and sends their events to the sinks. `wall` returns epoch seconds."""
 
     def __init__(
-        self, dialect: Dialect, policy: Policy, sinks: Sequence[IAuditSink], wall: Callable[[], float], clock: IReactorTime
+        self, dialect: Dialect, policy: IRules, sinks: Sequence[IAuditSink], wall: Callable[[], float], clock: IReactorTime
     ) -> None:
         self._dialect = dialect
         self._policy = policy
@@ -110,7 +112,7 @@ class AuditStage:
         if response.stream is None:
             await trail.write(record, COMPLETE, status, answer)
         else:
-            response.stream = _Told(response.stream, lambda: trail.record_end(record, status))
+            response.stream = ObservedStream(response.stream, lambda: trail.record_end(record, status))
         return response
 
 
@@ -141,47 +143,3 @@ def _panic(error: Exception) -> dict[str, Any]:
         "metadata": {}, "status": "Failure", "message": f"APIServer panic'd: {type(error).__name__}",
         "reason": "InternalError", "code": 500,
     }  # fmt: skip
-
-
-class _Told:
-    """A stream that reports its end once."""
-
-    def __init__(self, stream: Any, over: Callable[[], None]) -> None:
-        self._stream = stream
-        self._over: Callable[[], None] | None = over
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def start(self, sink: Any) -> None:
-        self._stream.start(_Ended(sink, self._tell))
-
-    def stop(self) -> None:
-        self._stream.stop()
-        self._tell()
-
-    def _tell(self) -> None:
-        over, self._over = self._over, None
-        if over is not None:
-            over()
-
-
-class _Ended:
-    """A sink that reports the end of its stream and otherwise delegates."""
-
-    def __init__(self, sink: ISink, tell: Callable[[], None]) -> None:
-        self._sink = sink
-        self._tell = tell
-        #: Bound methods without a wrapper: watch frames pass here.
-        self.write = sink.write
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._sink, name)
-
-    def finish(self) -> None:
-        self._sink.finish()
-        self._tell()
-
-    def abort(self) -> None:
-        self._sink.abort()
-        self._tell()

@@ -8,9 +8,9 @@ from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 
 from orchd.dialect import Dialect
+from orchd.txkit.log import Logger
 
 _log = Logger(namespace="orchd.audit")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 
-from orchd.server.pipeline.endpoints.metrics import cumulative
+from orchd.server.pipeline.endpoints.metrics import UnsuffixedCounter, cumulative
 from orchd.txkit.histogram import Histogram
 
 #: Histogram bucket upper bounds in seconds.
@@ -14,7 +14,7 @@ _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
 
 
 class AdmissionMetrics:
-    """Durations of admission plugins by result. The admission chain calls `observe`."""
+    """Durations of admission plugins, and of all of a phase, by result. The admission chain calls `observe`."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str, str, bool], Histogram] = {}
@@ -32,10 +32,19 @@ class AdmissionMetrics:
             "Duration of admission plugins in seconds, by plugin, operation and result.",
             labels=("name", "type", "operation", "rejected"),
         )
+        steps = HistogramMetricFamily(
+            "apiserver_admission_step_admission_duration_seconds",
+            "Duration of all mutating or all validating admission plugins in seconds, by operation and result.",
+            labels=("type", "operation", "rejected"),
+        )
         for (plugin, phase, operation, rejected), histogram in self._seen.items():
-            labels = [plugin, phase, operation, "true" if rejected else "false"]
-            family.add_metric(labels, cumulative(histogram, _BUCKETS), histogram.sum)
+            labels = [phase, operation, "true" if rejected else "false"]
+            if plugin:
+                family.add_metric([plugin, *labels], cumulative(histogram, _BUCKETS), histogram.sum)
+            else:
+                steps.add_metric(labels, cumulative(histogram, _BUCKETS), histogram.sum)
         yield family
+        yield steps
 
 
 class WebhookMetrics:
@@ -44,6 +53,7 @@ class WebhookMetrics:
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str, str, bool], Histogram] = {}
         self._rejections: dict[tuple[str, str, str, str, str], int] = {}
+        self._requests: dict[tuple[str, str, str, str, str], int] = {}
 
     def observe(
         self, name: str, kind: str, operation: str, seconds: float, rejected: bool, what: str, code: int
@@ -53,9 +63,12 @@ class WebhookMetrics:
         if histogram is None:
             histogram = self._seen[key] = Histogram(_BUCKETS)
         histogram.observe(_BUCKETS, seconds)
+        # Webhooks choose the code: codes above 599 are counted as 600, to bound the number of series.
+        status = str(min(code, 600))
+        request = (name, kind, operation, status if code else "200", "true" if rejected else "false")
+        self._requests[request] = self._requests.get(request, 0) + 1
         if rejected:
-            # Webhooks choose the code: codes above 599 are counted as 600, to bound the number of series.
-            labels = (name, kind, operation, what, str(min(code, 600)))
+            labels = (name, kind, operation, what, status)
             self._rejections[labels] = self._rejections.get(labels, 0) + 1
 
     def families(self) -> Iterator[Metric]:
@@ -68,8 +81,7 @@ class WebhookMetrics:
             labels = [name, kind, operation, "true" if rejected else "false"]
             family.add_metric(labels, cumulative(histogram, _BUCKETS), histogram.sum)
         yield family
-        # A gauge, because a counter family would append _total, which the reference's name does not have.
-        counts = GaugeMetricFamily(
+        counts = UnsuffixedCounter(
             "apiserver_admission_webhook_rejection_count",
             "Requests rejected by admission webhooks, by webhook, operation, error type and code.",
             labels=("name", "type", "operation", "error_type", "rejection_code"),
@@ -77,3 +89,11 @@ class WebhookMetrics:
         for key, count in self._rejections.items():
             counts.add_metric(list(key), float(count))
         yield counts
+        requests = CounterMetricFamily(
+            "apiserver_admission_webhook_request",
+            "Calls of admission webhooks, by webhook, operation, code and result.",
+            labels=("name", "type", "operation", "code", "rejected"),
+        )
+        for key, count in self._requests.items():
+            requests.add_metric(key, float(count))
+        yield requests

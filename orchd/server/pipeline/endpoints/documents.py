@@ -10,6 +10,7 @@ from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import mediatype
 from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.openapi import discovery
+from orchd.server.pipeline.endpoints.aggregated import AggregatedDocuments
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE, Presenter
 from orchd.server.pipeline.verbs.dispatch import text_not_found
@@ -25,12 +26,15 @@ class Documents:
         *,
         server_address: str,
         elsewhere: Callable[[], tuple[dict[str, Any], ...]] = lambda: (),
+        aggregated: AggregatedDocuments | None = None,
     ) -> None:
-        """`elsewhere` gives the groups with versions that other servers answer, as the same value until it changes."""
+        """`elsewhere` gives the groups with versions that other servers answer, as the same value until it changes.
+        `aggregated` answers requests for aggregated discovery."""
         self._catalog = catalog
         self._elsewhere = elsewhere
         self._present = present
         self._address = server_address
+        self._aggregated = aggregated
         self._made_for: tuple[Catalog | None, tuple[dict[str, Any], ...]] = (None, ())
         self._discovery: dict[tuple[str, Form, bool], bytes] = {}
 
@@ -47,6 +51,10 @@ class Documents:
         served_by_service = len(parts) == 1 or (parts[0] == "api" and len(parts) <= 2) or len(parts) == 3
         if served_by_service and request.method not in ("GET",):
             raise errors.method_not_allowed()
+        if len(parts) == 1 and self._aggregated is not None:
+            answered = self._aggregated.answer(request, core=parts[0] == "api")
+            if answered is not None:
+                return answered
         chosen = mediatype.negotiate(
             ",".join(request.headers.get("accept", ())), dialect=self._catalog().dialect, table=False, partial=False
         )

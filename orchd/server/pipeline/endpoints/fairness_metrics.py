@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from orchd.server.pipeline.endpoints.metrics import Source, cumulative
-from orchd.server.pipeline.fairness.metrics import BOUNDS, FairnessMetrics
+from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, FairnessMetrics
 from orchd.server.pipeline.fairness.stage import Fairness
 
 _BOTH = ("priority_level", "flow_schema")
@@ -32,6 +32,7 @@ def fairness_metrics(fairness: Fairness) -> Source:
 _GAUGES: tuple[tuple[str, str, Callable[[FairnessMetrics], float]], ...] = (
     ("apiserver_flowcontrol_current_inqueue_requests", "Queued requests, by priority level and flow schema.", lambda n: float(n.waiting)),
     ("apiserver_flowcontrol_current_executing_requests", "Executing requests, by priority level and flow schema.", lambda n: float(n.executing)),
+    ("apiserver_flowcontrol_request_concurrency_in_use", "Seats of executing requests, by priority level and flow schema.", lambda n: float(n.seats)),
 )
 
 
@@ -66,7 +67,12 @@ def _times(fairness: Fairness) -> Iterator[Metric]:
     served = HistogramMetricFamily(
         "apiserver_flowcontrol_request_execution_seconds", "Execution time of requests in seconds.", labels=_BOTH
     )
+    lengths = HistogramMetricFamily(
+        "apiserver_flowcontrol_request_queue_length_after_enqueue", "Length of a queue after a request was added.", labels=_BOTH
+    )
     for (schema, level), numbers in fairness.numbers.items():
+        if any(numbers.queue_lengths.counts):
+            lengths.add_metric([level, schema], cumulative(numbers.queue_lengths, QUEUE_LENGTHS), numbers.queue_lengths.sum)
         for execute, times in (("true", numbers.waited), ("false", numbers.refused)):
             if any(times.counts):
                 waited.add_metric([level, schema, execute], cumulative(times, BOUNDS), times.sum)
@@ -74,3 +80,4 @@ def _times(fairness: Fairness) -> Iterator[Metric]:
             served.add_metric([level, schema], cumulative(numbers.execution, BOUNDS), numbers.execution.sum)
     yield waited
     yield served
+    yield lengths

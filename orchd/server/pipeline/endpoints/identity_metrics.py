@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from orchd.dialect import Dialect
-from orchd.server.pipeline.endpoints.metrics import cumulative
+from orchd.server.pipeline.endpoints.metrics import UnsuffixedCounter, cumulative
 from orchd.txkit.histogram import Histogram
 
 #: Bucket bounds in seconds: of authentication, token cache lookups, remaining certificate lifetime, webhook reviews.
@@ -45,13 +45,12 @@ class AuthenticationMetrics:
             self._users[user if user in self._known else "email_id" if "@" in user else "other"] += 1
 
     def families(self) -> Iterator[Metric]:
-        # Gauges, because a counter family would append _total, which the reference's names do not have.
-        attempts = GaugeMetricFamily("authentication_attempts", "Authentication attempts, by result.", labels=("result",))
+        attempts = UnsuffixedCounter("authentication_attempts", "Authentication attempts, by result.", labels=("result",))
         known = {result: histogram for result, histogram in self._durations.items() if any(histogram.counts)}
         for result, histogram in known.items():
             attempts.add_metric([result], float(sum(histogram.counts)))
         yield attempts
-        users = GaugeMetricFamily("authenticated_user_requests", "Authenticated requests, by user name class.", labels=("username",))
+        users = UnsuffixedCounter("authenticated_user_requests", "Authenticated requests, by user name class.", labels=("username",))
         for name, count in self._users.items():
             if count:
                 users.add_metric([name], float(count))

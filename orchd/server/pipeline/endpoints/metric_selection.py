@@ -1,12 +1,26 @@
-"""Selection of metrics and label values (--disabled-metrics, --allow-metric-labels)."""
+"""Selection of metrics and label values (--disabled-metrics, --allow-metric-labels, --show-hidden-metrics-for-version).
+
+A metric is deprecated in one release and hidden in the next; --show-hidden-metrics-for-version with the previous release
+serves those that were hidden by this one (specification, "Metrics", lifecycle).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from prometheus_client.core import Metric
 
+#: The release whose metrics are served.
+RELEASE: Final = "1.23"
+#: The release that deprecated a metric, by name.
+DEPRECATED: Final[Mapping[str, str]] = {
+    "apiserver_longrunning_gauge": "1.23",
+    "apiserver_registered_watchers": "1.23",
+    "etcd_object_counts": "1.22",
+    "scheduler_e2e_scheduling_duration_seconds": "1.23",
+}
 #: Replacement for label values that are not allowed.
 UNEXPECTED = "unexpected"
 
@@ -14,13 +28,21 @@ UNEXPECTED = "unexpected"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSelection:
     """Metrics named in `disabled` are not served. `labels` holds allowed values by metric and label; samples with other
-    values are added up."""
+    values are added up. Metrics that an earlier
+    release deprecated are hidden, except those of `exposed_release`."""
 
     disabled: frozenset[str] = frozenset()
     labels: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    #: The release whose hidden metrics are served as well; "" for none.
+    exposed_release: str = ""
 
     def filter(self, family: Metric) -> Metric | None:
-        """The filtered family, None when it is disabled."""
+        """The filtered family, None when it is disabled or hidden."""
+        deprecated = DEPRECATED.get(family.name, RELEASE)
+        if deprecated != RELEASE and deprecated != self.exposed_release:
+            return None
+        if family.name in DEPRECATED:
+            family.documentation = f"(Deprecated since {deprecated}.0) {family.documentation}"
         if not self.disabled and not self.labels:
             return family
         names = {family.name, *(sample.name for sample in family.samples)}
@@ -45,13 +67,13 @@ def _limited(family: Metric, limited: Mapping[str, frozenset[str]]) -> Metric:
     return out
 
 
-def metric_selection(disabled: Iterable[str], allowed: Mapping[str, str]) -> MetricSelection:
+def metric_selection(disabled: Iterable[str], allowed: Mapping[str, str], exposed_release: str = "") -> MetricSelection:
     """From the flags' values; `allowed` maps ``metric,label`` to ``value,value``."""
     labels = {}
     for key, values in allowed.items():
         metric, _, label = key.partition(",")
         labels[metric.strip(), label.strip()] = frozenset(value.strip() for value in values.split(","))
-    return MetricSelection(disabled=frozenset(disabled), labels=labels)
+    return MetricSelection(disabled=frozenset(disabled), labels=labels, exposed_release=exposed_release)
 
 
 #: Selects all metrics, unchanged.

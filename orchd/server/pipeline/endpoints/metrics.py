@@ -8,23 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.process_collector import ProcessCollector
 
+from orchd.dialect import Dialect
+from orchd.server.pipeline.endpoints.exposition import exposition
 from orchd.server.pipeline.endpoints.metric_selection import EVERYTHING, MetricSelection
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
-from orchd.server.pipeline.stages.limits import InFlightCount
-from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, SIZE_BUCKETS, RequestMetrics
-from orchd.server.pipeline.verbs.watch import WatchVerb
 from orchd.txkit.histogram import Histogram
 
 #: Collects metric families at a scrape.
 Source = Callable[[], Iterable[Metric]]
-
-_REQUEST = ("verb", "group", "version", "resource", "subresource", "scope")
-
 
 def cumulative(histogram: Histogram, bounds: tuple[float, ...]) -> list[tuple[str, float]]:
     """Cumulative bucket counts."""
@@ -33,58 +28,6 @@ def cumulative(histogram: Histogram, bounds: tuple[float, ...]) -> list[tuple[st
         total += count
         out.append(("+Inf" if bound == float("inf") else str(bound), float(total)))
     return out
-
-
-def request_metrics(measuring: RequestMetrics, underway: InFlightCount, watching: WatchVerb) -> Source:
-    """Metrics of the request pipeline."""
-
-    def families() -> Iterator[Metric]:
-        total = CounterMetricFamily(
-            "apiserver_request",
-            "Requests by verb, resource, scope and HTTP code.",
-            labels=("verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component", "code"),
-        )
-        duration = HistogramMetricFamily(
-            "apiserver_request_duration_seconds", "Request duration in seconds, by verb and resource.", labels=(*_REQUEST, "component", "dry_run")
-        )
-        sizes = HistogramMetricFamily("apiserver_response_sizes", "Response size in bytes, by verb and resource.", labels=(*_REQUEST, "component"))
-        for labels, series in measuring.series.items():
-            named = [labels.verb, labels.group, labels.version, labels.resource, labels.subresource, labels.scope]
-            for code, count in series.codes.items():
-                total.add_metric(
-                    [labels.verb, labels.dry_run, *named[1:], "apiserver", str(code)], float(count)
-                )
-            if any(series.duration.counts):
-                buckets = cumulative(series.duration, DURATION_BUCKETS)
-                duration.add_metric([*named, "apiserver", labels.dry_run], buckets, series.duration.sum)
-                sizes.add_metric([*named, "apiserver"], cumulative(series.sizes, SIZE_BUCKETS), series.sizes.sum)
-        yield total
-        yield duration
-        yield sizes
-        current = GaugeMetricFamily(
-            "apiserver_current_inflight_requests", "Maximum number of requests in flight since the last scrape.", labels=("request_kind",)
-        )
-        for half, kind in ((True, "mutating"), (False, "readOnly")):
-            current.add_metric([kind], float(max(underway.peak[half], underway.current[half])))
-            underway.peak[half] = underway.current[half]
-        yield current
-        dropped = CounterMetricFamily(
-            "apiserver_dropped_requests", "Requests rejected because of the in-flight limits.", labels=("request_kind",)
-        )
-        for half, kind in ((True, "mutating"), (False, "readOnly")):
-            dropped.add_metric([kind], float(underway.refused[half]))
-        yield dropped
-        watchers = GaugeMetricFamily(
-            "apiserver_registered_watchers", "Watches under way.", labels=("group", "version", "kind")
-        )
-        for (group, version, kind), count in watching.by_kind().items():
-            watchers.add_metric([group, version, kind], float(count))
-        yield watchers
-        cut = CounterMetricFamily("apiserver_terminated_watchers", "Watches cut because their client was too slow.")
-        cut.add_metric([], float(watching.dropped))
-        yield cut
-
-    return families
 
 
 def gauge(name: str, help: str, value: Callable[[], float]) -> Source:
@@ -107,6 +50,35 @@ def counter(name: str, help: str, value: Callable[[], float]) -> Source:
         yield family
 
     return families
+
+
+def build_info(dialect: Dialect, version: Mapping[str, str]) -> Source:
+    """A gauge of 1 with the version as labels. `version` is the document of ``/version``."""
+    labels = {
+        "major": "major",
+        "minor": "minor",
+        "git_version": "gitVersion",
+        "git_commit": "gitCommit",
+        "git_tree_state": "gitTreeState",
+        "build_date": "buildDate",
+        "go_version": "goVersion",
+        "compiler": "compiler",
+        "platform": "platform",
+    }
+
+    def families() -> Iterator[Metric]:
+        family = GaugeMetricFamily(dialect("{long}_build_info"), "1, with the version as labels.", labels=tuple(labels))
+        family.add_metric([version[key] for key in labels.values()], 1.0)
+        yield family
+
+    return families
+
+
+class UnsuffixedCounter(GaugeMetricFamily):
+    """A counter whose name does not end in ``_total``, as some of the reference's do not.
+
+    The client library always appends ``_total`` to the names of counters; `endpoint` declares these as counters.
+    """
 
 
 def by_label(name: str, help: str, label: str, values: Callable[[], dict[str, float]]) -> Source:
@@ -141,24 +113,32 @@ class _Sources:
     def __init__(self, sources: Sequence[Source], selection: MetricSelection) -> None:
         self._sources = sources
         self._selection = selection
+        #: Names of the counters of the last scrape whose names do not end in ``_total``.
+        self.unsuffixed: set[bytes] = set()
 
     def collect(self) -> Iterator[Metric]:
         for source in self._sources:
             for family in source():
-                shown = self._selection.filter(family)
-                if shown is not None:
-                    yield shown
+                selected = self._selection.filter(family)
+                if selected is not None:
+                    if isinstance(family, UnsuffixedCounter):
+                        self.unsuffixed.add(family.name.encode())
+                    yield selected
 
 
 def endpoint(sources: Sequence[Source], selection: MetricSelection = EVERYTHING) -> Callable[[Request], Any]:
     """The endpoint over all selected sources and the process's resource usage."""
     registry = CollectorRegistry()
-    registry.register(_Sources(sources, selection))
+    collector = _Sources(sources, selection)
+    registry.register(collector)
     ProcessCollector(registry=registry)
+    GCCollector(registry=registry)
+    PlatformCollector(registry=registry)
 
     async def answer(request: Request) -> Response:
-        return Response(
-            content_type="text/plain; version=0.0.4; charset=utf-8", headers=[NO_STORE], body=generate_latest(registry)
-        )
+        text = exposition(registry.collect())
+        for name in collector.unsuffixed:
+            text = text.replace(b"\n# TYPE %b gauge\n" % name, b"\n# TYPE %b counter\n" % name, 1)
+        return Response(content_type="text/plain; version=0.0.4; charset=utf-8", headers=[NO_STORE], body=text)
 
     return answer

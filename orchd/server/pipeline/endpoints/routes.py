@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from orchd.kinds.codec import json_
+from orchd.kinds.openapi import v3
 from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.health import Health
 from orchd.server.pipeline.endpoints.schemas import Schemas
@@ -52,8 +53,10 @@ class Routes:
 
     async def __call__(self, request: Request) -> Response:
         assert request.info is not None
-        if request.path.startswith("/apis/"):
-            forward = self._elsewhere(*_group_version(request.path))
+        below = request.path.removeprefix(v3.ROOT) if self._schemas is not None else request.path
+        if below.startswith("/apis/"):
+            # Other servers document their own group versions.
+            forward = self._elsewhere(*_group_version(below))
             if forward is not None:
                 return await forward(request)
         if request.info.is_resource:

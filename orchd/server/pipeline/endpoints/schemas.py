@@ -1,98 +1,173 @@
-"""``/openapi/v3``: one document per group version, made when it is asked for (feature gate OpenAPIV3).
+"""``/openapi/v3``: an index, and one document per group version under a URL that has its hash.
 
-The index has the form that clients of later releases read; those of release 1.23 itself do not look at it.
+A document with its hash never changes, so that clients may keep it; an old hash leads to the present one.
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import formatdate
+from typing import Any, Final
 
 import orjson
+from twisted.internet.interfaces import IReactorTime
 
-from orchd.kinds.catalog import Catalog
+from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import mediatype
-from orchd.kinds.openapi import v3
+from orchd.kinds.openapi import v3, v3_protobuf
+from orchd.kinds.openapi.aggregated import ForeignVersion
+from orchd.server.pipeline.endpoints.catalog_builds import CatalogBuild
 from orchd.server.pipeline.endpoints.packed import unpacked
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.dispatch import text_not_found
+from orchd.txkit.lru_cache import LruCache
 
-ROOT = "/openapi/v3"
-_JSON = frozenset(("*/*", "application/*", "application/json"))
+#: Documents that are kept in the form in which they were asked for, compressed: some megabytes of built-in ones.
+_MOST_KEPT = 128
+_YEAR = 365 * 24 * 3600
+
+JSON: Final = "application/json"
+_NONE: Final[tuple[ForeignVersion, ...]] = ()
+#: Subtypes of Accept clauses and the media types that answer them, in order of preference.
+_SUBTYPES: Final = (
+    ("json", JSON),
+    ("com.github.proto-openapi.spec.v3.v1.0+protobuf", v3_protobuf.MEDIA_TYPE),
+    ("com.github.proto-openapi.spec.v3@v1.0+protobuf", v3_protobuf.MEDIA_TYPE),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Listing:
+    """The documents of one catalog: their hashes by path."""
+
+    catalog: Catalog
+    hashes: Mapping[str, str]
 
 
 class Schemas:
-    """Documents by group version, kept compressed. `in_thread` runs a pure function off the reactor's thread."""
+    """Hashes of all documents, made in the background after each change of the catalog; the documents themselves are made
+    when they are asked for. `in_thread` runs a function off the reactor's thread, `wall` returns epoch seconds.
 
-    def __init__(self, catalog: Callable[[], Catalog], *, in_thread: Callable[..., Awaitable[Any]]) -> None:
-        self._catalog = catalog
+    With `always` unset, a request for the index has to have an Accept header: release 1.23 has no index, and its clients
+    that look whether there is one send none.
+    """
+
+    def __init__(
+        self,
+        catalog: Callable[[], Catalog],
+        *,
+        in_thread: Callable[..., Awaitable[Any]],
+        clock: IReactorTime,
+        wall: Callable[[], float],
+        always: bool = True,
+        foreign: Callable[[], Sequence[ForeignVersion]] = lambda: _NONE,
+    ) -> None:
+        """`foreign` returns the group versions that other servers document, as the same value until it changes."""
         self._in_thread = in_thread
-        #: Path -> fingerprint of what the document says, the compressed document, and its tag.
-        self._made: dict[str, tuple[str, bytes, str]] = {}
-        self._prints: tuple[Catalog, dict[str, str]] | None = None
+        self._wall = wall
+        self._always = always
+        self._foreign = foreign
+        self._indexed: tuple[_Listing, Sequence[ForeignVersion], tuple[bytes, str]] | None = None
+        #: Path -> the resources and the hash of the document that was made of them.
+        self._known: dict[str, tuple[tuple[Resource, ...], str]] = {}
+        self._kept: LruCache[tuple[str, str, str], bytes] = LruCache(_MOST_KEPT)
+        self.build = CatalogBuild("OpenAPI index", catalog, self._make, in_thread=in_thread, clock=clock)
 
     def handles(self, path: str) -> bool:
-        return path == ROOT or path.startswith(ROOT + "/")
+        return path == v3.ROOT or path.startswith(v3.ROOT + "/")
 
     async def answer(self, request: Request) -> Response:
         """The index, or the document of the group version that the path names. 404 for one that is not served."""
-        accept = ",".join(request.headers.get("accept", ())) or "*/*"
-        if not any(f"{clause.type}/{clause.subtype}" in _JSON for clause in mediatype.parse_accept(accept)):
-            return Response(code=406, content_type="", headers=[NO_STORE])
-        catalog = self._catalog()
-        prints = await self._fingerprints(catalog)
-        wanted = request.path.removeprefix(ROOT).strip("/")
-        if not wanted:
-            data = orjson.dumps(v3.index(catalog, prints))
-            return _response(request, gzip.compress(data, 5), _tag(data))
-        if wanted not in prints:
+        wanted = request.path.removeprefix(v3.ROOT).strip("/")
+        if not wanted and not self._always and "accept" not in request.headers:
             return text_not_found()
-        kept = self._made.get(wanted)
-        if kept is None or kept[0] != prints[wanted]:
-            packed, tag = await self._in_thread(_built, catalog, wanted)
-            kept = self._made[wanted] = (prints[wanted], packed, tag)
-            for gone in self._made.keys() - prints.keys():
-                del self._made[gone]
-        return _response(request, kept[1], kept[2])
+        listing = await self.build.current()
+        if not wanted:
+            return _response(request, *self._index(listing), JSON, [NO_STORE])
+        digest = listing.hashes.get(wanted)
+        if digest is None:
+            return text_not_found()
+        media_type = _negotiated(request)
+        if not media_type:
+            return Response(code=406, content_type="", headers=[NO_STORE, ("Vary", "Accept")])
+        tag, asked = f'"{digest}"', request.param("hash")
+        if asked and asked != digest:
+            headers = [NO_STORE, ("Etag", tag), ("Vary", "Accept"), ("Location", v3.document_url(wanted, digest))]
+            return Response(code=301, content_type=media_type, headers=headers)
+        caching = [NO_STORE]
+        if asked:
+            expires = formatdate(self._wall() + _YEAR, usegmt=True)
+            caching = [("Cache-Control", "public, immutable"), ("Expires", expires)]
+        key = wanted, digest, media_type
+        packed = self._kept.get(key)
+        if packed is None:
+            packed = await self._in_thread(_packed, listing.catalog, wanted, media_type)
+            self._kept.put(key, packed)
+        return _response(request, packed, tag, media_type, caching)
 
-    async def _fingerprints(self, catalog: Catalog) -> dict[str, str]:
-        kept = self._prints
-        if kept is None or kept[0] is not catalog:
-            kept = self._prints = catalog, await self._in_thread(fingerprints, catalog)
-        return kept[1]
+    def _make(self, catalog: Catalog) -> _Listing:
+        """The listing of a catalog. Only documents whose resources are new are made."""
+        known: dict[str, tuple[tuple[Resource, ...], str]] = {}
+        for path, resources in v3.resources_by_path(catalog).items():
+            before = self._known.get(path)
+            if before is None or before[0] != resources:
+                before = resources, _digest(v3.document(catalog, resources[0].group, resources[0].version, resources))
+            known[path] = before
+        self._known = known
+        hashes = {path: digest for path, (_, digest) in known.items()}
+        hashes.update({path: _digest(v3.root_document(catalog, items)) for path, items in v3.root_items(catalog).items()})
+        return _Listing(catalog=catalog, hashes=hashes)
+
+    def _index(self, listing: _Listing) -> tuple[bytes, str]:
+        """The index in JSON, compressed, and its tag."""
+        foreign = self._foreign()
+        if self._indexed is None or self._indexed[0] is not listing or self._indexed[1] is not foreign:
+            elsewhere = [v3.document_path(each.group, each.version) for each in foreign]
+            index = orjson.dumps(v3.index(listing.hashes, elsewhere))
+            self._indexed = listing, foreign, (gzip.compress(index, 5), f'"{_hash(index)}"')
+        return self._indexed[2]
 
 
-def fingerprints(catalog: Catalog) -> dict[str, str]:
-    """Path of each group version's document -> text that changes whenever the document does."""
-    described: dict[str, list[Any]] = {path: [] for path, _, _ in v3.paths(catalog)}
-    for r in catalog.resources:
-        described[v3.document_path(r.group, r.version)].append(
-            (r.plural, r.kind, r.list_kind, sorted(r.verbs), sorted(r.subresources), r.namespaced, r.definition)
-        )
-    return {
-        path: hashlib.sha256(orjson.dumps(found, default=str)).hexdigest()[:40].upper() for path, found in described.items()
-    }
+def _hash(data: bytes) -> str:
+    return hashlib.sha512(data).hexdigest().upper()
 
 
-def _built(catalog: Catalog, wanted: str) -> tuple[bytes, str]:
-    group, version = next((group, version) for path, group, version in v3.paths(catalog) if path == wanted)
-    data = orjson.dumps(v3.document(catalog, group, version))
-    return gzip.compress(data, 5), _tag(data)
+def _digest(document: Any) -> str:
+    return _hash(orjson.dumps(document))
 
 
-def _tag(data: bytes) -> str:
-    return f'"{hashlib.sha256(data).hexdigest()[:40].upper()}"'
+def _packed(catalog: Catalog, path: str, media_type: str) -> bytes:
+    """A document of the catalog, compressed."""
+    resources = v3.resources_by_path(catalog).get(path)
+    document: Any
+    if resources is None:
+        document = v3.root_document(catalog, v3.root_items(catalog)[path])
+    else:
+        document = v3.document(catalog, resources[0].group, resources[0].version, resources)
+    data = orjson.dumps(document) if media_type == JSON else v3_protobuf.encode(document)
+    return gzip.compress(data, 5)
 
 
-def _response(request: Request, packed: bytes, tag: str) -> Response:
-    headers = [NO_STORE, ("Etag", tag), ("Vary", "Accept-Encoding"), ("Vary", "Accept")]
+def _negotiated(request: Request) -> str:
+    """The media type of a document, "" when none is accepted."""
+    accept = ",".join(request.headers.get("accept", ())) or "*/*"
+    for clause in mediatype.parse_accept(accept):
+        for subtype, media_type in _SUBTYPES:
+            if clause.type in ("application", "*") and clause.subtype in (subtype, "*"):
+                return media_type
+    return ""
+
+
+def _response(
+    request: Request, packed: bytes, tag: str, media_type: str, caching: list[tuple[str, str]]
+) -> Response:
+    headers = [*caching, ("Etag", tag), ("Vary", "Accept-Encoding"), ("Vary", "Accept")]
     if tag in request.header("if-none-match"):
         return Response(code=304, content_type="", headers=headers)
-    # The reference lets its HTTP library guess this from the first bytes.
-    kind = "text/plain; charset=utf-8"
     if "gzip" in request.header("accept-encoding"):
-        return Response(content_type=kind, headers=[*headers, ("Content-Encoding", "gzip")], body=packed)
-    return Response(content_type=kind, headers=headers, body=unpacked(packed))
+        return Response(content_type=media_type, headers=[*headers, ("Content-Encoding", "gzip")], body=packed)
+    return Response(content_type=media_type, headers=headers, body=unpacked(packed))

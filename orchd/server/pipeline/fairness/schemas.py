@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, User
+from orchd.kinds.jsonvalues import ObjectView
 from orchd.server.pipeline.interfaces import RequestInfo
 
-Object = Mapping[str, Any]
 _Who = Callable[[User], bool]
 _What = Callable[[RequestInfo], bool]
 
@@ -39,7 +39,7 @@ class Schema:
         return info.namespace if self.distinguisher == "ByNamespace" else ""
 
 
-def schema_of(obj: Object) -> Schema:
+def schema_of(obj: ObjectView) -> Schema:
     """Compile a validated FlowSchema object."""
     metadata, spec = obj["metadata"], obj.get("spec") or {}
     return Schema(
@@ -80,7 +80,7 @@ class Classifier:
             return found
 
 
-def _who(subjects: Iterable[Object]) -> _Who:
+def _who(subjects: Iterable[ObjectView]) -> _Who:
     users: set[str] = set()
     groups: set[str] = set()
     prefixes: list[str] = []
@@ -106,7 +106,7 @@ def _who(subjects: Iterable[Object]) -> _Who:
     return who
 
 
-def _what(resources: Iterable[Object], paths: Iterable[Object]) -> _What:
+def _what(resources: Iterable[ObjectView], paths: Iterable[ObjectView]) -> _What:
     on_resources = tuple(_resource_rule(rule) for rule in resources)
     on_paths = tuple(_path_rule(rule) for rule in paths)
 
@@ -116,7 +116,7 @@ def _what(resources: Iterable[Object], paths: Iterable[Object]) -> _What:
     return what
 
 
-def _resource_rule(rule: Object) -> _What:
+def _resource_rule(rule: ObjectView) -> _What:
     verbs, groups, resources, namespaces = (
         frozenset(rule.get(name) or ()) for name in ("verbs", "apiGroups", "resources", "namespaces")
     )
@@ -136,7 +136,7 @@ def _resource_rule(rule: Object) -> _What:
     return matches
 
 
-def _path_rule(rule: Object) -> _What:
+def _path_rule(rule: ObjectView) -> _What:
     verbs, paths = frozenset(rule.get("verbs") or ()), rule.get("nonResourceURLs") or ()
     every_verb = "*" in verbs
     exact = frozenset(paths)

@@ -19,11 +19,11 @@ from twisted.internet.interfaces import IReactorTime
 from orchd.dialect import Dialect
 from orchd.kinds.digits import integer
 from orchd.kinds.identity import User
-from orchd.server.pipeline.fairness.metrics import BOUNDS, FairnessMetrics
+from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, FairnessMetrics
 from orchd.server.pipeline.fairness.queues import Full, Level, Queuing, Ticket
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
-from orchd.server.pipeline.stages.limits import InFlightCount, long_running, mutating, too_many
+from orchd.server.pipeline.stages.limits import InFlightCount, PeakCount, long_running, mutating, too_many
 
 Object = Mapping[str, Any]
 
@@ -158,52 +158,56 @@ class Fairness:
         half, underway = mutating(info), self._underway
         level = assigned.level
         if level is None:
-            underway.begin(half)
+            underway.executing[half].add()
             try:
                 return await then(request)
             finally:
-                underway.end(half)
+                underway.executing[half].remove()
         request.answer_headers += assigned.headers
         numbers = assigned.numbers
-        ticket = await self._seat(level, numbers, flow, self._seats(request, info))
+        ticket = await self._seat(level, numbers, flow, self._seats(request, info), underway.queued[half])
         if ticket is None:
             underway.refused[half] += 1
-            return too_many()
-        underway.begin(half)
+            return too_many(request)
+        underway.executing[half].add()
         numbers.executing += 1
+        numbers.seats += ticket.seats
         try:
             return await then(request)
         finally:
-            underway.end(half)
+            underway.executing[half].remove()
             self._ended(level, numbers, ticket)
 
     def _ended(self, level: LimitedLevel, numbers: FairnessMetrics, ticket: Ticket) -> None:
         assert ticket.started is not None
         now = self._clock.seconds()
         numbers.executing -= 1
+        numbers.seats -= ticket.seats
         numbers.execution.observe(BOUNDS, now - ticket.started)
         level.seats.leave(ticket, now)
         if level.seats.waiting:
             self._wake(level)
 
-    async def _seat(self, level: LimitedLevel, numbers: FairnessMetrics, flow: str, seats: int) -> Ticket | None:
+    async def _seat(self, level: LimitedLevel, numbers: FairnessMetrics, flow: str, seats: int, queued: PeakCount) -> Ticket | None:
         """The ticket of a request that may begin; None when it is rejected."""
         try:
             ticket = level.seats.enter(flow, seats, self._clock.seconds())
         except Full as full:
             numbers.reject(full.reason)
             return None
+        if ticket.queue is not None:
+            numbers.queue_lengths.observe(QUEUE_LENGTHS, len(ticket.queue.waiting))
         if ticket.started is None:
             # Smaller requests may have waited for a wide one.
             self._wake(level)
-            if ticket.started is None and not await self._begun(level, numbers, ticket):
+            if ticket.started is None and not await self._begun(level, numbers, ticket, queued):
                 return None
         assert ticket.started is not None
         numbers.dispatched += 1
         numbers.waited.observe(BOUNDS, ticket.started - ticket.arrived)
         return ticket
 
-    async def _begun(self, level: LimitedLevel, numbers: FairnessMetrics, ticket: Ticket) -> bool:
+    async def _begun(self, level: LimitedLevel, numbers: FairnessMetrics, ticket: Ticket, queued: PeakCount) -> bool:
         """Wait until the request of `ticket` may begin. False after the timeout."""
         late = False
 
@@ -216,6 +220,7 @@ class Fairness:
         self._waiting[ticket] = waiting
         timer = self._clock.callLater(self._patience, expire)
         numbers.waiting += 1
+        queued.add()
         try:
             await waiting
         except CancelledError:
@@ -231,6 +236,7 @@ class Fairness:
             return False
         finally:
             numbers.waiting -= 1
+            queued.remove()
             if timer.active():
                 timer.cancel()
         return True

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twisted.logger import Logger
-
 from orchd.server.pipeline.interfaces import Next, Request, Response
+from orchd.txkit.log import Logger
 
-_log = Logger(namespace="orchd.requests")
+#: The namespace of its lines, for --vmodule.
+NAMESPACE = "orchd.requests"
+
+_log = Logger(namespace=NAMESPACE)
 
 
 class AccessLog:

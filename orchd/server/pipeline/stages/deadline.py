@@ -10,15 +10,15 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from orchd import errors
 from orchd.errors import ApiError
-from orchd.kinds.objects.scalars import ScalarError, parse_duration
+from orchd.kinds.gotext.durations import DurationError, parse_duration
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.stages.limits import long_running, mutating
 from orchd.txkit.coroutines import enter
+from orchd.txkit.log import Logger
 
 _LATE = "Timeout: request did not complete within the allotted timeout"
 
@@ -72,7 +72,7 @@ class Deadline:
             return self._seconds
         try:
             asked = parse_duration(text) / 1e9
-        except ScalarError as error:
+        except DurationError as error:
             raise errors.bad_request(f"invalid timeout specified in the request URL - {error}") from None
         return asked if 0 < asked < self._seconds else self._seconds
 
@@ -101,6 +101,7 @@ class Deadline:
             return await answer
         except CancelledError:
             if late:
+                request.terminated = True
                 raise errors.timeout(_LATE) from None
             raise
         finally:

@@ -6,11 +6,11 @@ import uuid
 from collections.abc import Callable
 
 from twisted.internet.defer import CancelledError, FirstError
-from twisted.logger import Logger
 
 from orchd import errors
 from orchd.errors import ApiError
 from orchd.server.pipeline.interfaces import Next, Request, Response
+from orchd.txkit.log import Logger
 
 #: Makes the response of an error, in a format that the request accepts.
 Render = Callable[[Request, ApiError], Response]
@@ -42,6 +42,7 @@ class Failure:
             return self._bug(request, error)
 
     def _bug(self, request: Request, error: Exception) -> Response:
+        request.terminated = True
         incident = uuid.uuid4().hex[:12]
         self.log.failure(
             "incident {incident}: {method} {path} failed", incident=incident, method=request.method, path=request.path

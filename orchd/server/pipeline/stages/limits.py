@@ -23,34 +23,48 @@ def mutating(info: RequestInfo | None) -> bool:
     return not (info is not None and info.verb in _READING)
 
 
-class InFlightCount:
-    """Number of requests in flight by the key "mutating": False or True."""
+class PeakCount:
+    """A count, and the highest value since it was last read."""
 
-    __slots__ = ("current", "peak", "refused")
+    __slots__ = ("_peak", "current")
 
     def __init__(self) -> None:
-        self.current = {False: 0, True: 0}
-        #: Rejected requests, by the same key.
+        self.current = 0
+        self._peak = 0
+
+    def add(self) -> None:
+        self.current += 1
+        if self.current > self._peak:
+            self._peak = self.current
+
+    def remove(self) -> None:
+        self.current -= 1
+
+    def read_peak(self) -> int:
+        """The highest value since the last call."""
+        peak, self._peak = self._peak, self.current
+        return peak
+
+
+class InFlightCount:
+    """Number of requests that execute, wait in queues, and were rejected, each by the key "mutating": False or True."""
+
+    __slots__ = ("executing", "queued", "refused")
+
+    def __init__(self) -> None:
+        self.executing = {False: PeakCount(), True: PeakCount()}
+        self.queued = {False: PeakCount(), True: PeakCount()}
         self.refused = {False: 0, True: 0}
-        #: Highest count since the last reset, by the same key.
-        self.peak = {False: 0, True: 0}
 
     @property
     def busy(self) -> bool:
-        """True if any request is in flight."""
-        return any(self.current.values())
-
-    def begin(self, half: bool) -> None:
-        now = self.current[half] = self.current[half] + 1
-        if now > self.peak[half]:
-            self.peak[half] = now
-
-    def end(self, half: bool) -> None:
-        self.current[half] -= 1
+        """True if any request executes."""
+        return any(count.current for count in self.executing.values())
 
 
-def too_many() -> Response:
-    """The reference's plain-text 429 response."""
+def too_many(request: Request) -> Response:
+    """The reference's plain-text 429 response to `request`, which counts as terminated."""
+    request.terminated = True
     return Response(
         code=429,
         content_type="text/plain; charset=utf-8",
@@ -72,11 +86,11 @@ class InFlight:
         half, underway = mutating(request.info), self._underway
         limit = self._limits[half]
         exempt = request.user is not None and MASTERS_GROUP in request.user.groups
-        if limit and underway.current[half] >= limit and not exempt:
+        if limit and underway.executing[half].current >= limit and not exempt:
             underway.refused[half] += 1
-            return too_many()
-        underway.begin(half)
+            return too_many(request)
+        underway.executing[half].add()
         try:
             return await then(request)
         finally:
-            underway.end(half)
+            underway.executing[half].remove()

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from twisted.internet.defer import CancelledError
+
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response, size_of
+from orchd.server.pipeline.observed_stream import ObservedStream
+from orchd.server.pipeline.stages.limits import long_running
 from orchd.txkit.histogram import Histogram
 
 #: Bucket upper bounds in seconds of apiserver_request_duration_seconds.
 DURATION_BUCKETS = (
-    0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0,
-    3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0,
+    0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
 )
 #: Bucket upper bounds in bytes of apiserver_response_sizes.
 SIZE_BUCKETS = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
@@ -32,15 +35,18 @@ class Labels(NamedTuple):
 
 
 class Series:
-    """Metrics of the requests with the same labels."""
+    """Metrics of the requests with the same labels. `running` counts long-running requests, `terminations` requests that
+    the server ended to protect itself, by code, and `aborts` requests whose client disconnected."""
 
-    __slots__ = ("codes", "duration", "sizes", "watching")
+    __slots__ = ("aborts", "codes", "duration", "running", "sizes", "terminations")
 
     def __init__(self) -> None:
         self.codes: dict[int, int] = {}
         self.duration = Histogram(DURATION_BUCKETS)
         self.sizes = Histogram(SIZE_BUCKETS)
-        self.watching = 0
+        self.running = 0
+        self.terminations: dict[int, int] = {}
+        self.aborts = 0
 
 
 def scope_of(info: RequestInfo) -> str:
@@ -68,15 +74,25 @@ _KNOWN = frozenset(("/healthz", "/livez", "/readyz", "/metrics", "/version", "/o
 
 class RequestMetrics:
     """The request metrics stage. `clock` is monotonic; requests that are not `served` share labels, to bound the
-    cardinality."""
+    cardinality. `own_user` is the name of the server's own user, whose requests are counted apart as well."""
 
-    def __init__(self, clock: Callable[[], float], served: Callable[[RequestInfo], bool] = lambda info: True) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        served: Callable[[RequestInfo], bool] = lambda info: True,
+        own_user: str = "",
+    ) -> None:
         self._clock = clock
         self._served = served
+        self._own_user = own_user
         self.series: dict[Labels, Series] = {}
+        #: Requests of the server to itself, by verb, resource and subresource.
+        self.own: dict[tuple[str, str, str], int] = {}
 
     def series_of(self, request: Request) -> Series:
-        labels = _labels(request, self._served)
+        return self._series(_labels(request, self._served))
+
+    def _series(self, labels: Labels) -> Series:
         found = self.series.get(labels)
         if found is None:
             if len(self.series) >= _MOST:
@@ -86,10 +102,37 @@ class RequestMetrics:
 
     async def __call__(self, request: Request, then: Next) -> Response:
         begin = self._clock()
-        response = await then(request)
-        series = self.series_of(request)
-        series.codes[response.code] = series.codes.get(response.code, 0) + 1
+        lasting = self._begin(request) if long_running(request.info) else None
+        try:
+            response = await then(request)
+        except CancelledError:
+            self.series_of(request).aborts += 1
+            if lasting is not None:
+                lasting.running -= 1
+            raise
+        labels = _labels(request, self._served)
+        series = self._series(labels)
+        code = response.code
+        series.codes[code] = series.codes.get(code, 0) + 1
+        if request.terminated:
+            series.terminations[code] = series.terminations.get(code, 0) + 1
+        if request.user is not None and request.user.name == self._own_user:
+            own = labels.verb, labels.resource, labels.subresource
+            self.own[own] = self.own.get(own, 0) + 1
         if response.stream is None:
             series.duration.observe(DURATION_BUCKETS, self._clock() - begin)
             series.sizes.observe(SIZE_BUCKETS, size_of(response.body))
+            if lasting is not None:
+                lasting.running -= 1
+        elif lasting is not None:
+            response.stream = ObservedStream(response.stream, lambda: self._end(lasting))
         return response
+
+    def _begin(self, request: Request) -> Series:
+        series = self.series_of(request)
+        series.running += 1
+        return series
+
+    @staticmethod
+    def _end(series: Series) -> None:
+        series.running -= 1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
+from orchd.server.registry.operations import Create
 
 
 async def create(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """Store the sent object; 201 with the stored object."""
     view = tools.present.view(request, target.resource)
     obj, options = await tools.decode_object(request, target.resource, "CreateOptions")
-    context = tools.context(request, target, options)
-    entry = await tools.registry.create(context, await tools.update_managed_fields(context, None, obj))
-    return tools.present.response(view, tools.present.entry(view, entry), code=201)
+    written = await tools.registry.write(tools.context(request, target, options), Create(obj=obj))
+    return tools.present.response(view, tools.present.entry(view, written.entry), code=201)

@@ -10,11 +10,11 @@ from orchd.errors import ApiError
 from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.objects import shape
-from orchd.kinds.objects.list_options import selection, validate_options
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
-from orchd.server.pipeline.verbs.options import WriteOptions, boolean, delete_options, list_options
+from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, list_query
 from orchd.server.registry.interfaces import Context, Deleted
+from orchd.server.registry.operations import Delete
 from orchd.txkit.for_each import for_each
 
 
@@ -52,7 +52,8 @@ async def delete(tools: VerbContext, request: Request, target: ResourceTarget) -
     view = tools.present.view(request, resource)
     options = await _options(tools, request, decode.OPTIONS)
     request.warnings += tools.registry.strategy(resource).deletion_warnings(options)
-    deleted = await tools.registry.delete(_context(tools, request, target, options), target.name, options=options)
+    operation = Delete(name=target.name, options=options)
+    deleted = await tools.registry.delete(_context(tools, request, target, options), operation)
     return finished(tools, request, target, view, deleted, options)
 
 
@@ -61,7 +62,7 @@ def finished(
 ) -> Response:
     """The response of a delete."""
     resource = target.resource
-    if deleted.gone and not tools.registry.strategy(resource).returns_deleted:
+    if deleted.gone and not tools.registry.strategy(resource).returns_object:
         details = {"name": target.name, "kind": resource.plural, "uid": deleted.object["metadata"].get("uid")}
         if resource.group:
             details["group"] = resource.group
@@ -76,25 +77,21 @@ async def deletecollection(tools: VerbContext, request: Request, target: Resourc
     """Delete the objects that a list with the same parameters returns; 200 with that list."""
     resource = target.resource
     view = tools.present.view(request, resource)
-    listing = list_options(request)
-    # Both are checked before the body.
-    validate_options(tools.dialect, listing, watch=bool(boolean(request, "watch")))
-    selection(resource, listing.label_selector, listing.field_selector)
+    # Checked before the body.
+    query = list_query(tools.dialect, request, resource, target.namespace)
     options = await _options(tools, request, decode.BODIES)
     request.warnings += tools.registry.strategy(resource).deletion_warnings(options)
-    page, token, chosen = await tools.registry.list(resource, target.namespace, listing)
+    page = await tools.registry.list(query)
 
     async def delete_one(entry: Entry) -> None:
         namespace, _, name = entry.path.rpartition("/")
         one = ResourceTarget(resource, namespace, name, "")
         try:
-            await tools.registry.delete(_context(tools, request, one, options), name, options=options)
+            await tools.registry.delete(_context(tools, request, one, options), Delete(name=name, options=options))
         except ApiError as error:
             # Deleted concurrently: the desired state is reached.
             if error.code != 404:
                 raise
 
     await for_each(page.entries, delete_one, at_once=tools.delete_workers)
-    remaining = page.remaining if chosen.everything else None
-    body = tools.present.page(view, page.entries, revision=page.revision, token=token, remaining=remaining)
-    return tools.present.response(view, body)
+    return tools.present.response(view, tools.present.page(view, page))

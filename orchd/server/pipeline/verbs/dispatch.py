@@ -65,21 +65,13 @@ def _builtin(catalog: Catalog, group: str) -> bool:
 
 
 class Dispatch:
-    """The last stage: calls the verb. `subresources` maps ``plural/subresource`` (or ``*/subresource``) and `virtual` a
-    plural without storage to verbs by name."""
+    """The last stage: calls the verb. `named` are the verbs of subresources and of kinds that are not stored, by the name
+    in their row (`served_by`) and by verb."""
 
-    def __init__(
-        self,
-        tools: VerbContext,
-        *,
-        watch: Verb,
-        subresources: Mapping[str, Mapping[str, Verb]],
-        virtual: Mapping[str, Mapping[str, Verb]],
-    ) -> None:
+    def __init__(self, tools: VerbContext, *, watch: Verb, named: Mapping[str, Mapping[str, Verb]]) -> None:
         self._tools = tools
         self._watch = watch
-        self._subresources = subresources
-        self._virtual = virtual
+        self._named = named
 
     async def __call__(self, request: Request) -> Response:
         info = request.info
@@ -122,7 +114,7 @@ class Dispatch:
         if info.subresource:
             if info.subresource not in resource.subresources:
                 raise errors.not_found(group, plural, info.name)
-            verbs = self._subresources[f"*/{info.subresource}"]
+            verbs = self._named[resource.subresources[info.subresource].served_by]
         found = verbs.get(info.verb)
         if found is None:
             raise errors.method_not_supported(group, plural, info.verb)
@@ -150,8 +142,8 @@ class Dispatch:
             if "watch" not in resource.verbs:
                 raise errors.method_not_supported(resource.group, resource.plural, verb)
             return self._watch
-        if resource.plural in self._virtual and resource.stored is False:
-            found = self._virtual[resource.plural].get(verb)
+        if resource.row.served_by:
+            found = self._named[resource.row.served_by].get(verb)
         else:
             found = _OBJECT.get(verb) or _COLLECTION.get(verb)
         if found is None or verb not in (_OBJECT if named else _COLLECTION) or verb not in resource.verbs:
@@ -164,10 +156,7 @@ class Dispatch:
         described = resource.subresources.get(info.subresource)
         if described is None or info.special or (len(info.parts) > 3 and info.subresource != "proxy"):
             raise errors.page_not_found()
-        verbs = self._subresources.get(f"{resource.plural}/{info.subresource}") or self._subresources.get(
-            f"*/{info.subresource}"
-        )
-        found = (verbs or {}).get(info.verb)
+        found = self._named[described.served_by].get(info.verb)
         proxied = info.subresource == "proxy"
         # OPTIONS is not a verb of the API, but proxied backends may support it.
         described_too = info.verb in described.verbs or (proxied and method == "OPTIONS")

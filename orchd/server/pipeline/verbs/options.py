@@ -10,8 +10,7 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects.list_options import ListOptions
-from orchd.kinds.objects.selectors import FieldSelector
+from orchd.kinds.objects.list_query import ListQuery
 from orchd.kinds.patch import managers
 from orchd.server.pipeline.interfaces import Request
 
@@ -91,18 +90,10 @@ def write_options(dialect: Dialect, request: Request, kind: str, *, apply: bool 
 _PLAIN = WriteOptions()
 
 
-def list_options(request: Request) -> ListOptions:
-    """Options of a list, watch or deletecollection. Raises ApiError 400."""
-    return request.query.list_options()
-
-
-def check_selected(request: Request, resource: Resource, options: ListOptions) -> None:
-    """A list or watch that was authorized by name must select that name. Raises ApiError 400."""
-    name = request.info.name if request.info is not None else ""
-    if not name or not options.field_selector:
-        return
-    if FieldSelector.parse(options.field_selector, resource).exact.get("metadata.name") != name:
-        raise errors.bad_request("fieldSelector metadata.name doesn't match requested name")
+def list_query(dialect: Dialect, request: Request, resource: Resource, namespace: str) -> ListQuery:
+    """The query of a list, watch or deletecollection of `resource`. Raises ApiError 400 or 422."""
+    assert request.info is not None
+    return ListQuery.of(dialect, resource, namespace, request.query.list_options(), name=request.info.name)
 
 
 def delete_options(dialect: Dialect, request: Request, body: Mapping[str, Any] | None) -> dict[str, Any]:

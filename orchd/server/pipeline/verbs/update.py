@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext, check_name
-from orchd.server.registry.interfaces import Object
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
+from orchd.server.registry.operations import Replace, check_name
 
 
 async def update(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with the stored object, 201 when it was created."""
     view = tools.present.view(request, target.resource)
     obj, options = await tools.decode_object(request, target.resource, "UpdateOptions")
-    check_name(target, obj)
-    context = tools.context(request, target, options)
-
-    async def replaced(live: Object | None) -> Object:
-        if live is None:
-            await tools.authorize(request, "create")
-        return await tools.update_managed_fields(context, live, obj)
-
-    creates = tools.registry.strategy(target.resource).creates_on_update and not target.subresource
-    uid = (obj.get("metadata") or {}).get("uid") or ""
-    entry, created = await tools.registry.update(context, target.name, replaced, create=creates, uid=uid)
-    return tools.present.response(view, tools.present.entry(view, entry), code=201 if created else 200)
+    check_name(target.name, target.namespace, obj)
+    operation = Replace(name=target.name, obj=obj, authorize_create=partial(tools.authorize, request, "create"))
+    written = await tools.registry.write(tools.context(request, target, options), operation)
+    return tools.present.response(view, tools.present.entry(view, written.entry), code=201 if written.created else 200)

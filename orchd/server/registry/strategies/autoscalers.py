@@ -58,8 +58,8 @@ class AutoscalerStrategy(Strategy):
 
     def _with_sent_spec(self, context: Context, obj: Object) -> Object:
         """`obj` with the spec as it was sent, for validation."""
-        given = obj if context.given is None else context.given
-        return {**obj, "apiVersion": _WIDEST, "spec": self._wide(given)["spec"]}
+        sent = obj if context.sent is None else context.sent
+        return {**obj, "apiVersion": _WIDEST, "spec": self._wide(sent)["spec"]}
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
         return validation.validate_create(self._with_sent_spec(context, obj), self.resource, self.settings)

@@ -1,4 +1,4 @@
-"""The default strategy, driven by tables, and base class of kind-specific ones."""
+"""The default strategy, driven by the row of the kind (`orchd.kinds.rows.KindRow`), and base class of kind-specific ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.fieldset import FieldSet, of_paths
 from orchd.server.registry.interfaces import Context, IStrategy, Object
-from orchd.server.registry.strategies import kind_rules
 
 _NO_CLAIMS: frozenset[str] = frozenset()
 
@@ -33,39 +32,40 @@ def _member(obj: Object, path: tuple[str, ...]) -> Any:
 
 @implementer(IStrategy)
 class Strategy:
-    """Facts by plural, and the rules that apply to every kind with a status."""
+    """The rules that the row of a kind states as data, and those of every kind with a status."""
 
-    grace = False
-    ends_in_two = False
+    graceful_deletion = False
+    two_phase_deletion = False
     waits_for_content = False
-    unless_orphaned = ""
+    dependents_finalizer = ""
 
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         """`resource` is any served version; objects are in its storage version."""
-        plural = resource.plural
+        row = resource.row
         self.resource = resource
+        self.row = row
         self.settings = settings
         self.type: Type = catalog.storage_type(resource)
-        self.creates_on_update = plural in kind_rules.CREATES_ON_UPDATE
-        self.unconditional_update = plural not in kind_rules.GUARDED
-        self.returns_deleted = plural in kind_rules.RETURNS_DELETED
-        self.propagation = "" if plural in kind_rules.UNCOLLECTED else "Background"
-        if resource.api_version in kind_rules.ORPHANS.get(plural, ()):
-            self.propagation = "Orphan"
-        self.has_status = "status" in resource.subresources and "status" in self.type.fields
-        self._generation = kind_rules.GENERATION.get(plural)
-        self._kept_metadata = kind_rules.STATUS_KEEPS_METADATA.get(plural, ())
+        self.creates_on_update = row.creates_on_update
+        self.unconditional_update = row.unconditional_update
+        self.returns_object = row.returns_deleted
+        self.default_propagation = "" if not row.collected else "Orphan" if row.orphans else "Background"
+        status = resource.subresources.get("status")
+        self.has_status = status is not None and "status" in self.type.fields
+        self._generation = None if row.generation is None else tuple(tuple(path.split(".")) for path in row.generation)
+        self._kept_metadata = () if status is None else status.keeps_metadata
         self._empty_status: Any = None
         self._reset_on_main = of_paths(("f:status",)) if self.has_status else {}
-        self._reset_on_status = of_paths(*(p for p in kind_rules.STATUS_KEEPS.get(plural, kind_rules.STATUS_KEEPS[""])))
+        resets = ("spec",) if status is None else status.resets
+        self._reset_on_status = of_paths(*(tuple(f"f:{name}" for name in path.split(".")) for path in resets))
 
     # -- create
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = feature_gates.drop_disabled(obj, None, self.type, self.settings)
-        if self.has_status and self.resource.plural not in kind_rules.KEEPS_STATUS:
+        if self.has_status and self.row.clears_status:
             obj = self.with_status(obj, self.empty_status())
-        if self._generation is not None and self.resource.plural not in kind_rules.UNNUMBERED:
+        if self._generation is not None and self.row.first_generation:
             obj = {**obj, "metadata": {**obj["metadata"], "generation": 1}}
         return obj
 
@@ -132,10 +132,10 @@ class Strategy:
     async def allocate(self, context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
         return obj, nothing_taken
 
-    def claims(self, obj: Object) -> frozenset[str]:
+    def unique_values(self, obj: Object) -> frozenset[str]:
         return _NO_CLAIMS
 
-    def ttl(self, obj: Object) -> int | None:
+    def time_to_live(self, obj: Object) -> int | None:
         return None
 
     # -- delete
@@ -143,13 +143,13 @@ class Strategy:
     def deletion_warnings(self, options: Mapping[str, Any]) -> Sequence[str]:
         return ()
 
-    def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:
+    def completes_deletion(self, context: Context, obj: Object, old: Object) -> bool:
         metadata, before = obj["metadata"], old["metadata"]
-        if metadata.get("finalizers") or self.holds(obj):
+        if metadata.get("finalizers") or self.blocks_deletion(obj):
             return False
         return bool(before.get("deletionTimestamp")) and before.get("deletionGracePeriodSeconds") == 0
 
-    def holds(self, obj: Object) -> bool:
+    def blocks_deletion(self, obj: Object) -> bool:
         return False
 
     def deletion_error(self, name: str) -> str:
@@ -158,5 +158,5 @@ class Strategy:
     def prepare_deletion(self, context: Context, obj: Object, old: Object) -> Object:
         return obj
 
-    def deletion_grace(self, obj: Object, options: Mapping[str, Any]) -> int:
+    def grace_period(self, obj: Object, options: Mapping[str, Any]) -> int:
         return 0

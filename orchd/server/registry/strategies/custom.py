@@ -22,10 +22,6 @@ class CustomStrategy(Strategy):
         super().__init__(resource, catalog, settings)
         self._catalog = catalog
         self._stores_status = "status" in resource.subresources
-        self.creates_on_update = False
-        self.unconditional_update = False
-        self.returns_deleted = False
-        self.propagation = "Background"
         self.has_status = self._stores_status
         self._reset_on_main = of_paths(("f:status",)) if self._stores_status else {}
         self._reset_on_status = of_paths(("f:spec",))

@@ -11,7 +11,6 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import apiextensions
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.patch.fieldset import of_paths
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
 
@@ -29,11 +28,10 @@ def _stored(obj: Object) -> Object:
 class DefinitionStrategy(Strategy):
     """The first delete only marks a definition; the definition reconciler deletes the instances and the finalizer."""
 
-    ends_in_two = True
+    two_phase_deletion = True
 
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         super().__init__(resource, catalog, settings)
-        self._reset_on_status = of_paths(("f:metadata",), ("f:spec",))
         #: True if this API version has weaker validation than the storage version.
         self._old_form = resource.version == "v1beta1"
 
@@ -58,7 +56,7 @@ class DefinitionStrategy(Strategy):
         apiextensions.update(obj, old, report, old_form=True)
         return report.causes
 
-    def holds(self, obj: Object) -> bool:
+    def blocks_deletion(self, obj: Object) -> bool:
         return not obj["metadata"].get("deletionTimestamp")
 
     def prepare_deletion(self, context: Context, obj: Object, old: Object) -> Object:
@@ -72,5 +70,5 @@ class DefinitionStrategy(Strategy):
         status = with_condition(obj.get("status") or {}, TERMINATING, "True", "InstanceDeletionPending", text, now=now)
         return {**obj, "metadata": {**obj["metadata"], "finalizers": finalizers}, "status": status}
 
-    def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:
+    def completes_deletion(self, context: Context, obj: Object, old: Object) -> bool:
         return not obj["metadata"].get("finalizers") and bool(old["metadata"].get("deletionTimestamp"))

@@ -9,9 +9,9 @@ from orchd.server.registry.strategies.base import Strategy
 class NamespaceStrategy(Strategy):
     """A namespace is removed when neither metadata.finalizers nor spec.finalizers hold an entry."""
 
-    ends_in_two = True
+    two_phase_deletion = True
     waits_for_content = True
-    unless_orphaned = "foregroundDeletion"
+    dependents_finalizer = "foregroundDeletion"
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         own = self.settings.dialect("{long}")
@@ -37,13 +37,13 @@ class NamespaceStrategy(Strategy):
             del spec["finalizers"]
         return {**obj, "spec": spec, "status": old.get("status") or {}}
 
-    def holds(self, obj: Object) -> bool:
+    def blocks_deletion(self, obj: Object) -> bool:
         return not obj["metadata"].get("deletionTimestamp") or bool((obj.get("spec") or {}).get("finalizers"))
 
     def prepare_deletion(self, context: Context, obj: Object, old: Object) -> Object:
         return {**obj, "status": {**(obj.get("status") or {}), "phase": "Terminating"}}
 
-    def gone_after_update(self, context: Context, obj: Object, old: Object) -> bool:
-        if obj["metadata"].get("finalizers") or self.holds(obj):
+    def completes_deletion(self, context: Context, obj: Object, old: Object) -> bool:
+        if obj["metadata"].get("finalizers") or self.blocks_deletion(obj):
             return False
         return bool(old["metadata"].get("deletionTimestamp"))

@@ -46,7 +46,7 @@ def _add(total: dict[str, Quantity], given: Mapping[str, Any] | None) -> set[str
 class PodStrategy(Strategy):
     """Graceful deletion: running pods terminate before they are removed."""
 
-    grace = True
+    graceful_deletion = True
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = seccomp.sync_profiles(super().prepare_create(context, obj), self.settings.dialect)
@@ -72,7 +72,7 @@ class PodStrategy(Strategy):
             metadata["ownerReferences"] = owners
         return super().status_update({**obj, "metadata": metadata}, old)
 
-    def deletion_grace(self, obj: Object, options: Mapping[str, Any]) -> int:
+    def grace_period(self, obj: Object, options: Mapping[str, Any]) -> int:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
         asked = options.get("gracePeriodSeconds")
         period: int = spec.get("terminationGracePeriodSeconds") or 0 if asked is None else asked

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchd.errors import Cause
-from orchd.kinds.objects.validate.gosyntax import dump, show
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.gotext.values import show
 from orchd.kinds.objects.validate.names import parse_ip
 
 Spec = dict[str, Any]

@@ -88,7 +88,7 @@ class ServiceStrategy(Strategy):
             obj = {**obj, "status": {**status, "loadBalancer": {}}}
         return {**obj, "spec": spec}
 
-    def claims(self, obj: Object) -> frozenset[str]:
+    def unique_values(self, obj: Object) -> frozenset[str]:
         spec = obj.get("spec") or {}
         return frozenset(
             (*(f"addresses/{address}" for address in addresses_of(spec)), *(f"node-ports/{n}" for n in ports_of(spec)))

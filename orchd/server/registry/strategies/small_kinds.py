@@ -38,7 +38,7 @@ class EventStrategy(Strategy):
     #: TTL in seconds; set from the flags when strategies are made.
     lifetime = 3600
 
-    def ttl(self, obj: Object) -> int | None:
+    def time_to_live(self, obj: Object) -> int | None:
         return self.lifetime
 
 
@@ -62,7 +62,7 @@ class RevisionStrategy(Strategy):
     """The data of a revision is compared as text."""
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
-        return super().validate_update(context, obj, verbatim.preserve_text(old, context.stored))
+        return super().validate_update(context, obj, verbatim.preserve_text(old, context.stored, self.row.verbatim))
 
 
 class PriorityClassStrategy(Strategy):
@@ -97,7 +97,7 @@ class JobStrategy(Strategy):
 
     def deletion_warnings(self, options: Mapping[str, Any]) -> Sequence[str]:
         asked = options.get("propagationPolicy") is not None or options.get("orphanDependents") is not None
-        return () if asked or self.propagation != "Orphan" else (_ORPHANED_PODS,)
+        return () if asked or self.default_propagation != "Orphan" else (_ORPHANED_PODS,)
 
 
 class APIServiceStrategy(Strategy):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Final
 
 from orchd.kinds.catalog import Resource
 from orchd.server.registry.interfaces import IStrategy
@@ -17,24 +18,17 @@ from orchd.server.registry.strategies.pods import PodStrategy
 from orchd.server.registry.strategies.services import ServiceStrategy
 from orchd.server.registry.strategies.slices import SliceStrategy
 
-_BY_PLURAL: dict[str, type[Strategy]] = {
-    "apiservices": small_kinds.APIServiceStrategy,
-    "certificatesigningrequests": small_kinds.SigningRequestStrategy,
-    "controllerrevisions": small_kinds.RevisionStrategy,
-    "customresourcedefinitions": DefinitionStrategy,
-    "daemonsets": small_kinds.DaemonSetStrategy,
-    "deployments": small_kinds.DeploymentStrategy,
-    "endpointslices": SliceStrategy,
-    "events": small_kinds.EventStrategy,
-    "horizontalpodautoscalers": AutoscalerStrategy,
-    "jobs": small_kinds.JobStrategy,
-    "namespaces": NamespaceStrategy,
-    "persistentvolumeclaims": small_kinds.PhaseStrategy,
-    "persistentvolumes": small_kinds.PhaseStrategy,
-    "pods": PodStrategy,
-    "priorityclasses": small_kinds.PriorityClassStrategy,
-    "serviceaccounts": small_kinds.ServiceAccountStrategy,
-}
+#: Strategies by class name, which the row of a kind states (`orchd.kinds.rows.KindRow.strategy`).
+STRATEGIES: Final[dict[str, type[Strategy]]] = {
+    strategy.__name__: strategy
+    for strategy in (
+        AutoscalerStrategy, DefinitionStrategy, NamespaceStrategy, PodStrategy, ServiceStrategy, SliceStrategy,
+        small_kinds.APIServiceStrategy, small_kinds.DaemonSetStrategy, small_kinds.DeploymentStrategy,
+        small_kinds.EventStrategy, small_kinds.JobStrategy, small_kinds.PhaseStrategy,
+        small_kinds.PriorityClassStrategy, small_kinds.RevisionStrategy, small_kinds.ServiceAccountStrategy,
+        small_kinds.SigningRequestStrategy,
+    )
+}  # fmt: skip
 
 
 class Strategies:
@@ -60,11 +54,11 @@ class Strategies:
 
     def _make(self, resource: Resource) -> IStrategy:
         catalog, settings = self._access.catalog(), self._access.settings
-        if resource.plural == "services" and not resource.group:
+        cls = CustomStrategy if resource.custom else STRATEGIES[resource.row.strategy] if resource.row.strategy else Strategy
+        if cls is ServiceStrategy:
             return ServiceStrategy(
                 resource, catalog, settings, cache=lambda: self._access.cache(resource), random=self._random
             )
-        cls = CustomStrategy if resource.custom else _BY_PLURAL.get(resource.plural, Strategy)
         strategy = cls(resource, catalog, settings)
         if isinstance(strategy, small_kinds.EventStrategy):
             strategy.lifetime = self._event_ttl

@@ -6,13 +6,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import validate_prepared as prepared
-
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.objects import default, shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
+from tests.kinds.objects.validate import validate_prepared as prepared
 
 SETTINGS = ObjectSettings(dialect=ORCH, allow_privileged=True)
 

@@ -9,10 +9,10 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.gotext.structs import go_quantity
 from orchd.kinds.objects import default, shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
-from orchd.kinds.objects.validate.quantities import go_quantity
 
 SETTINGS = ObjectSettings(dialect=ORCH, allow_privileged=True)
 CATALOG = builtin_catalog(ORCH)

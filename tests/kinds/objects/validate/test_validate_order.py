@@ -8,11 +8,11 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.gotext.json_errors import json_error
+from orchd.kinds.gotext.urls import url_error
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
 from orchd.kinds.objects.validate.der import der_error
-from orchd.kinds.objects.validate.errortext import json_error
-from orchd.kinds.objects.validate.gourl import url_error
 
 SETTINGS = ObjectSettings(dialect=ORCH)
 CATALOG = builtin_catalog(ORCH)

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import validate_prepared as prepared
 
 from orchd import errors
 from orchd.dialect import ORCH
-from orchd.kinds.catalog import Catalog, Resource, builtin_catalog
+from orchd.kinds.catalog import Catalog, Resource, builtin_catalog, package_of
 from orchd.kinds.objects import default, shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
+from tests.kinds.objects.validate import validate_prepared as prepared
 
 SETTINGS = ObjectSettings(dialect=ORCH, allow_privileged=True)
 #: How many cases must agree in code and causes, and how many of those in the message too. They only rise.
@@ -83,7 +83,7 @@ def _cases(facts: dict[str, Any], catalog: Catalog) -> Iterator[Case]:
             if isinstance(request.get("body"), dict) and request.get("ct", "application/json") == "application/json":
                 new = _complete(request["body"], resource, namespace, sub, catalog)
                 if new is not None:
-                    yield Case(raw, resource, new, None, sub)
+                    yield Case(raw, _posted_kind(resource, sub, catalog), new, None, sub)
             continue
         old = _live(raw, resource, namespace, name, catalog)
         if old is None:
@@ -98,6 +98,15 @@ def _cases(facts: dict[str, Any], catalog: Catalog) -> Iterator[Case]:
         completed = _shaped(body, resource)
         if completed is not None:
             yield Case(raw, resource, prepared.update(completed, old, resource, sub), old, sub)
+
+
+def _posted_kind(resource: Resource, sub: str, catalog: Catalog) -> Resource:
+    """The kind of a body that is posted to a resource or to a subresource of it."""
+    if not sub:
+        return resource
+    described = resource.subresources[sub]
+    package = package_of(described.group or resource.group, described.version or resource.version)
+    return catalog.body_kind(package, described.kind)
 
 
 def _resource(path: str, catalog: Catalog) -> tuple[Resource, str, str, str] | None:
@@ -203,7 +212,7 @@ def _loose(text: str) -> str:
 def _compare(case: Case) -> tuple[bool, bool, str]:
     """Do code and causes agree, does the message, and what to print if not."""
     if case.old is None:
-        causes = dispatch.validate_create(case.new, case.resource, SETTINGS, subresource=case.sub)
+        causes = dispatch.validate_create(case.new, case.resource, SETTINGS)
     else:
         causes = dispatch.validate_update(case.new, case.old, case.resource, SETTINGS, subresource=case.sub)
     wanted = [tuple(c) for c in case.answer.get("causes", ())]

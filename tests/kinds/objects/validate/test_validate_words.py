@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchd.kinds.gotext.values import quote, show
 from orchd.kinds.objects.validate import names
 from orchd.kinds.objects.validate.cron import schedule_error
-from orchd.kinds.objects.validate.gosyntax import quote, show
 from orchd.kinds.objects.validate.paths import root
-from orchd.kinds.objects.validate.quantities import amount, is_integer
+from orchd.kinds.quantities import amount, is_integer
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,7 @@ from orchd.kinds.objects.validate.quantities import amount, is_integer
         (names.wildcard, ["*.a", "*.a.b"], ["*", "a", "a.*.b", "*a"]),
     ],
 )
-def test_forms(rule, good, bad) -> None:
+def test_forms(rule: Any, good: Any, bad: Any) -> None:
     """Each rule takes its good words and says something about each bad one."""
     assert [w for w in good if rule(w)] == []
     assert [w for w in bad if not rule(w)] == []

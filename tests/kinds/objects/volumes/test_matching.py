@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
+from orchd.kinds.objects.node_selectors import matches_terms
 from orchd.kinds.objects.volumes import claims
 from orchd.kinds.objects.volumes.matching import find_volume
-from orchd.kinds.objects.volumes.topology import allowed_terms, matches, selector_terms, usable_on, zones
+from orchd.kinds.objects.volumes.topology import allowed_terms, selector_terms, usable_on, zones
 
 
 def volume(name: str, size: str = "1Gi", **spec: Any) -> dict[str, Any]:
@@ -119,18 +120,18 @@ EXPRESSIONS: list[tuple[str, str, list[str], bool]] = [
 def test_expressions(key: str, operator: str, values: list[str], expected: bool) -> None:
     """Expressions of node selector terms."""
     term = {"matchExpressions": [{"key": key, "operator": operator, "values": values}]}
-    assert matches([term], {"a": "5"}) is expected
+    assert matches_terms([term], {"a": "5"}) is expected
 
 
 def test_terms() -> None:
     """Terms are ORed; an empty one, and no term at all, match nothing. Fields speak of the node's name."""
     yes = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
-    assert matches([{}, yes], {"a": ""})
-    assert not matches([{}], {"a": ""})
-    assert not matches([], {"a": ""})
+    assert matches_terms([{}, yes], {"a": ""})
+    assert not matches_terms([{}], {"a": ""})
+    assert not matches_terms([], {"a": ""})
     named = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
-    assert matches([named], {}, "n1")
-    assert not matches([named], {})
+    assert matches_terms([named], {}, "n1")
+    assert not matches_terms([named], {})
     assert usable_on(volume("a"), {})
 
 
@@ -139,14 +140,14 @@ def test_topologies() -> None:
     assert allowed_terms({}) is None
     allowed = allowed_terms({"allowedTopologies": [{"matchLabelExpressions": [{"key": "z", "values": ["a", "b"]}]}]})
     assert allowed is not None
-    assert matches(allowed, {"z": "b"})
-    assert not matches(allowed, {"z": "c"})
+    assert matches_terms(allowed, {"z": "b"})
+    assert not matches_terms(allowed, {"z": "c"})
     assert selector_terms({}) is None
     assert selector_terms(None) == ()
     both = selector_terms({"matchLabels": {"z": "a"}, "matchExpressions": [{"key": "y", "operator": "Exists"}]})
     assert both is not None
-    assert matches(both, {"z": "a", "y": ""})
-    assert not matches(both, {"z": "a"})
+    assert matches_terms(both, {"z": "a", "y": ""})
+    assert not matches_terms(both, {"z": "a"})
 
 
 @pytest.mark.parametrize(("label", "expected"), [("a", {"a"}), ("a__b", {"a", "b"}), (" a __b", {"a", "b"}), ("", None), ("a__", None)])

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from orchd.client.interfaces import Object
 from orchd.dialect import ORCH
-from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.catalog import Catalog, Resource, builtin_catalog
 from orchd.kinds.crd.resources import custom_kind
+from orchd.kinds.identity import User
 from orchd.server.admission.interfaces import Review
 from orchd.server.admission.webhooks.matching import calls_for, fits, hooks_of, objects_fit
 
 CATALOG = builtin_catalog(ORCH)
-PODS = CATALOG.resource("", "v1", "pods")
-NODES = CATALOG.resource("", "v1", "nodes")
-NAMESPACES = CATALOG.resource("", "v1", "namespaces")
 
 
-def rule(**changes):
+def resource_of(plural: str, group: str = "", version: str = "v1", catalog: Catalog = CATALOG) -> Resource:
+    found = catalog.resource(group, version, plural)
+    assert found is not None, plural
+    return found
+
+
+PODS = resource_of("pods")
+NODES = resource_of("nodes")
+NAMESPACES = resource_of("namespaces")
+
+
+def rule(**changes: Any) -> Object:
     plain = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
     return {**plain, **changes}
 
 
-def configuration(name, *hooks):
+def configuration(name: str, *hooks: Any) -> Object:
     return {"metadata": {"name": name}, "webhooks": [{"name": "h.example.com", **hook} for hook in hooks]}
 
 
@@ -40,7 +52,7 @@ def configuration(name, *hooks):
         (["nodes", "pods/status"], "status", True),
     ],
 )
-def test_resources_and_subresources(resources, subresource, wanted):
+def test_resources_and_subresources(resources: list[str], subresource: str, wanted: bool) -> None:
     """A star stands for any resource; subresources are named or have a star of their own."""
     assert fits(rule(resources=resources), "CREATE", PODS, subresource, namespaced=True) is wanted
 
@@ -57,7 +69,7 @@ def test_resources_and_subresources(resources, subresource, wanted):
         ({"apiVersions": ["*"]}, True),
     ],
 )
-def test_operations_groups_and_versions(changes, wanted):
+def test_operations_groups_and_versions(changes: Object, wanted: bool) -> None:
     """All of operation, group and version must fit."""
     assert fits(rule(**changes), "CREATE", PODS, "", namespaced=True) is wanted
 
@@ -74,13 +86,13 @@ def test_operations_groups_and_versions(changes, wanted):
         ("*", NODES, True),
     ],
 )
-def test_scope(scope, resource, wanted):
+def test_scope(scope: str, resource: Resource, wanted: bool) -> None:
     """Namespaces count as objects of the cluster."""
     found = fits(rule(resources=["*"], scope=scope), "CREATE", resource, "", namespaced=resource.namespaced)
     assert found is wanted
 
 
-def test_order():
+def test_order() -> None:
     """Webhooks are in the order of their configurations' names, then in their own."""
     found = hooks_of([configuration("b", {}), configuration("a", {"name": "z.example.com"}, {"name": "y.example.com"})])
     assert [(h.configuration, h.name) for h in found] == [
@@ -88,16 +100,16 @@ def test_order():
     ]  # fmt: skip
 
 
-def test_equivalent_versions():
+def test_equivalent_versions() -> None:
     """A rule for another version of the same objects fits, unless the policy is Exact; objects are then shown in it."""
-    scaler = CATALOG.resource("autoscaling", "v2", "horizontalpodautoscalers")
+    scaler = resource_of("horizontalpodautoscalers", "autoscaling", "v2")
     rules = [rule(apiGroups=["autoscaling"], apiVersions=["v1"], resources=["horizontalpodautoscalers"])]
     hooks = hooks_of([configuration("a", {"rules": rules}, {"rules": rules, "matchPolicy": "Exact"})])
     found = calls_for(hooks, "CREATE", scaler, "", namespaced=True, catalog=CATALOG)
     assert [(call.hook.position, call.resource.version) for call in found] == [(0, "v1")]
 
 
-def test_equivalent_versions_of_custom_kinds():
+def test_equivalent_versions_of_custom_kinds() -> None:
     """One rule for all versions takes the first other one of the definition, whichever is best."""
     names = ("v1alpha1", "v1", "v2")
     versions = [
@@ -108,22 +120,23 @@ def test_equivalent_versions_of_custom_kinds():
     kind = custom_kind(definition, lambda: definition, CATALOG.types, ORCH)
     catalog = CATALOG.adding(reversed(kind.resources))
     rules = [rule(apiGroups=["example.com"], apiVersions=["v1", "v1alpha1"], resources=["foos"])]
-    asked = catalog.resource("example.com", "v2", "foos")
+    asked = resource_of("foos", "example.com", "v2", catalog)
     found = calls_for(hooks_of([configuration("a", {"rules": rules})]), "CREATE", asked, "", namespaced=True, catalog=catalog)
     assert [call.resource.version for call in found] == ["v1alpha1"]
 
 
-def test_object_selector():
+def test_object_selector() -> None:
     """It is enough that the old or the new object is chosen."""
     (hook,) = hooks_of([configuration("a", {"objectSelector": {"matchLabels": {"a": "b"}}})])
 
-    def chosen(obj, old):
+    def chosen(obj: Object | None, old: Object | None) -> bool:
         review = Review(
-            operation="UPDATE", resource=PODS, namespace="ns", name="p", user=None, object=obj, old_object=old
+            operation="UPDATE", resource=PODS, namespace="ns", name="p", user=User(name="u"), object=obj, old_object=old
         )
         return objects_fit(hook, review)
 
-    with_label, without = {"metadata": {"labels": {"a": "b"}}}, {"metadata": {}}
+    with_label: Object = {"metadata": {"labels": {"a": "b"}}}
+    without: Object = {"metadata": {}}
     assert chosen(with_label, without)
     assert chosen(without, with_label)
     assert not chosen(without, without)

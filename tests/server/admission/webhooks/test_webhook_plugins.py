@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
 
+from orchd.client.interfaces import Object
+from orchd.config.choices import DEFAULT_ADMISSION_PLUGINS
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.server.admission.builtin import make_chain
+from orchd.kinds.catalog import builtin_catalog
+from orchd.server.admission.builtin import NAMES, make_chain
 from orchd.server.admission.webhooks.identity import same_kind
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.results import result_of
+from tests.server.admission.conftest import World
 
+CATALOG = builtin_catalog(ORCH)
 GROUP = "admissionregistration.{abbr}.io"
 RULES = [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}]
 
@@ -22,11 +29,11 @@ RULES = [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resour
 class Webhooks:
     """Answers by the URL's path. An answer is a response, an error, or a function of the request."""
 
-    def __init__(self):
-        self.answers = {}
-        self.asked = []
+    def __init__(self) -> None:
+        self.answers: dict[str, Any] = {}
+        self.asked: list[tuple[str, Object]] = []
 
-    async def post(self, where, document, seconds, credentials=None):
+    async def post(self, where: Any, document: Any, seconds: Any, credentials: Any = None) -> Any:
         request = document["request"]
         self.asked.append((where["url"], request))
         answer = self.answers[where["url"]]
@@ -37,14 +44,14 @@ class Webhooks:
         return {**document, "request": None, "response": {"uid": request["uid"], "allowed": True, **answer}}
 
 
-def patch(*operations):
+def patch(*operations: Any) -> Object:
     return {"patchType": "JSONPatch", "patch": base64.b64encode(orjson.dumps(operations)).decode()}
 
 
-def append(tag):
+def append(tag: str) -> Callable[[Object], Object]:
     """A webhook that appends its tag to an annotation."""
 
-    def answer(request):
+    def answer(request: Object) -> Object:
         meta = request["object"]["metadata"]
         old = (meta.get("annotations") or {}).get("order", "")
         return patch({"op": "add", "path": "/metadata/annotations", "value": {"order": old + tag}})
@@ -52,24 +59,23 @@ def append(tag):
     return answer
 
 
-@pytest.fixture
-def play(world):
-    """A world in which both plugins are on; `hooks(kind, *hooks)` configures webhooks."""
-    from orchd.kinds.catalog import builtin_catalog
+class Play(World):
+    """A world in which both webhook plugins are on. `counted` has the labels of observed calls."""
 
-    catalog = builtin_catalog(ORCH)
-    there = world(only=("NamespaceLifecycle",))
-    there.webhooks = Webhooks()
-    there.counted = []
-    context = replace(
-        there.context,
-        webhooks=there.webhooks,
-        catalog=lambda: catalog,
-        observe_webhook=lambda *labels: there.counted.append(labels[:3] + labels[4:]),
-    )
-    there.chain = make_chain(context)
+    def __init__(self) -> None:
+        super().__init__(only=("NamespaceLifecycle",))
+        self.webhooks = Webhooks()
+        self.counted: list[tuple[Any, ...]] = []
+        self.context = replace(
+            self.context,
+            webhooks=self.webhooks,
+            catalog=lambda: CATALOG,
+            observe_webhook=lambda *labels: self.counted.append(labels[:3] + labels[4:]),
+        )
+        self.chain = make_chain(self.context, [n for n in NAMES if n in DEFAULT_ADMISSION_PLUGINS])
 
-    def hooks(kind, *given):
+    def hooks(self, kind: str, *given: Object) -> None:
+        """Configure webhooks of a kind, "mutating" or "validating"."""
         made = [
             {
                 "name": f"{hook['clientConfig']['url']}.example.com", "rules": RULES, "sideEffects": "None",
@@ -77,33 +83,35 @@ def play(world):
             }
             for hook in given
         ]  # fmt: skip
-        there.put(f"{kind}webhookconfigurations", {"metadata": {"name": "c"}, "webhooks": made}, group=GROUP)
-
-    there.hooks = hooks
-    return there
+        self.put(f"{kind}webhookconfigurations", {"metadata": {"name": "c"}, "webhooks": made}, group=GROUP)
 
 
-def hook(url, answer, play, **more):
+@pytest.fixture
+def play() -> Play:
+    return Play()
+
+
+def hook(url: str, answer: Any, play: Play, **more: Any) -> Object:
     play.webhooks.answers[url] = answer
     return {"clientConfig": {"url": url}, **more}
 
 
-SECRET = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "ns"}}
+SECRET: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "ns"}}
 
 
-def refused(play, **more):
+def refused(play: Play, **more: Any) -> ApiError:
     with pytest.raises(ApiError) as caught:
         play.run("configmaps", SECRET, **more)
     return caught.value
 
 
-def test_no_webhooks_cost_nothing(play):
+def test_no_webhooks_cost_nothing(play: Play) -> None:
     """Without configurations nobody is asked."""
     assert play.run("configmaps", SECRET) is SECRET
     assert play.webhooks.asked == []
 
 
-def test_reinvocation(play):
+def test_reinvocation(play: Play) -> None:
     """Willing webhooks see once more what a later one changed; each round counts on its own."""
     play.hooks(
         "mutating",
@@ -116,7 +124,7 @@ def test_reinvocation(play):
     assert [url for url, _ in play.webhooks.asked] == ["a", "b", "c", "a", "c"]
 
 
-def test_all_validating_webhooks_are_asked(play):
+def test_all_validating_webhooks_are_asked(play: Play) -> None:
     """The first refusal in order is the answer; the others are asked all the same."""
     play.hooks(
         "validating",
@@ -130,7 +138,7 @@ def test_all_validating_webhooks_are_asked(play):
     assert ("b.example.com", "validating", "CREATE", True, "no_error", 418) in play.counted
 
 
-def test_failure_policy(play):
+def test_failure_policy(play: Play) -> None:
     """A webhook that cannot be asked refuses the write, unless its policy is Ignore."""
     trouble = WebhookError('Post "https://x": EOF')
     play.hooks("validating", hook("a", trouble, play, failurePolicy="Ignore"))
@@ -158,7 +166,7 @@ def test_failure_policy(play):
         ("mutating", {**patch({"op": "remove", "path": "/metadata/name"}), "patchType": "X"}, 'unsupported patch type "X"'),
     ],
 )
-def test_answers_that_are_none(play, kind, answer, message):
+def test_answers_that_are_none(play: Play, kind: str, answer: Any, message: str) -> None:
     """Answers that break the rules are errors of the server, in the reference's words."""
     play.hooks(kind, hook("a", answer, play))
     error = refused(play)
@@ -166,7 +174,7 @@ def test_answers_that_are_none(play, kind, answer, message):
     assert message in error.message
 
 
-def _patch(path, value):
+def _patch(path: str, value: Any) -> Object:
     return {"op": "replace", "path": path, "value": value}
 
 
@@ -183,7 +191,7 @@ def _patch(path, value):
     ],
 )
 @pytest.mark.parametrize("policy", ["Fail", "Ignore"])
-def test_patches_keep_kind_and_version(play, operation, message, policy):
+def test_patches_keep_kind_and_version(play: Play, operation: str, message: str, policy: Any) -> None:
     """Whatever the failure policy says: the webhook has answered."""
     play.hooks("mutating", hook("a", patch(operation), play, failurePolicy=policy))
     error = refused(play)
@@ -192,7 +200,7 @@ def test_patches_keep_kind_and_version(play, operation, message, policy):
 
 @pytest.mark.parametrize("member", ["kind", "apiVersion"])
 @pytest.mark.parametrize("value", ["", None])
-def test_patches_may_take_kind_and_version_away(play, member, value):
+def test_patches_may_take_kind_and_version_away(play: Play, member: Any, value: Any) -> None:
     """Of a kind that has a type of its own: they are known without being said."""
     play.hooks("mutating", hook("a", patch(_patch(f"/{member}", value), _patch("/data", {"k": "v"})), play))
     made = play.run("configmaps", SECRET)
@@ -207,16 +215,16 @@ def test_patches_may_take_kind_and_version_away(play, member, value):
         ({"kind": ""}, 500, "Object 'Kind' is missing in '"),
     ],
 )
-def test_patches_of_custom_kinds_keep_kind_and_version(play, changes, code, message):
+def test_patches_of_custom_kinds_keep_kind_and_version(play: Play, changes: Any, code: Any, message: str) -> None:
     """Objects without a type say what they are, so that validation refuses what they say."""
     review = play.review("configmaps", SECRET)
     custom = replace(review.resource, custom=True)
     with pytest.raises(ApiError) as caught:
-        same_kind({**SECRET, **changes}, review, custom, play.chain.plugins[-2].context.catalog())
+        same_kind({**SECRET, **changes}, review, custom, CATALOG)
     assert caught.value.code == code and message in caught.value.message
 
 
-def test_dry_run_needs_a_promise(play):
+def test_dry_run_needs_a_promise(play: Play) -> None:
     """A webhook that may have side effects is not asked about a dry run: the request is a bad one."""
     play.hooks("validating", hook("a", {}, play, sideEffects="Some"))
     error = refused(play, dry_run=True)
@@ -224,7 +232,7 @@ def test_dry_run_needs_a_promise(play):
     assert play.webhooks.asked == []
 
 
-def test_namespace_selector(play):
+def test_namespace_selector(play: Play) -> None:
     """Labels of the namespace choose; for a namespace itself its own, and what has none is always chosen."""
     play.namespace("ns", labels={"team": "a"})
     play.hooks("validating", hook("a", {}, play, namespaceSelector={"matchLabels": {"team": "b"}}))
@@ -236,14 +244,14 @@ def test_namespace_selector(play):
     assert [request["name"] for _, request in play.webhooks.asked] == ["other", "n"]
 
 
-def test_configurations_are_out_of_reach(play):
+def test_configurations_are_out_of_reach(play: Play) -> None:
     """Nobody is asked about configurations of webhooks: else a bad one could not be repaired."""
     play.hooks("validating", hook("a", {"allowed": False}, play))
     play.run("validatingwebhookconfigurations", {"metadata": {"name": "x"}}, group=GROUP)
     assert play.webhooks.asked == []
 
 
-def test_warnings_and_annotations(play):
+def test_warnings_and_annotations(play: Play) -> None:
     """Warnings are handed on but for those that no header can carry; annotations bear the webhook's name."""
     play.hooks("validating", hook("a", {"warnings": ["w", "", "a\nb"], "auditAnnotations": {"k": "v"}}, play))
     play.run("configmaps", SECRET)
@@ -251,19 +259,19 @@ def test_warnings_and_annotations(play):
     assert play.notes["a.example.com/k"] == "v"
 
 
-def test_own_writes_before_the_server_is_open(play):
+def test_own_writes_before_the_server_is_open(play: Play) -> None:
     """What the server does to become ready does not depend on webhooks."""
-    context = replace(play.chain.plugins[-2].context, serving=lambda: False)
+    context = replace(play.context, serving=lambda: False)
     from orchd.kinds.identity import User
 
     play.hooks("validating", hook("a", {"allowed": False}, play))
-    chain = make_chain(context)
+    chain = make_chain(context, [n for n in NAMES if n in DEFAULT_ADMISSION_PLUGINS])
     own = play.review("configmaps", SECRET, user=User(name="system:apiserver"))
     result_of(chain.validate_review(own))
     assert refused(play).code == 400
 
 
-def test_document(play):
+def test_document(play: Play) -> None:
     """The document has the recorded members."""
     play.hooks("validating", hook("a", {}, play))
     play.run("configmaps", SECRET)

@@ -152,7 +152,10 @@ class TestTruncation:
         async def send(batch: Sequence[Event]) -> None:
             out.append(list(batch))
 
-        run(truncating(send, self.LIMITS, "audit.orch.io/truncated")(events))
+        async def sending() -> None:
+            await truncating(send, self.LIMITS, "audit.orch.io/truncated")(events)
+
+        run(sending())
         return out
 
     def test_objects_go_first(self) -> None:

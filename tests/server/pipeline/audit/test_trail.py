@@ -22,7 +22,7 @@ from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.policy import parse
 from orchd.server.pipeline.audit.record import answer_of, source_addresses, without_managed_fields
 from orchd.server.pipeline.audit.stage import AuditStage, AuditTrail, UnauthenticatedAuditStage
-from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.testing.server import BytesBody, run
 from orchd.txkit.coroutines import start
@@ -71,6 +71,7 @@ def ask(method: str = "GET", path: str = POD, body: bytes = b"", user: User | No
     )  # fmt: skip
 
 
+@implementer(IStream)
 class Stream:
     def __init__(self) -> None:
         self.sink: Any = None
@@ -83,6 +84,7 @@ class Stream:
         self.stopped = True
 
 
+@implementer(ISink)
 class Sink:
     buffered = 7
 
@@ -91,6 +93,9 @@ class Sink:
 
     def write(self, data: bytes) -> None:
         self.got.append(data.decode())
+
+    def writable(self) -> Deferred[None]:
+        raise AssertionError("the stream of this test never waits")
 
     def finish(self) -> None:
         self.got.append("finish")
@@ -261,6 +266,7 @@ class TestEvents:
             return Response(stream=stream)
 
         response = run(AuditStage(trail(sink))(ask(path="/api/v1/pods?watch=1"), watch))
+        assert response.stream is not None
         assert sink.stages() == ["RequestReceived", "ResponseStarted"]
         response.stream.start(out)
         stream.sink.write(b"event")
@@ -348,6 +354,7 @@ class TestSinks:
             return Response(stream=stream)
 
         response = run(AuditStage(kept)(ask(path="/api/v1/pods?watch=1"), watch))
+        assert response.stream is not None
         gate: Deferred[None] = Deferred()
         sink.gate = gate
         response.stream.stop()
@@ -373,6 +380,6 @@ class TestSinks:
         ({"x_forwarded_for": "2001:db8::1"}, ["2001:db8::1", "10.1.2.3"]),
     ],
 )
-def test_source_addresses(headers: dict[str, str], expected: list[str]) -> None:
+def test_source_addresses(headers: dict[str, Any], expected: list[str]) -> None:
     """Proxies in their order, then whoever talks to us."""
     assert source_addresses(ask(**headers)) == expected

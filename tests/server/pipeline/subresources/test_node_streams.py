@@ -12,6 +12,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.server.authn.interfaces import Credentials
+from orchd.server.http.request_body import NoBody
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import EMPTY
 from orchd.server.pipeline.verbs.subresources import locations
@@ -58,7 +59,7 @@ class Everybody:
         named = [("Content-Type", "text/x"), ("X-Own", "1"), ("Transfer-Encoding", "chunked")]
         return Reply(code=self.code, headers=named, stream=Body(b"said"))
 
-    async def hand_through(self, request: Request, url: str) -> Response:
+    async def hand_through(self, request: Request, url: str, headers: Any = None) -> Response:
         if self.not_allowed:
             raise AddressNotAllowedError
         if self.wrong:
@@ -279,7 +280,7 @@ def test_nodes_at_addresses_that_are_not_allowed(call: Any, others: Everybody, h
 def asking(**headers: str) -> Request:
     named = {name: (value,) for name, value in headers.items()}
     return Request(
-        method="GET", path="/", raw_path="/", query=EMPTY, headers=named, body=None,
+        method="GET", path="/", raw_path="/", query=EMPTY, headers=named, body=NoBody(),
         credentials=Credentials(headers=named), received=0.0,
     )  # fmt: skip
 

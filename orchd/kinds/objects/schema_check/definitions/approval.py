@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from orchd.kinds.crd.approval import APPROVAL, approval, is_protected
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.paths import METADATA
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 
 def check(metadata: Object, spec: Object, report: Report, old: Object | None = None) -> None:

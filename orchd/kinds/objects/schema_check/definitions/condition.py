@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from orchd.errors import Cause
-from orchd.kinds.crd.conditions import find, with_condition
+from orchd.kinds.conditions import find_condition
+from orchd.kinds.crd.conditions import with_condition
 from orchd.kinds.objects.schema_check.definitions import structural
 from orchd.kinds.objects.schema_check.definitions.extension_keywords import words
 from orchd.kinds.objects.schema_check.definitions.schema import is_fine
@@ -22,7 +23,7 @@ def with_structure(
 ) -> dict[str, Any]:
     """`status` with the condition if a schema of `definition` is not structural, without it otherwise."""
     said = _said(definition["spec"], settings)
-    found = find(status, NON_STRUCTURAL)
+    found = find_condition(status, NON_STRUCTURAL)
     if said is None:
         if found is None:
             return status

@@ -8,12 +8,12 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.errors import Cause
 from orchd.kinds.catalog import builtin_types
+from orchd.kinds.gotext.values import GoText, interface, show
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.schema_check import compiled, embedded
 from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, Words, one_schema, words
 from orchd.kinds.objects.schema_check.findings import aggregate
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.objects.validate.gosyntax import Go, interface, show
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
@@ -106,7 +106,7 @@ class _Defaults:
 
     def _plain(self, given: Any, schema: Schema, at: Path) -> None:
         if self._pruned_ones and pruned(given, schema, self._words) != given:
-            self._report.invalid(at, _shown(given), "must not have unknown fields")
+            self._report.invalid(at, _format(given), "must not have unknown fields")
         wrong = self._unlike(given, schema, str(at)) or self._embedded(given, schema, str(at))
         self._report.causes += wrong or self._unfit(given, schema, at)
 
@@ -115,7 +115,7 @@ class _Defaults:
         whole = {**owner, self._words.embedded: True}
         wrong = self._unlike(obj, whole, "") or self._embedded(obj, whole, "")
         if wrong:
-            self._report.invalid(at, _shown(given), f"must result in valid metadata: {aggregate(wrong)}")
+            self._report.invalid(at, _format(given), f"must result in valid metadata: {aggregate(wrong)}")
         else:
             self._report.causes += self._unfit(given, schema, at)
 
@@ -165,9 +165,9 @@ def _member(around: _Around, name: str) -> _Around:
     return lambda value: around({name: value})
 
 
-def _shown(value: Any) -> Any:
-    return Go(interface(value)) if isinstance(value, dict | list) else value
+def _format(value: Any) -> Any:
+    return GoText(interface(value)) if isinstance(value, dict | list) else value
 
 
 def _invalid(at: str, value: Any, why: str) -> Cause:
-    return Cause("FieldValueInvalid", f"Invalid value: {show(_shown(value))}: {why}", at)
+    return Cause("FieldValueInvalid", f"Invalid value: {show(_format(value))}: {why}", at)

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from orchd.kinds.gotext.values import GoText, quote
 from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, Words, one_schema
-from orchd.kinds.objects.validate.gosyntax import Go, quote
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
 TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _OWN: Final = ("metadata", "kind", "apiVersion")
-_ADDRESS: Final = Go('"null"')
+_ADDRESS: Final = GoText('"null"')
 #: Checks the rules for values in a schema's ``validations`` keyword.
 Validations = Callable[[Schema, Path, Report, bool], None]
 
@@ -178,7 +178,7 @@ def _list_map(keys: list[str], items: Any, at: Path, report: Report, words: Word
         report.required(at / "items", f"must have a schema {is_map}")
         return
     if not isinstance(items, dict):
-        shown = Go("apiextensions.JSONSchemaPropsOrArray{}")
+        shown = GoText("apiextensions.JSONSchemaPropsOrArray{}")
         report.invalid(at / "items", shown, f"must only have a single schema {is_map}")
         return
     if items.get("type") != "object":
@@ -262,5 +262,5 @@ def rules(given: list[dict[str, Any]], at: Path, report: Report, *, refused: boo
     for i, rule in enumerate(given if refused else ()):
         text, message = rule.get("rule") or "", rule.get("message") or ""
         if text.strip():
-            shown = Go(f"apiextensions.ValidationRule{{Rule:{quote(text)}, Message:{quote(message)}}}")
+            shown = GoText(f"apiextensions.ValidationRule{{Rule:{quote(text)}, Message:{quote(message)}}}")
             report.invalid(at[i] / "rule", shown, _NO_RULES)

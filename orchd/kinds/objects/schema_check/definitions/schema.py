@@ -8,11 +8,11 @@ from typing import Final
 import orjson
 
 from orchd.dialect import Dialect
+from orchd.kinds.gotext.structs import dump
 from orchd.kinds.objects.schema_check.definitions import defaults, keywords, structural
 from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, words
 from orchd.kinds.objects.schema_check.definitions.options import Options
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 

@@ -1,4 +1,4 @@
-"""Rules of the core group: pods in parts, and one module per remaining area.
+"""Validation of the core group: pods in parts, and one module per remaining area.
 
-Owns field rules only. Must not know who asks or how objects are stored. May import what `validate` may.
+Owns field rules only. Must not know callers or storage. May import what `validate` may.
 """

@@ -1,4 +1,4 @@
-"""Addresses that traffic may be sent to."""
+"""Validation of addresses to which traffic is sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOCAL_MULTICAST: Final = IPv4Network("224.0.0.0/24")
 
 
 def not_special(value: str, at: Path, report: Report) -> None:
-    """No address that means this host or this link: it would reach into the node."""
+    """Reject loopback, link-local and unspecified addresses, which would reach the node itself."""
     address = parse_ip(value)
     if address is None:
         report.invalid(at, value, "must be a valid IP address")
@@ -27,14 +27,14 @@ def not_special(value: str, at: Path, report: Report) -> None:
     if isinstance(address, IPv4Address):
         local = address in _LOCAL_MULTICAST
     else:
-        # ff02::/16, whatever its flags say.
+        # ff02::/16, with any flags.
         local = address.packed[0] == 0xFF and address.packed[1] & 0x0F == 0x02
     if local:
         report.invalid(at, value, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
 
 
 def both_families(addresses: list[str], at: Path, report: Report) -> bool:
-    """Is there an address of each IP family? One that is no address at all is an answer of its own."""
+    """True if there is an address of each IP family. Reports an invalid address."""
     found: set[int] = set()
     for text in addresses:
         address = parse_ip(text)

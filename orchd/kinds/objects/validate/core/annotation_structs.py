@@ -1,4 +1,4 @@
-"""Structures that annotations carry as JSON, and what the reference's decoder says of those that do not fit."""
+"""JSON structures in annotations, and the errors of the reference's decoder for them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchd.kinds.objects.validate.errortext import json_error, json_kind
+from orchd.kinds.gotext.json_errors import json_error, json_kind
+from orchd.kinds.jsonvalues import Object
 
-Object = dict[str, Any]
-
-#: Member in our spelling -> its Go type; the Go name begins with a capital.
+#: JSON name of a member -> its Go type; the Go name begins with a capital.
 TAINT: Final = {"key": "string", "value": "string", "effect": "core.TaintEffect", "timeAdded": "v1.Time"}
 TOLERATION: Final = {
     "key": "string", "operator": "core.TolerationOperator", "value": "string", "effect": "core.TaintEffect",
@@ -20,7 +19,7 @@ _ENTRIES: Final = "preferAvoidPods"
 
 
 def structs(text: str, type_name: str, members: Mapping[str, str]) -> tuple[list[Object], str]:
-    """The structs of type `type_name` in a text, and what is wrong with it ("" for nothing)."""
+    """The structs of type `type_name` in a text, and the decoding error ("" for none)."""
     wrong = json_error(text.encode(), f"[]{type_name}", "array")
     if wrong:
         return [], wrong
@@ -36,7 +35,7 @@ def structs(text: str, type_name: str, members: Mapping[str, str]) -> tuple[list
 
 
 def _struct(item: Object, type_name: str, members: Mapping[str, str]) -> tuple[Object, str]:
-    """Names of members count in any case."""
+    """Decode a struct; names of members are matched case-insensitively."""
     known = {name.lower(): name for name in members}
     out: Object = {}
     for key, value in item.items():
@@ -52,7 +51,7 @@ def _struct(item: Object, type_name: str, members: Mapping[str, str]) -> tuple[O
 
 
 def avoided_controllers(text: str) -> tuple[list[Object | None], str]:
-    """The controllers whose pods a node would rather not have (None where an entry names none), and what is wrong."""
+    """The controllers whose pods a node prefers to avoid (None for an entry without one), and the error."""
     wrong = json_error(text.encode(), "v1.AvoidPods")
     if wrong:
         return [], wrong

@@ -1,18 +1,18 @@
-"""Persistent volume claims."""
+"""Validation of persistent volume claims."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from orchd.kinds.objects.validate import differences, meta
+from orchd.kinds.gotext import differences
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain, require_text
 from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
-from orchd.kinds.objects.validate.quantities import amount
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
-
-Object = dict[str, Any]
+from orchd.kinds.quantities import amount
 
 MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce")
 VOLUME_MODES: Final = ("Block", "Filesystem")
@@ -30,7 +30,7 @@ def access_modes(modes: list[str], at: Path, report: Report) -> None:
     for mode in modes:
         if mode not in known:
             report.unsupported(at, mode, known)
-    # The reference refuses the company even where it does not know the mode.
+    # The reference rejects the combination even if the mode is unknown.
     if "ReadWriteOncePod" in modes and any(mode in MODES for mode in modes):
         report.forbidden(at, "may not use ReadWriteOncePod with other access modes")
 
@@ -64,8 +64,8 @@ def _data_source(source: Object, at: Path, report: Report) -> None:
 
 
 def update(claim: Object, old: Object, report: Report) -> None:
-    """Only the size of a bound claim grows; the volume is named once."""
-    # The reference asks twice, and gives what is wrong with a claim twice.
+    """Validate a change: the size of a bound claim may grow, and the volume name may be set once."""
+    # The reference validates twice, and reports the errors of a claim twice.
     create(claim, report)
     meta.update(claim.get("metadata") or {}, old.get("metadata") or {}, report)
     create(claim, report)
@@ -107,5 +107,5 @@ def update_status(claim: Object, old: Object, report: Report) -> None:
 def basic_resource(quantity: Any, at: Path, report: Report) -> None:
     number = amount(quantity)
     if number < 0:
-        # The number, rounded away from zero, not the text.
+        # The number rounded away from zero, not the text.
         report.invalid(at, int(number // 1), "must be a valid resource quantity")

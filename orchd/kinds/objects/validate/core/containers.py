@@ -1,27 +1,26 @@
-"""Containers of a pod: ordinary, init and ephemeral ones."""
+"""Validation of the containers of a pod: ordinary, init and ephemeral ones."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.core import environment, mounts, probes, resources, security
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import label, port, port_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
-Object = dict[str, Any]
-
 _PULL: Final = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
-#: Members of an ordinary container that an ephemeral one may not have, in field order.
+#: Members of an ordinary container that an ephemeral one must not have, in field order.
 _NOT_EPHEMERAL: Final = ("ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
-#: Of those, the ones that are nothing when they are empty.
+#: Those of them that count as absent if they are empty.
 _COLLECTED: Final = ("ports", "resources")
 
 
 def containers(listed: list[Object], volumes: dict[str, Object], at: Path, report: Report, *, init: bool = False) -> None:
-    """Ordinary containers share the host's ports; init containers run one after the other."""
+    """Validate containers. Host ports must be unique among ordinary containers; init containers run one after the other."""
     if not listed:
         report.required(at)
         return
@@ -48,7 +47,7 @@ def containers(listed: list[Object], volumes: dict[str, Object], at: Path, repor
 
 
 def container_body(container: Object, volumes: dict[str, Object], at: Path, report: Report) -> None:
-    """Everything of a container but its name."""
+    """Validate everything of a container except its name."""
     get = container.get
     if not get("image"):
         report.required(at / "image")
@@ -86,7 +85,7 @@ def _probes(container: Object, at: Path, report: Report) -> None:
         grace = readiness["terminationGracePeriodSeconds"]
         why = "must not be set for readinessProbes"
         report.invalid(at / "readinessProbe" / "terminationGracePeriodSeconds", grace, why)
-    # The reference looks at a startup probe twice.
+    # The reference validates a startup probe twice.
     for member, value in (("livenessProbe", liveness), ("startupProbe", startup)):
         if startup is not None:
             probes.probe(startup, at / "startupProbe", report)
@@ -187,7 +186,7 @@ def ephemeral_containers(spec: Object, volumes: dict[str, Object], at: Path, rep
 
 
 def trimmed_image(listed: list[Object], at: Path, report: Report) -> None:
-    """Blanks around an image: wrong in a pod, tolerated in a template."""
+    """Surrounding white space in an image: an error in a pod, accepted in a template."""
     for i, container in enumerate(listed):
         image = container.get("image") or ""
         if image and (image[0].isspace() or image[-1].isspace()):

@@ -1,17 +1,16 @@
-"""Endpoints."""
+"""Validation of Endpoints."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.addresses import not_special
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain
 from orchd.kinds.objects.validate.names import ip, port, subdomain_name
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 _SUBSETS: Final = root("subsets")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")

@@ -1,16 +1,13 @@
-"""Environment variables of a container."""
+"""Validation of the environment variables of a container."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain, require_text
 from orchd.kinds.objects.validate.core.fieldrefs import ENV_FIELDS, object_field, resource_field
 from orchd.kinds.objects.validate.names import config_key, env_name, subdomain_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 
 def variables(listed: list[Object], at: Path, report: Report) -> None:
@@ -56,7 +53,7 @@ def _key(reference: Object, at: Path, report: Report) -> None:
 
 
 def imports(listed: list[Object], at: Path, report: Report) -> None:
-    """`envFrom`: all keys of an object."""
+    """Validate `envFrom`, which takes all keys of an object."""
     for i, source in enumerate(listed):
         prefix = source.get("prefix") or ""
         if prefix:
@@ -67,7 +64,7 @@ def imports(listed: list[Object], at: Path, report: Report) -> None:
                 count += 1
                 name = require_text(source[member], "name", at[i] / member, report)
                 if name:
-                    # As if more of the name were to follow: it may end with a dash.
+                    # A prefix: more of the name follows, so it may end with a dash.
                     report.invalids(at[i] / member / "name", name, subdomain_name(name, True))
         if not count:
             report.invalid(at, "", "must specify one of: `configMapRef` or `secretRef`")

@@ -1,16 +1,15 @@
-"""Events: the old form and the one that the events group asks for in its stable version."""
+"""Validation of events: the core form, and the stricter form of events/v1."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.names import subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 _INVOLVED: Final = root("involvedObject") / "namespace"
 _TEXT_LIMIT: Final = 128
@@ -22,7 +21,7 @@ _NAMES: Final = {
 }
 
 def _of(event: Object, member: str) -> Any:
-    """A member by its core name, in whichever form the event is."""
+    """The value of a member by its core name, in an event of either group."""
     value = event.get(member)
     return event.get(_NAMES.get(member, member)) if value is None else value
 
@@ -32,7 +31,7 @@ def create(event: Object, report: Report) -> None:
 
 
 def create_strict(event: Object, report: Report) -> None:
-    """As asked for through the stable version of the events group."""
+    """Validate a new event of events/v1."""
     _common(event, report)
     meta.create(event.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
     _series(event, report)

@@ -1,14 +1,13 @@
-"""Small rules that many core fields share: paths of files, modes, references, ports."""
+"""Rules that many core fields share: file paths, modes, references, ports."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.names import label, port, port_name, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
 MAX_INT32: Final = 2147483647
@@ -17,33 +16,33 @@ TOKEN_SECONDS_MAX: Final = 1 << 32
 
 
 def no_backsteps(value: str, at: Path, report: Report) -> None:
-    """No segment of the path is ``..``."""
+    """Reject a path with a segment ``..``."""
     if ".." in value and ".." in value.split("/"):
         report.invalid(at, value, "must not contain '..'")
 
 
 def descending_path(value: str, at: Path, report: Report) -> None:
-    """A relative path that stays below where it starts."""
+    """A relative path without ``..``."""
     if value.startswith("/"):
         report.invalid(at, value, "must be a relative path")
     no_backsteps(value, at, report)
 
 
 def plain_path(value: str, at: Path, report: Report) -> None:
-    """A descending path that does not begin with ``..``, which the volume writer keeps for itself."""
+    """A descending path that does not begin with ``..``, which is reserved for the volume writer."""
     descending_path(value, at, report)
     if value.startswith("..") and not value.startswith("../"):
         report.invalid(at, value, "must not start with '..'")
 
 
 def mode(value: int | None, at: Path, report: Report) -> None:
-    """File permission bits."""
+    """Validate file permission bits."""
     if value is not None and not 0 <= value <= 0o777:
         report.invalid(at, value, MODE)
 
 
 def require_text(value: Object, member: str, at: Path, report: Report) -> str:
-    """A member that must not be empty; gives it back."""
+    """Require a member that is not empty. Returns its value."""
     text: str = value.get(member) or ""
     if not text:
         report.required(at / member)
@@ -76,7 +75,7 @@ def is_qualified(value: str, at: Path, report: Report) -> None:
 
 
 def token_seconds(value: int, at: Path, report: Report) -> None:
-    """Lifetime of a token, in seconds."""
+    """Validate the lifetime of a token in seconds."""
     if value < TOKEN_SECONDS_MIN:
         report.invalid(at, value, "may not specify a duration less than 10 minutes")
     if value > TOKEN_SECONDS_MAX:

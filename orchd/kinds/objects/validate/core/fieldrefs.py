@@ -1,21 +1,20 @@
-"""References from a pod to its own fields and resources (the downward API)."""
+"""Validation of references from a pod to its own fields and resources (the downward API)."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.paths import Path
-from orchd.kinds.objects.validate.quantities import amount
 from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.quantities import amount
 
-Object = dict[str, Any]
-
-#: Fields that a file may show.
+#: Fields that a file of a volume may refer to.
 DOWNWARD_FIELDS: Final = (
     "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid",
 )
-#: Fields that a variable may show.
+#: Fields that an environment variable may refer to.
 ENV_FIELDS: Final = (
     "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP",
     "status.podIP", "status.podIPs",
@@ -60,7 +59,7 @@ def _unconverted(why: str, path: str, at: Path, report: Report) -> None:
 
 
 def _subscripted(path: str) -> tuple[str, str | None]:
-    """``metadata.labels['a']`` in its two parts; None for the second when there is none."""
+    """Split ``metadata.labels['a']`` into field and key; the key is None without a subscript."""
     if path.endswith("']"):
         base, found, subscript = path[:-2].partition("['")
         if found and base:
@@ -69,7 +68,7 @@ def _subscripted(path: str) -> tuple[str, str | None]:
 
 
 def resource_field(reference: Object, at: Path, report: Report, *, volume: bool) -> None:
-    """In a file the container has to be named."""
+    """Validate a resource reference. In a file it must name the container."""
     resource = reference.get("resource") or ""
     if volume and not reference.get("containerName"):
         report.required(at / "containerName")

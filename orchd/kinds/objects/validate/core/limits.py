@@ -1,9 +1,12 @@
-"""Limit ranges and resource quotas."""
+"""Validation of limit ranges and resource quotas."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds.gotext.structs import dump, go_quantity, quantity
+from orchd.kinds.gotext.values import GoText
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.resources import (
     container_resource_name,
@@ -12,13 +15,10 @@ from orchd.kinds.objects.validate.core.resources import (
     quantity_value,
     resource_name,
 )
-from orchd.kinds.objects.validate.gosyntax import Go, dump, quantity
 from orchd.kinds.objects.validate.names import qualified_name, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
-from orchd.kinds.objects.validate.quantities import amount, go_quantity
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
+from orchd.kinds.quantities import amount
 
 _LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
 _SCOPES: Final = (
@@ -94,7 +94,7 @@ def _order(limit: Object, key: str, kind: str, at: Path, report: Report) -> None
         if less is not None and more is not None and amount(more) > amount(less):
             report.invalid((at / member)[key], quantity(str(shown)), why.format(more, less))
     if ratio is not None:
-        where, shown_ratio = (at / "maxLimitRequestRatio")[key], Go(go_quantity(str(ratio), short=True))
+        where, shown_ratio = (at / "maxLimitRequestRatio")[key], GoText(go_quantity(str(ratio), short=True))
         if amount(ratio) < 1:
             report.invalid(where, shown_ratio, f"ratio {ratio} is less than 1")
         if low is not None and high is not None and amount(low) and amount(ratio) > amount(high) / amount(low):
@@ -163,7 +163,7 @@ def _applies(scope: str, hard: Object, at: Path, shown: Any, report: Report) -> 
 
 
 def _scope_selector(selector: Object, hard: Object, scopes: Any, report: Report) -> None:
-    """`scopes` is how the quota's own scopes are shown."""
+    """Validate scopes; `scopes` is the text of the quota's scopes in messages."""
     at = SPEC / "scopeSelector" / "matchExpressions"
     used: set[str] = set()
     for requirement in selector.get("matchExpressions") or ():

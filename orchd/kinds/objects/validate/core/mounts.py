@@ -1,21 +1,20 @@
-"""Where a container sees its volumes: mounts and raw devices."""
+"""Validation of volume mounts and raw devices of a container."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.core.field_rules import descending_path
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 _PROPAGATION: Final = ("Bidirectional", "HostToContainer", "None")
 
 
 def mounts(container: Object, volumes: dict[str, Object], at: Path, report: Report) -> None:
-    """`at` is the path of the list; some causes name it without an index."""
-    # By name: of two devices of one name the last counts.
+    """Validate devices. `at` is the path of the list; some errors have no index."""
+    # By name: the last of several devices with one name counts.
     devices = {d.get("name") or "": d.get("devicePath") or "" for d in container.get("volumeDevices") or ()}
     seen: set[str] = set()
     for i, mount in enumerate(container["volumeMounts"]):

@@ -1,20 +1,20 @@
-"""Nodes."""
+"""Validation of nodes."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.gotext.values import quote
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.annotation_structs import TAINT, avoided_controllers, structs
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.core.placement import EFFECTS
 from orchd.kinds.objects.validate.core.resources import quantity_value
-from orchd.kinds.objects.validate.gosyntax import dump, quote
 from orchd.kinds.objects.validate.names import label_value, parse_cidr, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 AVOID_PODS: Final = "scheduler.alpha.{long}.io/preferAvoidPods"
 TAINTS: Final = "scheduler.alpha.{long}.io/taints"
@@ -31,7 +31,7 @@ def create(node: Object, report: Report) -> None:
 
 
 def _annotations(given: Object, report: Report) -> None:
-    """Taints of old, and the pods that a node would rather not have."""
+    """Validate annotations: taints in their former form, and pods that the node prefers to avoid."""
     at = METADATA / "annotations"
     key = report.dialect(TAINTS)
     if given.get(key):
@@ -105,7 +105,7 @@ def _pod_ranges(ranges: list[str], report: Report) -> None:
 
 
 def update(node: Object, old: Object, report: Report) -> None:
-    # What holds for a new node comes before what holds for a change, so some causes come twice.
+    # The rules for new nodes run before those for changes, so some errors are reported twice.
     create(node, report)
     update_status(node, old, report)
 

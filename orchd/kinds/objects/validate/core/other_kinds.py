@@ -1,17 +1,16 @@
-"""The small kinds of the core group: namespaces, service accounts, bindings, token requests, pod templates."""
+"""Validation of namespaces, service accounts, bindings, token requests and pod templates."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core import pods
 from orchd.kinds.objects.validate.core.field_rules import token_seconds
 from orchd.kinds.objects.validate.names import dns_label_name, qualified_name, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 _TEMPLATE: Final = root("template")
 

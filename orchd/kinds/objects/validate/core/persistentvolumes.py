@@ -1,11 +1,14 @@
-"""Persistent volumes."""
+"""Validation of persistent volumes."""
 
 from __future__ import annotations
 
 import posixpath
-from typing import Any, Final
+from typing import Final
 
-from orchd.kinds.objects.validate import differences, meta
+from orchd.kinds.gotext import differences
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core import sources
 from orchd.kinds.objects.validate.core.claims import VOLUME_MODES, access_modes, basic_resource
 from orchd.kinds.objects.validate.core.field_rules import (
@@ -16,22 +19,19 @@ from orchd.kinds.objects.validate.core.field_rules import (
     require_text,
 )
 from orchd.kinds.objects.validate.core.placement import node_selector
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
-from orchd.kinds.objects.validate.quantities import amount
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
+from orchd.kinds.quantities import amount
 
 _RECLAIM: Final = ("Delete", "Recycle", "Retain")
-#: Secrets of a CSI volume that are looked at -> how paths name them; the reference has a blank in the last.
+#: Secrets of a CSI volume that are validated -> their names in paths; the reference has a space in the last.
 _CSI_SECRETS: Final = {
     "controllerPublishSecretRef": "controllerPublishSecretRef",
     "controllerExpandSecretRef": "controllerExpandSecretRef",
     "nodePublishSecretRef": "nodePublishSecretRef ",
 }
-#: Mount options have an annotation of old, which these sources alone may carry.
+#: Sources that may have the former annotation for mount options.
 _MOUNTED: Final = (
     "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "nfs", "rbd", "quobyte", "iscsi", "cinder", "cephfs",
     "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk",
@@ -61,7 +61,7 @@ def _mount_options(volume: Object, report: Report) -> None:
 
 
 def spec(value: Object, at: Path, report: Report, *, inline: bool = False, name: str = "") -> None:
-    """The spec of the volume `name`; `inline` is the part of it that an attachment may carry."""
+    """Validate the spec of the volume `name`; `inline` is the part that an attachment may contain."""
     if inline:
         if value.get("claimRef") is not None:
             report.forbidden(at / "claimRef", _NOT_INLINE)
@@ -124,13 +124,13 @@ def _capacity(capacity: Object, at: Path, report: Report) -> None:
 
 
 def _source(value: Object, name: str, at: Path, report: Report, *, constrained: bool) -> None:
-    """`constrained` says that the volume has a node affinity."""
+    """Validate the source. `constrained`: the volume has a node affinity."""
     found = False
     for member, (shown, rule) in _ORDER.items():
         source = value.get(member)
         if source is None:
             continue
-        # Nobody minds a flexVolume in addition.
+        # A flexVolume in addition is accepted.
         if found and member != "flexVolume":
             report.forbidden(at / sources.ONE_TOO_MANY.get(member, member), "may not specify more than 1 volume type")
             continue
@@ -156,7 +156,7 @@ def _csi(source: Object, at: Path, report: Report) -> None:
     for member, shown in _CSI_SECRETS.items():
         reference = source.get(member)
         if reference is not None:
-            # What is missing is named in full, what is wrong is not.
+            # The path of a missing member is complete, that of an invalid one is not.
             for part in ("name", "namespace"):
                 text = require_text(reference, part, at / shown, report)
                 if text:
@@ -220,7 +220,7 @@ _ORDER: Final[dict[str, tuple[str, sources.Rule]]] = {
 
 
 def update(volume: Object, old: Object, report: Report) -> None:
-    # Twice, as the reference does.
+    # Reported twice, as by the reference.
     create(volume, report)
     _whole(volume, report)
     new, before = volume.get("spec") or {}, old.get("spec") or {}

@@ -1,17 +1,16 @@
-"""Where a pod may run: affinity, tolerations, spreading."""
+"""Validation of affinity, tolerations and topology spread constraints."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import label, label_value, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
-
-Object = dict[str, Any]
 
 EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"

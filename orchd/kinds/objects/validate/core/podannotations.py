@@ -1,19 +1,18 @@
-"""Annotations of pods that carry meaning: mirror pods, AppArmor, seccomp, deletion cost, old-style tolerations."""
+"""Validation of pod annotations with a meaning: mirror pods, AppArmor, seccomp, deletion cost, tolerations."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from orchd.kinds.digits import integer
+from orchd.kinds.gotext.values import quote
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.core.annotation_structs import TOLERATION, structs
 from orchd.kinds.objects.validate.core.field_rules import descending_path
 from orchd.kinds.objects.validate.core.placement import tolerations
-from orchd.kinds.objects.validate.gosyntax import quote
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 MIRROR: Final = "{long}.io/config.mirror"
 TOLERATIONS: Final = "scheduler.alpha.{long}.io/tolerations"
@@ -73,7 +72,7 @@ def _seccomp(profile: str, at: Path, report: Report) -> None:
 
 
 def seccomp_agrees(metadata: Object, spec: Object, at: Path, report: Report) -> None:
-    """Where both an annotation and a field name a seccomp profile, they name the same."""
+    """An annotation and a field that both specify a seccomp profile must specify the same one."""
     given = metadata.get("annotations")
     if not given:
         return

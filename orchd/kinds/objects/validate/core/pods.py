@@ -1,9 +1,10 @@
-"""Pods and pod templates: what may be created."""
+"""Validation of new pods and of pod templates."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core import placement, resources, security
 from orchd.kinds.objects.validate.core.containers import (
@@ -20,8 +21,6 @@ from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
 
-Object = dict[str, Any]
-
 _DNS: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _RESTART: Final = ("Always", "OnFailure", "Never")
 
@@ -35,7 +34,7 @@ def create(pod: Object, report: Report) -> None:
 
 
 def metadata_and_spec(pod: Object, report: Report) -> None:
-    """The rules that hold on creation and on every change."""
+    """The rules that apply on create and on update."""
     metadata, body = pod.get("metadata") or {}, pod.get("spec") or {}
     meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
     if metadata.get("annotations"):
@@ -49,7 +48,7 @@ def metadata_and_spec(pod: Object, report: Report) -> None:
 
 
 def _no_account_tokens(volumes: list[Object], report: Report) -> None:
-    """Without an account there is nobody a token could be for. Templates may leave the account to admission."""
+    """A token volume requires a service account. Templates may omit it: admission sets it."""
     for i, volume in enumerate(volumes):
         for j, part in enumerate((volume.get("projected") or {}).get("sources") or ()):
             if part.get("serviceAccountToken") is not None:
@@ -58,7 +57,7 @@ def _no_account_tokens(volumes: list[Object], report: Report) -> None:
 
 
 def template(value: Object | None, at: Path, report: Report) -> None:
-    """A pod template; causes about its metadata leave the word metadata out."""
+    """Validate a pod template; paths of errors in its metadata omit the segment metadata."""
     value = value or {}
     metadata, body = value.get("metadata") or {}, value.get("spec") or {}
     labels(metadata.get("labels"), at / "labels", report)
@@ -72,7 +71,7 @@ def template(value: Object | None, at: Path, report: Report) -> None:
 
 
 def spec(value: Object, at: Path, report: Report, *, name: str = "") -> None:
-    """A pod's spec; `name` is the pod's, "" where it is not known."""
+    """Validate the spec of a pod; `name` is that of the pod, "" if it is unknown."""
     get = value.get
     known = volumes(value["volumes"], name, at / "volumes", report) if get("volumes") else {}
     listed = get("containers") or []
@@ -81,8 +80,8 @@ def spec(value: Object, at: Path, report: Report, *, name: str = "") -> None:
         init_containers(value["initContainers"], listed, known, at / "initContainers", report)
     if get("ephemeralContainers"):
         ephemeral_containers(value, known, at / "ephemeralContainers", report)
-    _chosen(get("restartPolicy") or "", _RESTART, at / "restartPolicy", report)
-    _chosen(get("dnsPolicy") or "", _DNS, at / "dnsPolicy", report)
+    _one_of(get("restartPolicy") or "", _RESTART, at / "restartPolicy", report)
+    _one_of(get("dnsPolicy") or "", _DNS, at / "dnsPolicy", report)
     if get("nodeSelector"):
         labels(value["nodeSelector"], at / "nodeSelector", report)
     security.pod_context(get("securityContext") or {}, value, at, report)
@@ -109,7 +108,7 @@ def spec(value: Object, at: Path, report: Report, *, name: str = "") -> None:
         resources.requirements({"limits": value["overhead"]}, at / "overhead", report)
 
 
-def _chosen(value: str, allowed: tuple[str, ...], at: Path, report: Report) -> None:
+def _one_of(value: str, allowed: tuple[str, ...], at: Path, report: Report) -> None:
     if value not in allowed:
         if value:
             report.unsupported(at, value, allowed)
@@ -118,7 +117,7 @@ def _chosen(value: str, allowed: tuple[str, ...], at: Path, report: Report) -> N
 
 
 def preemption_policy(value: str, at: Path, report: Report) -> None:
-    _chosen(value, ("PreemptLowerPriority", "Never"), at, report)
+    _one_of(value, ("PreemptLowerPriority", "Never"), at, report)
 
 
 def _names(value: Object, at: Path, report: Report) -> None:

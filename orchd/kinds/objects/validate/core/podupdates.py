@@ -1,29 +1,29 @@
-"""What may change in a pod: a few fields of the spec, the status, ephemeral containers."""
+"""Validation of changes of pods: a few fields of the spec, the status, ephemeral containers."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from orchd.kinds.objects.validate import differences, meta
+from orchd.kinds.gotext import differences
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core import placement
 from orchd.kinds.objects.validate.core.addresses import both_families
 from orchd.kinds.objects.validate.core.containers import trimmed_image
 from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, is_qualified
 from orchd.kinds.objects.validate.core.podannotations import APPARMOR, MIRROR, annotation_rules
 from orchd.kinds.objects.validate.core.pods import metadata_and_spec
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import between, ip, subdomain
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 _CHANGEABLE: Final = (
     "pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, "
     "`spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or "
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
-#: Conditions that need no qualified name.
+#: Condition types that need not be qualified names.
 _SYSTEM_CONDITIONS: Final = ("PodScheduled", "Ready", "Initialized")
 
 
@@ -52,7 +52,7 @@ def update(pod: Object, old: Object, report: Report) -> None:
 
 
 def _deadline(new: int | None, old: int | None, report: Report) -> bool:
-    """May only be set or shortened; False ends the comparison."""
+    """Validate activeDeadlineSeconds, which may be set or reduced. False ends the comparison."""
     at = SPEC / "activeDeadlineSeconds"
     if new is not None:
         wrong = between(new, 0, MAX_INT32)
@@ -78,7 +78,7 @@ def _tolerations(new: list[Object], old: list[Object], report: Report) -> None:
 
 
 def _munged(spec: Object, before: Object) -> Object:
-    """The new spec with the changeable fields as they were."""
+    """The new spec with the old values of mutable fields."""
     out = dict(spec)
     for member in ("containers", "initContainers"):
         listed = spec.get(member)
@@ -123,7 +123,7 @@ def update_status(pod: Object, old: Object, report: Report) -> None:
     status, before = pod.get("status") or {}, old.get("status") or {}
     for i, condition in enumerate(status.get("conditions") or ()):
         if condition.get("type") not in _SYSTEM_CONDITIONS:
-            # Paths to conditions begin with the wrong member in the reference.
+            # The reference's paths of conditions begin with the wrong member.
             is_qualified(condition.get("type") or "", (METADATA / "conditions")[i] / "Type", report)
     if (pod.get("spec") or {}).get("nodeName") != (old.get("spec") or {}).get("nodeName"):
         report.forbidden(STATUS / "nodeName", "may not be changed directly")
@@ -139,7 +139,7 @@ def update_status(pod: Object, old: Object, report: Report) -> None:
 
 
 def _states(new: list[Object], old: list[Object], at: Path, restart: str, report: Report) -> None:
-    """A container that ended for good does not run again."""
+    """Validate container states: a terminated container that is not restarted must stay terminated."""
     if restart == "Always" or not old:
         return
     for i, status in enumerate(old):
@@ -164,7 +164,7 @@ def _pod_ips(listed: list[Object], at: Path, report: Report) -> None:
 
 
 def update_ephemeral(pod: Object, old: Object, report: Report) -> None:
-    """The ephemeralcontainers subresource: containers are added, never changed or removed."""
+    """Validate a change through ephemeralcontainers: containers may be added, not changed or removed."""
     meta.update(pod.get("metadata") or {}, old.get("metadata") or {}, report)
     metadata_and_spec(pod, report)
     _annotation_changes(pod, old, report)

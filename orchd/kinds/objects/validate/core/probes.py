@@ -1,15 +1,12 @@
-"""Probes and lifecycle hooks of a container."""
+"""Validation of probes and lifecycle hooks of a container."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.core.field_rules import port_or_name
 from orchd.kinds.objects.validate.names import header_name, port
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 
 def probe(value: Object, at: Path, report: Report) -> None:
@@ -30,7 +27,7 @@ def lifecycle(value: Object, at: Path, report: Report) -> None:
 
 
 def handler(value: Object, at: Path, report: Report) -> None:
-    """Exactly one way to ask."""
+    """Validate a handler: exactly one action."""
     found = False
     for member, rule in _HANDLERS:
         action = value.get(member)

@@ -1,16 +1,15 @@
-"""Resource names and amounts: of containers, quotas, limits and nodes."""
+"""Validation of resource names and amounts of containers, quotas, limits and nodes."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from orchd.kinds.objects.validate.gosyntax import quantity as go_quantity
+from orchd.kinds.gotext.structs import quantity as go_quantity
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.objects.validate.paths import Path
-from orchd.kinds.objects.validate.quantities import amount
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
+from orchd.kinds.quantities import amount
 
 COUNTED: Final = frozenset((
     "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims",
@@ -38,19 +37,19 @@ def is_standard_container(name: str) -> bool:
 
 
 def is_native(name: str, report: Report) -> bool:
-    """Ours to define: unqualified, or qualified with our own domain."""
+    """True for native resources: unqualified, or qualified with the product's domain."""
     return "/" not in name or report.dialect("{long}.io/") in name
 
 
 def is_extended(name: str, report: Report) -> bool:
-    """Somebody else's: qualified, and short enough to be counted by a quota."""
+    """True for extended resources: qualified with another domain, and short enough for a quota."""
     if is_native(name, report) or name.startswith("requests."):
         return False
     return not qualified_name(f"requests.{name}")
 
 
 def is_counted(name: str, report: Report) -> bool:
-    """Whole numbers only."""
+    """True for resources whose amounts must be integers."""
     return name in COUNTED or is_extended(name, report)
 
 
@@ -76,7 +75,7 @@ def container_resource_name(name: str, at: Path, report: Report) -> None:
 
 
 def quantity_value(name: str, value: Any, at: Path, report: Report) -> None:
-    """Not negative, and whole where things are counted."""
+    """Validate an amount: not negative, and an integer where objects are counted."""
     number = amount(value)
     if number < 0:
         report.invalid(at, str(value), _NEGATIVE)
@@ -85,7 +84,7 @@ def quantity_value(name: str, value: Any, at: Path, report: Report) -> None:
 
 
 def requirements(value: Object, at: Path, report: Report) -> None:
-    """Limits and requests of a container."""
+    """Validate limits and requests of a container."""
     limits: Object = value.get("limits") or {}
     requests: Object = value.get("requests") or {}
     if not limits and not requests:

@@ -1,19 +1,18 @@
-"""Secrets and config maps: keys, sizes, what each type of secret must hold, immutability."""
+"""Validation of secrets and config maps: keys, sizes, contents by type of secret, immutability."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.json_errors import json_error
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.errortext import json_error
 from orchd.kinds.objects.validate.names import config_key, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, Path, root
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 MAX_BYTES: Final = 1024 * 1024
 _DATA: Final = root("data")
@@ -38,7 +37,7 @@ def create(secret: Object, report: Report) -> None:
 
 
 def _decoded_size(value: str | None) -> int:
-    """Bytes behind base64 text."""
+    """The number of bytes that a base64 text encodes."""
     return 0 if not value else len(value) // 4 * 3 - value[-2:].count("=")
 
 
@@ -69,7 +68,7 @@ def _decoded(encoded: str | None) -> bytes:
 
 def _basic_auth(data: Object, metadata: Object, report: Report) -> None:
     if "username" not in data and "password" not in data:
-        # The reference never fills the placeholder of this path.
+        # The reference does not substitute the placeholder in this path.
         report.required(root("data[%s]")["username"])
         report.required(root("data[%s]")["password"])
 

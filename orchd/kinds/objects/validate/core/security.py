@@ -1,17 +1,16 @@
-"""Security contexts of pods and containers."""
+"""Validation of security contexts of pods and containers."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, descending_path
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import between, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-
-Object = dict[str, Any]
 
 _SYSCTL: Final = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL_RE: Final = re.compile(_SYSCTL).fullmatch
@@ -129,7 +128,7 @@ def windows(options: Object, at: Path, report: Report) -> None:
 
 
 def _windows_user(name: str, at: Path, report: Report) -> None:
-    """``user`` or ``domain\\user``."""
+    """Validate a Windows user name: ``user`` or ``domain\\user``."""
     if not name:
         report.invalid(at, name, "runAsUserName cannot be an empty string")
     elif _CONTROL_RE(name):
@@ -154,7 +153,7 @@ def _windows_user(name: str, at: Path, report: Report) -> None:
 
 
 def host_process(spec: Object, at: Path, report: Report) -> None:
-    """Windows host-process containers: all of a pod or none, and only on the host's network."""
+    """Validate Windows host-process containers: all containers of a pod or none, with the host's network."""
     pod = ((spec.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
     allowed = report.settings.feature("WindowsHostProcessContainers", True)
     why = "not allowed when feature gate 'WindowsHostProcessContainers' is not enabled"

@@ -1,19 +1,18 @@
-"""Services."""
+"""Validation of services."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds.gotext.structs import dump
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.addresses import load_balancer_status, not_special
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain, port_or_name
-from orchd.kinds.objects.validate.gosyntax import dump
 from orchd.kinds.objects.validate.names import ip, label_1035_name, parse_cidr, parse_ip, port
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
-
-Object = dict[str, Any]
 
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
@@ -33,7 +32,7 @@ def _health_checked(spec: Object) -> bool:
 
 
 def _one_protocol(spec: Object, old: Object, report: Report) -> None:
-    """One protocol behind a balancer, unless there were several before."""
+    """Validate protocols of a load balancer: one, unless the stored service has several."""
     if report.settings.feature("MixedProtocolLBService", False) or (_mixed(old) and _mixed(spec)):
         return
     if _mixed(spec):
@@ -46,7 +45,7 @@ def _mixed(spec: Object) -> bool:
 
 
 def body(service: Object, report: Report) -> None:
-    """The rules that hold on creation and on every change."""
+    """The rules that apply on create and on update."""
     metadata, spec = service.get("metadata") or {}, service.get("spec") or {}
     meta.create(metadata, report, namespaced=True, name_rule=label_1035_name)
     kind, ports = spec.get("type") or "", spec.get("ports") or []
@@ -148,7 +147,7 @@ def _affinity(spec: Object, report: Report) -> None:
 
 
 def address_fields(spec: Object, report: Report) -> None:
-    """Cluster IPs, their families and the policy for them. Asked before addresses are handed out, and again."""
+    """Validate cluster IPs, IP families and their policy. Called before and after addresses are allocated."""
     if spec.get("type") == "ExternalName":
         return
     at = SPEC / "clusterIPs"
@@ -284,7 +283,7 @@ def update(service: Object, old: Object, report: Report) -> None:
         name = new.get("loadBalancerClass")
         if name != before.get("loadBalancerClass"):
             report.invalid(SPEC / "loadBalancerClass", name, "may not change once set")
-    # Of a change this is asked twice.
+    # Checked twice for a change.
     _balancer_class(new, report)
     number, was = new.get("healthCheckNodePort") or 0, before.get("healthCheckNodePort") or 0
     if number != was and _health_checked(new) and _health_checked(before):
@@ -294,7 +293,7 @@ def update(service: Object, old: Object, report: Report) -> None:
 
 
 def _kept_addresses(new: Object, old: Object, report: Report) -> None:
-    """The second address may come and go, the first stays."""
+    """Validate a change of cluster IPs: the second may be added or removed, the first is immutable."""
     at = SPEC / "clusterIPs"
     now, was = new.get("clusterIPs") or [], old.get("clusterIPs") or []
     if len(now) == len(was):
@@ -321,7 +320,7 @@ def _kept_families(new: Object, old: Object, report: Report) -> None:
     if len(was) > len(now) and not addresses:
         report.invalid(at, _families(now), "primary ipFamily can not be unset")
     if now and was and now[0] != was[0]:
-        # The reference shows the addresses.
+        # The reference's message contains the addresses.
         report.invalid(at, _strings(addresses), "may not change once set")
     _single_again(now, was, "secondary ipFamily", new, report)
 

@@ -1,6 +1,6 @@
-"""Volume sources that pods and persistent volumes have in common.
+"""Validation of volume sources that pods and persistent volumes share.
 
-A table of rules by the name of the member; where the two differ (references to secrets with or without a namespace)
+Rules are in a table by the name of the member; where the two differ (references to secrets with or without a namespace)
 the rule is in `volumes` or `persistentvolumes`.
 """
 
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.core.field_rules import (
     csi_driver_name,
     descending_path,
@@ -24,7 +25,6 @@ from orchd.kinds.objects.validate.names import between
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
-Object = dict[str, Any]
 Rule = Callable[[Object, Path, Report], None]
 
 HOST_PATH_TYPES: Final = (
@@ -92,7 +92,7 @@ def iscsi(source: Object, at: Path, report: Report) -> None:
 
 
 def persistent_iscsi(source: Object, volume: str, at: Path, report: Report) -> None:
-    """In a persistent volume; `volume` is its name."""
+    """Validate the source in the persistent volume called `volume`."""
     portal = require_text(source, "targetPortal", at, report)
     if long_initiator(source, volume):
         report.invalid(at / "targetportal", portal, ISCSI_TOO_LONG)
@@ -100,7 +100,7 @@ def persistent_iscsi(source: Object, volume: str, at: Path, report: Report) -> N
 
 
 def long_initiator(source: Object, volume: str) -> bool:
-    """Is the name that an initiator gets from volume and portal too long?"""
+    """True if the initiator name made of volume and portal is too long."""
     if source.get("initiatorName") is None:
         return False
     return len(f"{volume}:{source.get('targetPortal') or ''}".encode()) > _ISCSI_LENGTH
@@ -122,7 +122,7 @@ def _iscsi_rest(source: Object, other: str, at: Path, report: Report, *, secret_
 
 
 def _iscsi_name(name: str, other: str, at: Path, report: Report) -> None:
-    """`other` is what to say of a name that is of none of the three forms."""
+    """Validate an iSCSI name. `other` is the error for a name in none of the three forms."""
     pattern = _ISCSI.get(name[:3])
     if pattern is None:
         report.invalid(at, name, other)
@@ -178,7 +178,7 @@ def quobyte(source: Object, at: Path, report: Report) -> None:
 
 
 def _is_host_and_port(text: str) -> bool:
-    """``host:port`` or ``[host]:port``; both parts may be empty, colons are for brackets."""
+    """Split ``host:port`` or ``[host]:port``. Both parts may be empty; a host with colons needs brackets."""
     host, colon, number = text.rpartition(":")
     if not colon or "[" in number or "]" in number:
         return False
@@ -271,7 +271,7 @@ def config_map(source: Object, at: Path, report: Report) -> None:
 
 
 def keyed(source: Object, at: Path, report: Report) -> None:
-    """Mode and chosen keys of a volume made from a keyed object."""
+    """Validate mode and items of a volume with the keys of an object."""
     mode(source.get("defaultMode"), at / "defaultMode", report)
     for i, item in enumerate(source.get("items") or ()):
         key_to_path(item, (at / "items")[i], report)
@@ -292,16 +292,16 @@ def csi(source: Object, at: Path, report: Report) -> None:
     csi_driver_name(source.get("driver") or "", at / "driver", report)
     reference = source.get("nodePublishSecretRef")
     if reference is not None:
-        # The reference has a blank in this path, and none of the member in the other.
+        # The reference has a space in this path, and omits the member in the other.
         name = require_text(reference, "name", at / "nodePublishSecretRef ", report)
         if name:
             is_subdomain(name, at / "name", report)
 
 
-#: Members that have another name where they are one too many.
+#: Members with another name in the error for several sources.
 ONE_TOO_MANY: Final[dict[str, str]] = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 
-#: Member -> (the member as causes name it, rule), in the order in which sources are looked at.
+#: Member -> (its name in errors, rule), in the order of validation.
 SHARED: Final[dict[str, tuple[str, Rule]]] = {
     "hostPath": ("hostPath", host_path),
     "gcePersistentDisk": ("persistentDisk", gce_persistent_disk),

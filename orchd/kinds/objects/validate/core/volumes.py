@@ -1,20 +1,19 @@
-"""Volumes of a pod: names, exactly one source each, and the sources that only pods have."""
+"""Validation of volumes of a pod: names, exactly one source each, and sources that only pods have."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from orchd.kinds.gotext.values import quote
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta as metadata_rules
 from orchd.kinds.objects.validate.core import claims, sources
 from orchd.kinds.objects.validate.core.field_rules import MODE, is_label, mode, plain_path, require_text, token_seconds
 from orchd.kinds.objects.validate.core.fieldrefs import DOWNWARD_FIELDS, object_field, resource_field
-from orchd.kinds.objects.validate.gosyntax import quote
 from orchd.kinds.objects.validate.names import subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
-
-Object = dict[str, Any]
 
 _TWO_SOURCES: Final = "may not specify more than 1 volume type"
 #: Members of a claim template's metadata that may be set.
@@ -22,7 +21,7 @@ _TEMPLATE_META: Final = ("annotations", "labels")
 
 
 def volumes(listed: list[Object], pod_name: str, at: Path, report: Report) -> dict[str, Object]:
-    """Checks the volumes; gives back those without fault, by name."""
+    """Validate volumes. Returns the valid ones by name."""
     good: dict[str, Object] = {}
     created = frozenset(
         f"{pod_name}-{v.get('name') or ''}" for v in listed if pod_name and v.get("ephemeral") is not None
@@ -113,7 +112,7 @@ def _projected(source: Object, at: Path, report: Report) -> None:
         if part is not None:
             count += 1
             token_seconds(part.get("expirationSeconds") or 0, here / "serviceAccountToken" / "expirationSeconds", report)
-            # Only that there is a path: its form is not looked at.
+            # Only the presence of a path is validated, not its form.
             require_text(part, "path", at, report)
         if count > 1:
             report.forbidden(here, _TWO_SOURCES)

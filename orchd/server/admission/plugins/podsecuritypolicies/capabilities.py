@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from orchd.errors import quoted
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.plugins.podsecuritypolicies.findings import invalid, listing, written_out
-
-Object = dict[str, Any]
 
 
 def with_defaults(policy: Object, found: Object | None) -> Object | None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from orchd.dialect import Dialect
 from orchd.errors import quoted
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.plugins.podsecuritypolicies.findings import forbidden, invalid, required
 
-Object = dict[str, Any]
 _DEFAULT_PROFILES = ("docker/default", "runtime/default")
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.plugin import CONTAINER_LISTS, annotations_of, spec, with_metadata
 from orchd.server.admission.plugins.podsecuritypolicies import capabilities, identities, labelling, sysctls, volumes
 from orchd.server.admission.plugins.podsecuritypolicies.findings import invalid
 
-Object = dict[str, Any]
 _ANY = {"rule": "RunAsAny"}
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.plugins.podsecuritypolicies.findings import invalid
 
-Object = dict[str, Any]
 #: Member of a volume -> its type name in policies, where they differ.
 _WORDS = {"cephfs": "cephFS"}
 

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from orchd.kinds.objects.list_options import selection, validate_options
 from orchd.kinds.objects.tabulate import table
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import Representation
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
-from orchd.server.pipeline.verbs.options import list_options
+from orchd.server.pipeline.verbs.options import list_query
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
 from orchd.server.registry.interfaces import Object
 
@@ -63,9 +62,7 @@ class Components:
     async def list_(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """All components that match the selectors."""
         view = tools.present.view(request, target.resource)
-        options = list_options(request)
-        validate_options(tools.dialect, options)
-        chosen = selection(target.resource, options.label_selector, options.field_selector)
+        chosen = list_query(tools.dialect, request, target.resource, target.namespace).selection
         found = [self._status(name) for name in self._probes if chosen.accepts(_Component({}, {"metadata.name": name}))]
         if view.chosen.as_ == "Table":
             return tools.present.response(view, self._table(tools, view, found))

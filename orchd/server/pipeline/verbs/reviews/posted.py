@@ -5,35 +5,41 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from orchd import errors
+from orchd.kinds.canonical import canonicalize
+from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
-from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, mutate
 from orchd.server.registry.interfaces import Object
+from orchd.server.registry.operations import Create
 
 #: Makes the status of a review; may raise ApiError.
 Answer = Callable[[Request, ResourceTarget, Object], Awaitable[Object]]
 
 
-def review(foreign: ForeignBodyContext, answer: Answer, *, echoed: bool = True) -> Verb:
+def review(foreign: ForeignBodyContext, answer: Answer, *, echoed: bool = True, stamped: bool = False) -> Verb:
     """The create verb of a review kind: 201 with the review and its status, or (`echoed` false) with only the status in
-    an otherwise empty review."""
+    an otherwise empty review, which has its time of creation if it is `stamped`."""
 
     async def create(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         resource = target.resource
         view = tools.present.view(request, resource, table=False)
         posted, options = await tools.decode_object(request, resource, "CreateOptions")
         context = tools.context(request, target, options)
-        posted = tools.update_known_managers(context, None, posted)
-        posted = await foreign.mutated(tools, context, resource, "CREATE", posted, None, "")
+        posted = await tools.registry.transform(context, Create(obj=posted), None)
+        admission = foreign.admission.review(context, "CREATE", None)
+        posted = await mutate(tools, admission, resource, posted)
         causes = validation.validate_create(posted, resource, tools.settings)
         if causes:
             raise errors.invalid(resource.group, "", "", causes)
         status = await answer(request, target, posted)
-        await foreign.validate(context, "CREATE", posted, None)
+        await admission.validate(posted)
         said = posted if echoed else {"apiVersion": posted["apiVersion"], "kind": posted["kind"], "metadata": {}, "spec": {}}
-        reviewed = tools.canonicalize({**said, "status": status}, resource)
+        if stamped:
+            said = {**said, "metadata": {"creationTimestamp": timestamp(tools.wall())}}
+        reviewed = canonicalize({**said, "status": status}, resource, tools.settings)
         return tools.present.response(view, tools.present.other(view, reviewed), code=201)
 
     return create

@@ -11,15 +11,21 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
-from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error, foreign_kind, success
+from orchd.server.pipeline.verbs.subresources.foreign import (
+    ForeignBodyContext,
+    bare_error,
+    mutate,
+    success,
+)
 from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.operations import Create, Edit
 
 
 class Bindings:
     """The two endpoints that accept a Binding."""
 
     def __init__(self, catalog: Catalog, foreign: ForeignBodyContext) -> None:
-        self._kind = foreign_kind(catalog, "", "v1", "Binding")
+        self._kind = catalog.body_kind("core/v1", "Binding")
         self._foreign = foreign
 
     async def create(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
@@ -34,29 +40,29 @@ class Bindings:
         view = tools.present.view(request, self._kind, table=False)
         binding, options = await tools.decode_object(request, self._kind, "CreateOptions")
         context = tools.context(request, target, options)
-        binding = tools.update_known_managers(replace(context, resource=self._kind), None, binding)
+        binding = await tools.registry.transform(replace(context, resource=self._kind), Create(obj=binding), None)
         # Mutating admission runs before the endpoint reads the body's fields, as for every POST.
-        binding = await self._foreign.mutated(tools, context, self._kind, "CREATE", binding, None, target.name)
+        review = self._foreign.admission.review(context, "CREATE", None, name=target.name)
+        binding = await mutate(tools, review, self._kind, binding)
         metadata = binding.get("metadata") or {}
         name = metadata.get("name", "")
         if named and name != target.name:
             raise errors.bad_request("name in URL does not match name in Binding object")
-        causes = validation.validate_create(binding, self._kind, tools.settings, subresource="binding")
+        causes = validation.validate_create(binding, self._kind, tools.settings)
         if causes:
             texts = [f"{cause.field}: {cause.message}" for cause in causes]
             raise bare_error(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
-        await self._foreign.validate(context, "CREATE", binding, None, name=name)
+        await review.validate(binding)
         if not name:
             raise errors.bad_request("Name parameter required.")
         pods = tools.catalog().resource("", "v1", "pods")
         assert pods is not None
         inner = replace(context, resource=pods, subresource="binding")
 
-        async def bound(live: Object | None) -> Object:
-            assert live is not None
+        async def assign(live: Object) -> Object:
             return bound_pod(inner, live, binding)
 
-        await self._foreign.registry.update(inner, name, bound)
+        await self._foreign.registry.write(inner, Edit(name=name, change=assign))
         return success(tools, view)
 
 

@@ -150,8 +150,9 @@ class Streams:
     async def _connect(self, tools: VerbContext, request: Request, target: ResourceTarget, what: str) -> Response:
         options = _OPTIONS[what](request)
         context = tools.context(request, target, WriteOptions())
-        await self._foreign.mutate(context, "CONNECT", options, None, name=target.name)
-        await self._foreign.validate(context, "CONNECT", options, None, name=target.name)
+        review = self._foreign.admission.review(context, "CONNECT", None, name=target.name)
+        await review.mutate(options)
+        await review.validate(options)
         pod = await read(tools, "pods", target.namespace, target.name)
         words = [target.namespace, target.name]
         if what != "portforward":

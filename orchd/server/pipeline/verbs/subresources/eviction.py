@@ -10,6 +10,7 @@ import orjson
 
 from orchd import errors
 from orchd.errors import ApiError, Cause
+from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.objects.scalars import timestamp
@@ -17,8 +18,14 @@ from orchd.kinds.objects.selectors import LabelSelector
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, write_options
-from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error, foreign_kind, success
+from orchd.server.pipeline.verbs.subresources.foreign import (
+    ForeignBodyContext,
+    bare_error,
+    mutate,
+    success,
+)
 from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.operations import Delete
 
 #: Maximum attempts when a pod or budget changes concurrently.
 _ATTEMPTS = 20
@@ -120,7 +127,7 @@ class Evictions:
     """The eviction endpoint."""
 
     def __init__(self, catalog: Catalog, foreign: ForeignBodyContext, budgets: Budgets) -> None:
-        self._kind = foreign_kind(catalog, "policy", "v1", "Eviction")
+        self._kind = catalog.body_kind("policy/v1", "Eviction")
         self._foreign = foreign
         self._budgets = budgets
 
@@ -129,7 +136,8 @@ class Evictions:
         view = tools.present.view(request, self._kind, table=False)
         eviction, options = await self._sent(tools, request)
         context = tools.context(request, target, options)
-        eviction = await self._foreign.mutated(tools, context, self._kind, "CREATE", eviction, None, target.name)
+        review = self._foreign.admission.review(context, "CREATE", None, name=target.name)
+        eviction = await mutate(tools, review, self._kind, eviction)
         name = (eviction.get("metadata") or {}).get("name", "")
         if name != target.name:
             raise errors.bad_request("name in URL does not match name in Eviction object")
@@ -138,7 +146,7 @@ class Evictions:
             given["dryRun"] = given.get("dryRun") or ["All"]
         given = delete_options(tools.dialect, request, given)
         dry_run = bool(given.get("dryRun"))
-        await self._foreign.validate(context, "CREATE", eviction, None, name=name)
+        await review.validate(eviction)
         inner = replace(context, subresource="", dry_run=dry_run, options=given)
         await self._evict(_Round(inner, name, given))
         return success(tools, view)
@@ -158,7 +166,7 @@ class Evictions:
         if eviction["apiVersion"] not in _VERSIONS:
             eviction = decoded(False)
         # Admission sees evictions in one version, whichever was sent.
-        settled = tools.canonicalize({**eviction, "apiVersion": self._kind.api_version}, self._kind)
+        settled = canonicalize({**eviction, "apiVersion": self._kind.api_version}, self._kind, tools.settings)
         tools.check_fields(request, options, data, form, eviction, self._kind)
         return settled, options
 
@@ -179,7 +187,7 @@ class Evictions:
                 await self._take(asked, budget)
         try:
             options = asked.only(pod) if guard else asked.options
-            await self._foreign.registry.delete(context, asked.name, options=options)
+            await self._foreign.registry.delete(context, Delete(name=asked.name, options=options))
         except ApiError as error:
             if error.reason == "Conflict" and guard and not asked.guarded and budget is not None:
                 raise _being_processed(budget["metadata"]["name"]) from None
@@ -199,7 +207,7 @@ class Evictions:
             racing = phase not in _ENDED and not going and not asked.guarded
             try:
                 options = asked.only(pod) if racing else asked.options
-                await self._foreign.registry.delete(context, asked.name, options=options)
+                await self._foreign.registry.delete(context, Delete(name=asked.name, options=options))
             except ApiError as error:
                 if error.reason != "Conflict" or asked.guarded or not racing or attempt == _ATTEMPTS - 1:
                     raise

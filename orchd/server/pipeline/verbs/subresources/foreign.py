@@ -6,29 +6,33 @@ admission, through a registry without it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
+
+from zope.interface import implementer
 
 from orchd.errors import ApiError
-from orchd.kinds.catalog import Catalog, Resource, group_version
+from orchd.kinds.canonical import canonicalize
+from orchd.kinds.catalog import Resource
 from orchd.server.pipeline.interfaces import Response
 from orchd.server.pipeline.representation import Representation
 from orchd.server.pipeline.verbs.context import VerbContext
-from orchd.server.registry.interfaces import Context, IRegistry, Object
+from orchd.server.registry.interfaces import Context, IAdmission, IRegistry, IReview, Object
 
 
-class Ask(Protocol):
-    """Runs one admission chain. `name` is that of the URL, for objects without it."""
-
-    def __call__(
-        self, context: Any, operation: str, obj: Object | None, old: Object | None, *, name: str = ""
-    ) -> Awaitable[Object | None]: ...
-
-
-async def skip_admission(context: Context, operation: str, obj: Object | None, old: Object | None) -> Object | None:
+@implementer(IAdmission, IReview)
+class NoAdmission:
     """Admission that does nothing, for the registry of endpoints that run admission themselves."""
-    return obj
+
+    def review(self, context: Context, operation: str, old: Object | None, *, name: str = "") -> IReview:
+        review: IReview = self
+        return review
+
+    async def mutate(self, obj: Object | None) -> Object | None:
+        return obj
+
+    async def validate(self, obj: Object | None) -> None:
+        """Accepts everything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,32 +40,15 @@ class ForeignBodyContext:
     """Collaborators of such endpoints besides those of all verbs. `registry` runs no admission."""
 
     registry: IRegistry
-    mutate: Ask
-    validate: Ask
-
-    async def mutated(
-        self, tools: VerbContext, context: Context, kind: Resource, operation: str, obj: Object, old: Object | None, name: str
-    ) -> Object:
-        """`obj` of `kind` after mutating admission, in canonical shape."""
-        admitted = await self.mutate(context, operation, obj, old, name=name)
-        if admitted is None or admitted is obj:
-            return obj
-        return tools.canonicalize(admitted, kind)
+    admission: IAdmission
 
 
-def foreign_kind(catalog: Catalog, group: str, version: str, kind: str) -> Resource:
-    """A kind that endpoints accept without a resource of its own. `group` is a template."""
-    package = f"{group.partition('.')[0] or 'core'}/{version}"
-    name = catalog.dialect(group)
-    return Resource(
-        group=name,
-        version=version,
-        kind=kind,
-        plural=kind.lower() + "s",
-        type=catalog.type(f"{package}.{kind}"),
-        namespaced=True,
-        storage_version=group_version(name, version),
-    )
+async def mutate(tools: VerbContext, review: IReview, kind: Resource, obj: Object) -> Object:
+    """`obj` of `kind` after mutating admission, in canonical shape."""
+    admitted = await review.mutate(obj)
+    if admitted is None or admitted is obj:
+        return obj
+    return canonicalize(admitted, kind, tools.settings)
 
 
 def success(tools: VerbContext, view: Representation) -> Response:

@@ -117,8 +117,9 @@ class Proxies:
         path = rest_of(request.raw_path, 7 if target.namespace else 5)
         options = {"kind": kind, "apiVersion": "v1", "path": path}
         context = tools.context(request, target, WriteOptions())
-        await self._foreign.mutate(context, "CONNECT", options, None, name=target.name)
-        await self._foreign.validate(context, "CONNECT", options, None, name=target.name)
+        review = self._foreign.admission.review(context, "CONNECT", None, name=target.name)
+        await review.mutate(options)
+        await review.validate(options)
         location = await locate(tools, target)
         pairs = [(name, value) for name, values in request.query.items() for value in values]
         query = f"?{urlencode(pairs)}" if pairs else ""

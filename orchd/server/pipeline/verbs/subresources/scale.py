@@ -1,13 +1,14 @@
 """The scale subresource of kinds with replicas, as ``autoscaling/v1`` Scale.
 
-A `ScaleMapping` relates a kind's objects to their Scales: built-in kinds have theirs in a table, a custom kind the one
-in its definition.
+A `ScaleMapping` relates a kind's objects to their Scales: that of a built-in kind is in its row, that of a custom kind in
+its definition.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from orchd import errors
@@ -18,13 +19,13 @@ from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.scale import Replicas, to_parent, to_scale
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.server.pipeline.verbs.changes import Change
-from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext, check_name
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import write_options
-from orchd.server.pipeline.verbs.patch import applying
-from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, foreign_kind
-from orchd.server.registry.interfaces import Context, Object, Transform
+from orchd.server.pipeline.verbs.patch import patch_operation
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, mutate
+from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.operations import Apply, Edit, Patch, Replace, check_name
 
 #: A field path: ``("spec", "replicas")``.
 Path = tuple[str, ...]
@@ -120,16 +121,16 @@ def _by_labels(obj: Object) -> str:
     return str(LabelSelector.from_map((obj.get("spec") or {}).get("selector") or {}))
 
 
-def _builtin(missing: tuple[str, str], selector: Callable[[Object], str] = _by_selector) -> ScaleMapping:
-    return ScaleMapping(spec=("spec", "replicas"), status=("status", "replicas"), selector=selector, missing=missing)
-
-
-_BUILTIN: Mapping[str, ScaleMapping] = {
-    "deployments": _builtin(("apps", "deployments/scale")),
-    "replicasets": _builtin(("apps", "replicasets/scale")),
-    "replicationcontrollers": _builtin(("autoscaling", "replicationcontrollers/scale"), _by_labels),
-    "statefulsets": _builtin(("apps", "statefulsets")),
-}
+def _builtin_mapping(resource: Resource) -> ScaleMapping:
+    """The mapping in the row of a built-in kind."""
+    described = resource.subresources["scale"].scale
+    assert described is not None, resource
+    return ScaleMapping(
+        spec=("spec", "replicas"),
+        status=("status", "replicas"),
+        selector=_by_labels if described.selector == "map" else _by_selector,
+        missing=described.not_found,
+    )
 
 
 def _path(text: str) -> Path:
@@ -163,12 +164,12 @@ class Scales:
     """The verbs of every scale endpoint."""
 
     def __init__(self, catalog: Catalog, foreign: ForeignBodyContext) -> None:
-        self._kind = foreign_kind(catalog, "autoscaling", "v1", "Scale")
+        self._kind = catalog.body_kind("autoscaling/v1", "Scale")
         self._foreign = foreign
         self.verbs: Mapping[str, Verb] = {"get": self.get, "update": self.update, "patch": self.patch}
 
     def _mapping(self, resource: Resource) -> ScaleMapping:
-        found = custom_mapping(resource) if resource.custom else _BUILTIN.get(resource.plural)
+        found = custom_mapping(resource) if resource.custom else _builtin_mapping(resource)
         if found is None:
             raise errors.page_not_found()
         return found
@@ -198,16 +199,11 @@ class Scales:
         """200 with the updated Scale."""
         mapping = self._mapping(target.resource)
         sent, options = await tools.decode_object(request, self._kind, "UpdateOptions")
-        aimed = replace(target, resource=self._kind)
-        check_name(aimed, sent)
+        check_name(target.name, target.namespace, sent)
         context = tools.context(request, target, options)
-        inner = replace(context, resource=self._kind)
-
-        async def replaced(live: Object | None) -> Object:
-            return self._owned(tools, inner, live, sent, mapping)
-
+        operation = Replace(name=target.name, obj=sent, authorize_create=partial(tools.authorize, request, "create"))
         uid = sent["metadata"].get("uid") or ""
-        return await self._change(tools, request, target, context, mapping, replaced, uid)
+        return await self._change(tools, request, target, context, mapping, operation, uid)
 
     async def patch(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the updated Scale; every patch type, apply included."""
@@ -215,30 +211,9 @@ class Scales:
         sent = patch_type(request.header("content-type"), custom=target.resource.custom)
         data = await tools.body(request)
         options = write_options(tools.dialect, request, "PatchOptions", apply=sent == APPLY_PATCH)
-        aimed = replace(target, resource=self._kind)
         context = tools.context(request, target, options)
-        inner = replace(context, resource=self._kind)
-        transform: Transform
-        if sent == APPLY_PATCH:
-            transform = applying(tools, request, aimed, inner, options, data)
-        else:
-            change = Change.of(sent, data, self._kind, tools.strictness(options, context.warn))
-
-            async def patched(live: Object | None) -> Object:
-                assert live is not None
-                changed = change.apply(tools, live)
-                check_name(aimed, changed)
-                return self._owned(tools, inner, live, changed, mapping)
-
-            transform = patched
-        return await self._change(tools, request, target, context, mapping, transform)
-
-    def _owned(
-        self, tools: VerbContext, inner: Context, live: Object | None, scale: Object, mapping: ScaleMapping
-    ) -> Object:
-        if mapping.tracked:
-            return tools.update_known_managers(inner, live, scale)
-        return {**scale, "metadata": {k: v for k, v in scale["metadata"].items() if k != "managedFields"}}
+        operation = patch_operation(tools, request, target.name, sent, data, options)
+        return await self._change(tools, request, target, context, mapping, operation)
 
     async def _change(
         self,
@@ -247,35 +222,36 @@ class Scales:
         target: ResourceTarget,
         context: Context,
         mapping: ScaleMapping,
-        transform: Transform,
+        operation: Replace | Patch | Apply,
         uid: str = "",
     ) -> Response:
         resource = target.resource
         view = tools.present.view(request, self._kind, table=False)
         fields = self._fields(tools, target, mapping)
 
-        async def scaled(live: Object | None) -> Object:
-            assert live is not None
+        async def scale_object(live: Object) -> Object:
             old = mapping.before(live, fields)
-            new = await transform(old)
-            new = await self._foreign.mutated(tools, context, self._kind, "UPDATE", new, old, target.name)
+            new = await tools.registry.transform(replace(context, resource=self._kind), operation, old)
+            if not mapping.tracked and not isinstance(operation, Apply):
+                new = {**new, "metadata": {k: v for k, v in new["metadata"].items() if k != "managedFields"}}
+            review = self._foreign.admission.review(context, "UPDATE", old, name=target.name)
+            new = await mutate(tools, review, self._kind, new)
             self._check(tools, target, mapping, new, old)
             changed = mapping.scaled(live, new, fields, resource.api_version)
             # Validating admission sees the Scales of both objects, not the body.
-            await self._foreign.validate(
-                context, "UPDATE", mapping.before(changed, {}), mapping.before(live, {}), name=target.name
-            )
+            review = self._foreign.admission.review(context, "UPDATE", mapping.before(live, {}), name=target.name)
+            await review.validate(mapping.before(changed, {}))
             return changed
 
-        entry, _ = await self._foreign.registry.update(context, target.name, scaled, uid=uid)
-        scale = mapping.scale(tools.present.in_version(resource, entry), {})
+        written = await self._foreign.registry.write(context, Edit(name=target.name, change=scale_object, uid=uid))
+        scale = mapping.scale(tools.present.in_version(resource, written.entry), {})
         return tools.present.response(view, tools.present.other(view, scale))
 
     def _check(self, tools: VerbContext, target: ResourceTarget, mapping: ScaleMapping, new: Object, old: Object) -> None:
         """Validate a Scale. Raises ApiError 422 or 409."""
         resource = target.resource
         if mapping.validated:
-            causes = validation.validate_update(new, old, self._kind, tools.settings, subresource="scale")
+            causes = validation.validate_update(new, old, self._kind, tools.settings)
             if causes:
                 raise errors.invalid(self._kind.group, self._kind.kind, target.name, causes)
         uid, known = new["metadata"].get("uid"), old["metadata"].get("uid")

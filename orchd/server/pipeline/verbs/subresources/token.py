@@ -14,8 +14,9 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
-from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, foreign_kind
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, mutate
 from orchd.server.registry.interfaces import Object
+from orchd.server.registry.operations import Create
 
 _DEFAULT_SECONDS = 3600
 
@@ -44,7 +45,7 @@ class Tokens:
     def __init__(
         self, catalog: Catalog, foreign: ForeignBodyContext, issuer: Issuer, *, audiences: Sequence[str], most_seconds: int = 0
     ) -> None:
-        self._kind = foreign_kind(catalog, "authentication.{abbr}.io", "v1", "TokenRequest")
+        self._kind = catalog.body_kind("authentication/v1", "TokenRequest")
         self._foreign = foreign
         self._issuer = issuer
         self._audiences = list(audiences)
@@ -56,16 +57,17 @@ class Tokens:
         view = tools.present.view(request, kind, table=False)
         asked, options = await tools.decode_object(request, kind, "CreateOptions")
         context = tools.context(request, target, options)
-        asked = tools.update_known_managers(replace(context, resource=kind), None, _with_lifetime(asked))
-        asked = await self._foreign.mutated(tools, context, kind, "CREATE", asked, None, target.name)
+        asked = await tools.registry.transform(replace(context, resource=kind), Create(obj=_with_lifetime(asked)), None)
+        review = self._foreign.admission.review(context, "CREATE", None, name=target.name)
+        asked = await mutate(tools, review, kind, asked)
         account = await self._read(tools, "serviceaccounts", target.namespace, target.name)
         spec = dict(asked.get("spec") or {})
         spec["audiences"] = spec.get("audiences") or self._audiences
         asked = {**asked, "spec": spec}
-        causes = validation.validate_create(asked, kind, tools.settings, subresource="token")
+        causes = validation.validate_create(asked, kind, tools.settings)
         if causes:
             raise errors.invalid(kind.group, kind.kind, "", causes)
-        await self._foreign.validate(context, "CREATE", asked, None, name=target.name)
+        await review.validate(asked)
         bound = await self._bound(tools, target, spec.get("boundObjectRef"))
         if 0 < self._most_seconds < spec["expirationSeconds"]:
             asked_for, most = spec["expirationSeconds"], self._most_seconds

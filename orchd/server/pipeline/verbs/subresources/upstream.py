@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from OpenSSL import SSL
 from twisted.internet import defer
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.internet.error import ConnectError, ConnectionClosed, DNSLookupError, TimeoutError
 from twisted.internet.protocol import Factory, connectionDone
@@ -301,33 +301,54 @@ class _Unwanted(Wire):
 
 @implementer(ISink)
 class _Collecting:
-    """Collects the beginning of a body."""
+    """Collects the first `most` bytes of a body. `ended` fires at its end; `is_complete`
+    is then True unless the connection broke."""
 
     buffered = 0
 
     def __init__(self, most: int) -> None:
-        self.data = b""
+        self.data = bytearray()
         self.ended: Deferred[None] = Deferred()
+        self.is_complete = False
         self._most = most
 
     def write(self, data: bytes) -> None:
-        self.data = (self.data + data)[: self._most]
+        self.data += data[: self._most - len(self.data)]
 
-    async def writable(self) -> None:
+    def writable(self) -> Deferred[None]:
         """Always."""
+        return succeed(None)
 
     def finish(self) -> None:
+        self.is_complete = True
         self.ended.callback(None)
 
-    abort = finish
+    def abort(self) -> None:
+        self.ended.callback(None)
+
+
+async def _collected(reply: Reply, most: int) -> _Collecting:
+    sink = _Collecting(most)
+    reply.stream.start(sink)
+    try:
+        await sink.ended
+    except CancelledError:
+        reply.stream.stop()
+        raise
+    return sink
 
 
 async def text(reply: Reply, most: int) -> str:
     """The first `most` bytes of a response body."""
-    sink = _Collecting(most)
-    reply.stream.start(sink)
-    await sink.ended
-    return sink.data.decode("utf-8", "replace")
+    return (await _collected(reply, most)).data.decode("utf-8", "replace")
+
+
+async def content(reply: Reply, most: int) -> bytes:
+    """The first `most` bytes of a response body. Raises UnreachableError when the connection breaks before its end."""
+    sink = await _collected(reply, most)
+    if not sink.is_complete:
+        raise UnreachableError("the connection was lost before the end of the response")
+    return bytes(sink.data)
 
 
 def encoded(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -1,0 +1,162 @@
+"""Figures of the controllers: rollouts of many pods on simulated nodes, beside another client that reads.
+
+The server runs all controllers, the scheduler and the simulated nodes in one process. A pod change is one pod created and
+reported ready, or one deleted; the row has the process's CPU per pod change, everything that it causes included: the writes
+themselves, scheduling, the node's reports, replica sets, endpoints, garbage collection.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.load import Connection, Target, cpu, resident
+from benchmarks.scheduler_rows import Getter, post
+from benchmarks.starting import Server
+
+if TYPE_CHECKING:
+    from benchmarks.run import Bench
+
+_NAMESPACE = "rollouts"
+_MERGE = "Content-Type: application/merge-patch+json"
+_DEPLOYMENTS, _PODS, _LARGE = 100, 5000, 10_000
+#: Seconds after which a row gives up.
+_PATIENCE = 900.0
+
+
+def workload(kind: str, name: str, replicas: int, image: str) -> dict[str, Any]:
+    """A deployment or a replica set of small pods."""
+    container = {"name": "c", "image": image, "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}}}
+    template = {
+        "metadata": {"labels": {"app": name}},
+        "spec": {"automountServiceAccountToken": False, "terminationGracePeriodSeconds": 1, "containers": [container]},
+    }
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+class _Cluster:
+    """A server with simulated nodes for so many pods; a connection to it."""
+
+    def __init__(self, bench: Bench, name: str, pods: int) -> None:
+        nodes = max(2, pods // 80)
+        more = ("--controllers=*", "--scheduler=true", f"--simulated-nodes={nodes}")
+        self.server = Server(bench.folder / name, *more)
+        self.server.start()
+        self.connection = Connection(self.server.target)
+        self.ask("/api/v1/namespaces", {"metadata": {"name": _NAMESPACE}})
+        self.wait(lambda: len(self.items("/api/v1/nodes")) >= nodes)
+
+    @property
+    def target(self) -> Target:
+        return self.server.target
+
+    def ask(self, path: str, body: Any) -> None:
+        """Create an object."""
+        code, text = self.connection.ask(post(self.target, path, body))
+        if code not in (200, 201):
+            raise SystemExit(f"{path} was answered {code}: {text[:300]!r}")
+
+    def patch(self, path: str, body: Any) -> None:
+        """Merge into an object."""
+        code, text = self.connection.ask(self.target.request("PATCH", path, json.dumps(body).encode(), _MERGE))
+        if code != 200:
+            raise SystemExit(f"{path} was answered {code}: {text[:300]!r}")
+
+    def items(self, path: str) -> list[Any]:
+        """The items of a list."""
+        _, text = self.connection.ask(self.target.request("GET", path))
+        found: list[Any] = json.loads(text)["items"]
+        return found
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        """Look twice a second; half a second is little beside what the rows take."""
+        end = time.monotonic() + _PATIENCE
+        while not condition():
+            if time.monotonic() > end:
+                raise SystemExit("the controllers were not done in time")
+            time.sleep(0.5)
+
+
+def _path(plural: str) -> str:
+    return f"/apis/apps/v1/namespaces/{_NAMESPACE}/{plural}"
+
+
+def _rolled_out(found: Any) -> bool:
+    """Has every replica of a deployment the newest template, and is it available?"""
+    status, wanted = found.get("status") or {}, found["spec"]["replicas"]
+    observed = status.get("observedGeneration") == found["metadata"]["generation"]
+    counts = [status.get(name, 0) for name in ("replicas", "updatedReplicas", "availableReplicas")]
+    return observed and counts == [wanted] * 3
+
+
+def _measure(bench: Bench, cluster: _Cluster, label: str, changes: int, act: Callable[[], None], done: Callable[[], bool]) -> None:
+    """A row: `act` and wait until `done`, while another client reads."""
+    pid = cluster.server.pid
+    getter = Getter(cluster.target, "/api/v1/nodes/simulated-0")
+    before, began = cpu(pid), time.monotonic()
+    getter.start()
+    act()
+    cluster.wait(done)
+    took, spent = time.monotonic() - began, (cpu(pid) - before) / changes
+    getter.ended.set()
+    bench.show(
+        label, spent,
+        f"{took:.1f} s, {changes / took:.0f} changes/s; GET of others p50 {getter.percentile(0.5) * 1e3:.0f},"
+        f" p99 {getter.percentile() * 1e3:.0f}, max {getter.percentile(1.0) * 1e3:.0f} ms; {resident(pid):.0f} MB",
+    )  # fmt: skip
+
+
+def rollout(bench: Bench) -> None:
+    """All deployments get another image at once."""
+    pods = max(_DEPLOYMENTS, bench.times(_PODS))
+    each = pods // _DEPLOYMENTS
+    cluster = _Cluster(bench, "rollout", pods)
+
+    def finished() -> bool:
+        return all(_rolled_out(found) for found in cluster.items(_path("deployments")))
+
+    def create() -> None:
+        for number in range(_DEPLOYMENTS):
+            cluster.ask(_path("deployments"), workload("Deployment", f"web-{number}", each, "app:1"))
+
+    def roll() -> None:
+        change = {"spec": {"template": {"spec": {"containers": workload("Deployment", "", 0, "app:2")["spec"]["template"]["spec"]["containers"]}}}}
+        for number in range(_DEPLOYMENTS):
+            cluster.patch(f"{_path('deployments')}/web-{number}", change)
+
+    try:
+        total = each * _DEPLOYMENTS
+        _measure(bench, cluster, f"create {total:,} pods of {_DEPLOYMENTS} deployments", total, create, finished)
+        _measure(bench, cluster, f"roll {total:,} pods of {_DEPLOYMENTS} deployments", 2 * total, roll, finished)
+    finally:
+        cluster.server.stop()
+
+
+def large_set(bench: Bench) -> None:
+    """One replica set with a service grows from nothing, and shrinks again."""
+    count = bench.times(_LARGE)
+    cluster = _Cluster(bench, "large", count)
+    path = f"{_path('replicasets')}/one"
+
+    def reached(wanted: int) -> bool:
+        _, text = cluster.connection.ask(cluster.target.request("GET", path))
+        status = json.loads(text).get("status") or {}
+        return bool(status.get("replicas", 0) == wanted == status.get("availableReplicas", 0))
+
+    try:
+        cluster.ask(_path("replicasets"), workload("ReplicaSet", "one", 0, "app:1"))
+        for wanted, verb in ((count, "grow to"), (0, "shrink from")):
+            scale = {"spec": {"replicas": wanted}}
+            label = f"{verb} {count:,} pods in one replica set"
+            _measure(bench, cluster, label, count, lambda s=scale: cluster.patch(path, s), lambda w=wanted: reached(w))  # type: ignore[misc]  # defaults bind the loop's values
+    finally:
+        cluster.server.stop()
+
+
+def controller_rows(bench: Bench) -> None:
+    """All rows of the controllers."""
+    rollout(bench)
+    large_set(bench)

@@ -1,0 +1,32 @@
+"""Objects whose bytes are being written, so that the cache need not decode what this process has just encoded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Announced:
+    """By store key: the bytes of a write under way and the object that they encode. One for all caches of a server.
+
+    Whoever writes announces before the write and withdraws after it, whatever became of it; of concurrent writes of one key
+    the last is remembered. Objects must not be changed."""
+
+    def __init__(self) -> None:
+        self._writes: dict[str, tuple[bytes, dict[str, Any]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._writes)
+
+    def announce(self, key: str, value: bytes, obj: dict[str, Any]) -> None:
+        """`value`, the encoded `obj`, is about to be written under `key`."""
+        self._writes[key] = value, obj
+
+    def withdraw(self, key: str, value: bytes) -> None:
+        """The write has ended."""
+        if key in self._writes and self._writes[key][0] is value:
+            del self._writes[key]
+
+    def find(self, key: str, value: bytes) -> dict[str, Any] | None:
+        """The object that `value` encodes, if it was announced under `key`; None for all other bytes."""
+        found = self._writes.get(key)
+        return found[1] if found is not None and found[0] == value else None

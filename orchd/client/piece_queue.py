@@ -1,0 +1,78 @@
+"""Pieces of bytes on their way from a connection to one reader, with a bound on what waits."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from twisted.internet.defer import Deferred
+
+from orchd.errors import ApiError
+
+#: Waiting bytes above which the connection is paused; below half of it, it is resumed.
+HIGH_WATER = 1024 * 1024
+
+
+class PieceQueue:
+    """States: open, ended (what waits can still be read). `hold` is called with True to pause the connection and with False
+    to resume it."""
+
+    def __init__(self, hold: Callable[[bool], object]) -> None:
+        self._hold = hold
+        self._pieces: deque[bytes] = deque()
+        self._size = 0
+        self._held = False
+        self._error: ApiError | None = None
+        self._waiting: Deferred[None] | None = None
+        self.ended = False
+
+    def put(self, *pieces: bytes) -> None:
+        """Add pieces, in order; ignored after the end."""
+        if self.ended or not pieces:
+            return
+        self._pieces.extend(pieces)
+        self._size += sum(map(len, pieces))
+        if self._size > HIGH_WATER and not self._held:
+            self._held = True
+            self._hold(True)
+        self._wake()
+
+    def end(self, error: ApiError | None) -> bool:
+        """Nothing follows what waits but `error`; False when that was so before."""
+        if self.ended:
+            return False
+        self.ended, self._error = True, error
+        self._wake()
+        return True
+
+    def clear(self) -> None:
+        """Forget what waits, and the error."""
+        self._pieces.clear()
+        self._size = 0
+        self._error = None
+
+    async def next(self) -> bytes | None:
+        """The next piece; None at the end. Raises the error of the end, every time."""
+        while not self._pieces:
+            if self.ended:
+                if self._error is not None:
+                    raise self._error
+                return None
+            waiting = self._waiting = Deferred(self._forget)
+            await waiting
+        piece = self._pieces.popleft()
+        self._size -= len(piece)
+        if self._held and self._size <= HIGH_WATER // 2:
+            self._held = False
+            if not self.ended:
+                self._hold(False)
+        return piece
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.callback(None)
+
+    def _forget(self, waiting: Deferred[None]) -> None:
+        if self._waiting is waiting:
+            self._waiting = None

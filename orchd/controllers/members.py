@@ -1,0 +1,208 @@
+"""Counts of the pods of each owner, kept with every change of a pod.
+
+A pass over a replica set of ten thousand pods must not look at each of them: it reads the counts of its few sets of labels,
+and looks at pods one by one only to choose those that go. Counts follow the informer's events, not its index, so that an
+owner may be reconciled only when the informer has delivered all objects.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Any, Final
+
+from orchd.client.interfaces import Object
+from orchd.controllers import pods as podfacts
+from orchd.controllers.objects import condition, deleting, labels, name, namespace, owner, seconds_of, spec, status, uid
+
+#: A set of labels, comparable.
+LabelKey = frozenset[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """What the owner of a pod has to know of it. `since` is the time of the Ready condition, "" if the pod is not ready;
+    `urgency` and `age` are the parts of the deletion order before and after the crowd on its node."""
+
+    namespace: str
+    name: str
+    uid: str
+    labels: LabelKey
+    active: bool
+    deleting: bool
+    ready: bool
+    since: str
+    node: str
+    urgency: tuple[Any, ...]
+    age: tuple[Any, ...]
+
+    def as_object(self) -> Object:
+        """The pod's identity as an object, enough to delete it."""
+        return {"metadata": {"namespace": self.namespace, "name": self.name, "uid": self.uid}}
+
+
+def describe(pod: Object, cost_annotation: str) -> Member:
+    """The member that a pod is."""
+    ready = podfacts.ready(pod)
+    urgency, age = podfacts.deletion_rank(pod, cost_annotation)
+    return Member(
+        namespace=namespace(pod),
+        name=name(pod),
+        uid=uid(pod),
+        labels=frozenset(labels(pod).items()),
+        active=podfacts.active(pod),
+        deleting=deleting(pod),
+        ready=ready,
+        since=str((condition(status(pod), "Ready") or {}).get("lastTransitionTime") or "") if ready else "",
+        node=str(spec(pod).get("nodeName") or ""),
+        urgency=urgency,
+        age=age,
+    )
+
+
+class LabelClass:
+    """The members of one owner that have the same labels. `since` counts active ready ones by the time they became so."""
+
+    __slots__ = ("active", "labels", "members", "ready", "since")
+
+    def __init__(self, key: LabelKey) -> None:
+        self.labels: Mapping[str, str] = dict(key)
+        self.members: dict[str, Member] = {}
+        self.active = 0
+        self.ready = 0
+        self.since: Counter[str] = Counter()
+
+    def add(self, member: Member) -> None:
+        self.members[member.uid] = member
+        self._count(member, 1)
+
+    def remove(self, member: Member) -> None:
+        del self.members[member.uid]
+        self._count(member, -1)
+
+    def _count(self, member: Member, by: int) -> None:
+        if not member.active:
+            return
+        self.active += by
+        if member.ready:
+            self.ready += by
+            self.since[member.since] += by
+            if not self.since[member.since]:
+                del self.since[member.since]
+
+
+class Group:
+    """The members of one owner, or the pods of a namespace that have none. `nodes` counts active members by node."""
+
+    __slots__ = ("classes", "members", "nodes")
+
+    def __init__(self) -> None:
+        self.members: dict[str, Member] = {}
+        self.classes: dict[LabelKey, LabelClass] = {}
+        self.nodes: Counter[str] = Counter()
+
+    def add(self, member: Member) -> None:
+        self.members[member.uid] = member
+        found = self.classes.get(member.labels)
+        if found is None:
+            found = self.classes[member.labels] = LabelClass(member.labels)
+        found.add(member)
+        if member.active:
+            self.nodes[member.node] += 1
+
+    def remove(self, member: Member) -> None:
+        del self.members[member.uid]
+        found = self.classes[member.labels]
+        found.remove(member)
+        if not found.members:
+            del self.classes[member.labels]
+        if member.active:
+            self.nodes[member.node] -= 1
+            if not self.nodes[member.node]:
+                del self.nodes[member.node]
+
+
+_EMPTY: Final = Group()
+
+
+class Members:
+    """Groups of the pods that objects of `kind` control. Call `observe` for every event of the informer of pods."""
+
+    def __init__(self, kind: str, cost_annotation: str) -> None:
+        self._kind = kind
+        self._cost = cost_annotation
+        self._groups: dict[tuple[str, str], Group] = {}
+
+    def observe(self, old: Object | None, new: Object | None) -> None:
+        """Follow one change of a pod."""
+        before, after = (None if pod is None else self._group_key(pod) for pod in (old, new))
+        if old is not None and before is not None:
+            group = self._groups.get(before)
+            known = None if group is None else group.members.get(uid(old))
+            if group is not None and known is not None:
+                group.remove(known)
+                if not group.members and before != after:
+                    del self._groups[before]
+        if new is not None and after is not None:
+            group = self._groups.setdefault(after, Group())
+            again = group.members.get(uid(new))
+            if again is not None:
+                group.remove(again)
+            group.add(self.describe(new))
+
+    def _group_key(self, pod: Object) -> tuple[str, str] | None:
+        reference = owner(pod)
+        if reference is None:
+            return namespace(pod), ""
+        return (namespace(pod), str(reference.get("uid", ""))) if reference.get("kind") == self._kind else None
+
+    def describe(self, pod: Object) -> Member:
+        """The member that a pod is."""
+        return describe(pod, self._cost)
+
+    def owned(self, within: str, owner_uid: str) -> Group:
+        """The members of an owner; do not modify it."""
+        return self._groups.get((within, owner_uid), _EMPTY)
+
+    def orphans(self, within: str) -> Group:
+        """The pods of a namespace that nothing controls; do not modify it."""
+        return self._groups.get((within, ""), _EMPTY)
+
+
+class Census:
+    """The pods that count for an owner now: those `classes`, and `adopted` ones that the informer has not shown yet."""
+
+    def __init__(self, classes: Iterable[LabelClass], adopted: Iterable[Member] = ()) -> None:
+        self._classes = list(classes)
+        for member in adopted:
+            extra = LabelClass(member.labels)
+            extra.add(member)
+            self._classes.append(extra)
+        self.active = sum(each.active for each in self._classes)
+        self.ready = sum(each.ready for each in self._classes)
+
+    def __iter__(self) -> Iterator[Member]:
+        """Active members."""
+        return (member for each in self._classes for member in each.members.values() if member.active)
+
+    def count_labeled(self, wanted: Mapping[str, str]) -> int:
+        """How many active members have all of these labels."""
+        return sum(each.active for each in self._classes if wanted.items() <= each.labels.items())
+
+    def count_available(self, min_ready_seconds: int, now: float) -> int:
+        """How many active members have been ready for so long."""
+        if not min_ready_seconds:
+            return self.ready
+        count = 0
+        for each in self._classes:
+            for text, number in each.since.items():
+                since = seconds_of(text)
+                if since is not None and since + min_ready_seconds <= now:
+                    count += number
+        return count
+
+    def choose_surplus(self, count: int, per_node: Mapping[str, int]) -> list[Member]:
+        """The active members that are deleted first. `per_node` counts related pods on each node."""
+        return nsmallest(count, self, key=lambda m: (*m.urgency, -per_node.get(m.node, 0), *m.age))

@@ -1,0 +1,42 @@
+"""Deletion of all pods of failed nodes after a timeout, where --enable-taint-manager=false takes taints out of use."""
+
+from __future__ import annotations
+
+from orchd.client.interfaces import IClient, IEventRecorder, IInformer, Object
+from orchd.controllers.event_objects import NORMAL, with_type
+from orchd.controllers.objects import BY_NODE, PODS, deleting, name, namespace, owner, uid
+from orchd.errors import ApiError
+
+
+class PodEviction:
+    """Deletes pods of nodes. `pods` is indexed by node."""
+
+    def __init__(self, client: IClient, recorder: IEventRecorder, pods: IInformer) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._pods = pods
+
+    def is_empty(self, node: str) -> bool:
+        """True if there is nothing on the node that `empty` would delete."""
+        return not any(self._goes(pod) for pod in self._pods.by_index(BY_NODE, node))
+
+    @staticmethod
+    def _goes(pod: Object) -> bool:
+        reference = owner(pod)
+        return not deleting(pod) and (reference is None or reference.get("kind") != "DaemonSet")
+
+    async def empty(self, node: Object) -> None:
+        """Delete the pods of a node, except those of daemon sets and those that are being deleted. Raises ApiError."""
+        going = [pod for pod in self._pods.by_index(BY_NODE, name(node)) if self._goes(pod)]
+        if not going:
+            return
+        note = f"Node {name(node)} event: Deleting all Pods from Node {name(node)}."
+        self._recorder.event(with_type(node, "v1", "Node"), NORMAL, "DeletingAllPods", note)
+        for pod in going:
+            note = f"Marking for deletion Pod {name(pod)} from Node {name(node)}"
+            self._recorder.event(with_type(pod, "v1", "Pod"), NORMAL, "NodeControllerEviction", note)
+            try:
+                await self._client.delete(PODS, namespace(pod), name(pod), options={"preconditions": {"uid": uid(pod)}})
+            except ApiError as error:
+                if error.code not in (404, 409):
+                    raise

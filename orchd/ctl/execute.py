@@ -1,0 +1,83 @@
+"""``exec`` and ``attach``: processes in containers, with the user's terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import click
+from twisted.internet.defer import CancelledError
+
+from orchd.ctl import output, terminal
+from orchd.ctl.api import Api
+from orchd.ctl.command import Command, F, stacked
+from orchd.ctl.errors import CommandError
+from orchd.ctl.logs import containers_of, pod_named
+from orchd.ctl.remote_process import RemoteProcess
+from orchd.ctl.session import Session, pass_session
+from orchd.txkit.coroutines import start
+
+_stream_options: Callable[[F], F] = stacked(
+    click.option("-c", "--container", default="", help="Container; default: the only one, or the pod's default."),
+    click.option("-i", "--stdin", "stdin", is_flag=True, help="Pass standard input on."),
+    click.option("-t", "--tty", is_flag=True, help="The process gets a terminal."),
+)
+
+
+@click.command("exec", cls=Command)
+@click.argument("words", nargs=-1, metavar="POD | TYPE/NAME -- COMMAND [ARG...]")
+@_stream_options
+@pass_session
+def execute(session: Session, words: tuple[str, ...], container: str, stdin: bool, tty: bool) -> int:
+    """Run a command in a container; its exit status is this program's. Write -- in front of the command."""
+    if len(words) < 2:
+        raise CommandError("which command? Write exec POD -- COMMAND [ARG...]")
+    return _run(session, words[0], container, words[1:], stdin=stdin, tty=tty)
+
+
+@click.command(cls=Command)
+@click.argument("pod", metavar="POD | TYPE/NAME")
+@_stream_options
+@pass_session
+def attach(session: Session, pod: str, container: str, stdin: bool, tty: bool) -> int:
+    """Follow the output of a container's own process, and with -i give it input."""
+    return _run(session, pod, container, (), stdin=stdin, tty=tty)
+
+
+def _run(session: Session, word: str, container: str, command: tuple[str, ...], *, stdin: bool, tty: bool) -> int:
+    if tty and not (stdin and terminal.is_terminal()):
+        click.echo("Unable to use a terminal: -t needs -i, and standard input and output that are one", err=True)
+        tty = False
+
+    async def work(api: Api) -> int:
+        pods = await api.discovery.find("pods")
+        pod = await pod_named(api, pods, word)
+        name = containers_of(pod, container, False)[0]
+        process = await RemoteProcess.open(api, pods, pod, name, command=command, stdin=stdin, tty=tty)
+        return await attend(api, process, stdin=stdin, tty=tty)
+
+    status = session.run(work)
+    if status:
+        click.echo(f"command terminated with exit code {status}", err=True)
+    return status
+
+
+async def attend(api: Api, process: RemoteProcess, *, stdin: bool, tty: bool) -> int:
+    """Join a process with standard input and output until it ends; its exit status."""
+    with ExitStack() as stack:
+        stack.callback(process.close)
+        if tty:
+            stack.enter_context(terminal.raw_mode())
+            stack.enter_context(terminal.watched_size(api.clock, lambda *size: start(process.resize(*size))))
+        if stdin:
+            sending = start(_send_input(api, process))
+            sending.addErrback(lambda failure: failure.trap(CancelledError))
+            stack.callback(sending.cancel)
+        return await process.run(output.raw, output.raw_error)
+
+
+async def _send_input(api: Api, process: RemoteProcess) -> None:
+    while data := await terminal.read_input(api.clock):
+        await process.write(data)
+    if not await process.end_input():
+        click.echo("Warning: the node cannot be told that the input has ended: the command may wait for more", err=True)

@@ -1,0 +1,101 @@
+"""What programs for a server's files share (`orchd-store`, `orchd-certs`): a command, the server's flags, perhaps a file, and
+one line on standard error for what is wrong.
+
+Exit status: 0 on success, 1 on failure, 2 for an invalid command line.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from twisted.python import usage
+
+from orchd.assembly.capabilities import capabilities
+from orchd.config.options import Options
+from orchd.config.settings import Settings
+
+#: What a command takes besides flags.
+NOTHING, PERHAPS, FILE = "", "[FILE]", "FILE"
+
+
+class Report(Protocol):
+    """Where commands that take long say how far they are."""
+
+    def say(self, text: str) -> None:
+        """A line about what is being done."""
+
+    def progress(self, done: int, total: int) -> None:
+        """So many of `total` steps are done."""
+
+
+class _Lines:
+    """Lines on standard error; progress is not shown."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+
+    def say(self, text: str) -> None:
+        sys.stderr.write(f"{self._program}: {text}\n")
+
+    def progress(self, done: int, total: int) -> None:
+        """Too much for lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command prints, and its exit status."""
+
+    text: str
+    status: int = 0
+
+
+#: Settings, file ("" without one), report. Raises one of the program's `errors`.
+Command = Callable[[Settings, str, Report], Result]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """`commands` are by name, with what each takes besides flags; `errors` are failures whose text is for the user."""
+
+    name: str
+    text: str
+    commands: Mapping[str, tuple[Command, str]]
+    errors: tuple[type[Exception], ...]
+
+    def run(self, arguments: Sequence[str] | None = None, report: Report | None = None) -> int:
+        """Run one command; the exit status."""
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        if not words or words[0] in _HELP:
+            (sys.stdout if words else sys.stderr).write(f"{self.text}\n")
+            return 0 if words else 2
+        name, *rest = words
+        if name not in self.commands:
+            return self._fail(f"unknown command {name!r}: one of {', '.join(self.commands)}", 2)
+        command, takes = self.commands[name]
+        file = ""
+        if takes and rest and not rest[-1].startswith("-"):
+            file = rest.pop()
+        if takes == FILE and not file:
+            return self._fail(f"{name} needs a file as its last argument", 2)
+        options = Options(capabilities=capabilities())
+        try:
+            options.parseOptions(rest)
+        except usage.UsageError as error:
+            return self._fail(str(error), 2)
+        assert options.settings is not None, "parsed"
+        try:
+            result = command(options.settings, file, report or _Lines(self.name))
+        except self.errors as error:
+            return self._fail(str(error), 1)
+        sys.stdout.write(f"{result.text}\n")
+        return result.status
+
+    def _fail(self, text: str, status: int) -> int:
+        sys.stderr.write(f"{self.name}: {text}\n")
+        return status
+
+
+_HELP: Final = ("-h", "--help", "help")

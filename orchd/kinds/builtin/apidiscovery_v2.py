@@ -1,0 +1,50 @@
+"""apidiscovery/v2: types in protobuf field order. Version v2beta1 has the same ones.
+
+Facts of release 1.30, which newer clients ask for by Accept; the line format is described in `orchd.kinds.ir`.
+"""
+
+from typing import Any, Final
+
+GROUP: Final = "apidiscovery.{abbr}.io"
+VERSION: Final = "v2"
+#: Prefix of the names under which OpenAPI publishes these types.
+DEFINITIONS: Final = ""
+
+#: Types that OpenAPI does not list.
+UNPUBLISHED: Final[frozenset[str]] = frozenset()
+#: Structs that server-side apply owns as one.
+ATOMIC: Final[frozenset[str]] = frozenset()
+
+RESOURCES: Final[tuple[dict[str, Any], ...]] = ()
+
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "APIGroupDiscovery": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("versions", 2, "[]APIVersionDiscovery", "omit"),
+    ),
+    "APIGroupDiscoveryList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]APIGroupDiscovery", "required"),
+    ),
+    "APIResourceDiscovery": (
+        ("resource", 1, "string", "required"),
+        ("responseKind", 2, "meta/v1.GroupVersionKind", "ptr"),
+        ("scope", 3, "string", "required"),
+        ("singularResource", 4, "string", "required"),
+        ("verbs", 5, "[]string", "required"),
+        ("shortNames", 6, "[]string", "omit"),
+        ("categories", 7, "[]string", "omit"),
+        ("subresources", 8, "[]APISubresourceDiscovery", "omit"),
+    ),
+    "APISubresourceDiscovery": (
+        ("subresource", 1, "string", "required"),
+        ("responseKind", 2, "meta/v1.GroupVersionKind", "ptr"),
+        ("acceptedTypes", 3, "[]meta/v1.GroupVersionKind", "omit"),
+        ("verbs", 4, "[]string", "required"),
+    ),
+    "APIVersionDiscovery": (
+        ("version", 1, "string", "required"),
+        ("resources", 2, "[]APIResourceDiscovery", "omit"),
+        ("freshness", 3, "string", "omit"),
+    ),
+}

@@ -1,0 +1,40 @@
+"""Canonical shape and defaults of an object in the version of an endpoint, as the API's errors describe what prevents them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Resource
+from orchd.kinds.objects import default, shape
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.patch import patch_errors
+
+Object = dict[str, Any]
+
+
+def canonicalize(
+    obj: Object, resource: Resource, settings: ObjectSettings, *, quote: Callable[[], str] | None = None
+) -> Object:
+    """`obj`, of the version of `resource`, with canonical shape and defaults. Raises ApiError: 400 for a sent object, 422 for
+    a patched one, of which `quote` returns the text that errors contain."""
+    try:
+        out = default.apply(shape.canonical(obj, resource.type), resource, settings)
+    except RecursionError:
+        # Recursive schemas can be defaulted to any depth.
+        raise too_deep(resource) from None
+    except shape.ShapeError as error:
+        if quote is None:
+            raise shape.cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
+        raise patch_errors.unusable_result(quote(), str(error)) from None
+    metadata = obj.get("metadata")
+    if metadata and metadata.get("managedFields") == []:
+        # An empty list removes all managers; an absent one has no effect.
+        return {**out, "metadata": {**out["metadata"], "managedFields": []}}
+    return out
+
+
+def too_deep(resource: Resource) -> ApiError:
+    """400 for an object nested too deeply to be encoded."""
+    return shape.cannot_handle(resource.kind, resource.version, resource.kind, "exceeded max depth")

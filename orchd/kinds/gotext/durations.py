@@ -1,0 +1,77 @@
+"""Durations in Go's form, and the errors of its parser."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from orchd.kinds.digits import integer
+from orchd.kinds.gotext.values import quote
+
+
+class DurationError(ValueError):
+    """An invalid duration; the message is that of Go's parser."""
+
+
+_UNITS: Final = {
+    "ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9,
+}
+_DURATION_PART = re.compile(r"([0-9]*)(\.[0-9]*)?([^0-9.]*)")
+_MAX_INT64: Final = 2**63 - 1
+_MAX_FRACTION: Final = 30
+
+
+def parse_duration(text: str) -> int:
+    """Parse a duration such as ``1h30m`` or ``-1.5s`` to nanoseconds. Raises DurationError."""
+    invalid = DurationError(f"time: invalid duration {quote(text)}")
+    negative = text.startswith("-")
+    rest = text[1:] if text[:1] in ("-", "+") else text
+    if rest == "0":
+        return 0
+    if not rest:
+        raise invalid
+    total = at = 0
+    while at < len(rest):
+        match = _DURATION_PART.match(rest, at)
+        assert match is not None
+        whole, fraction, unit = match.group(1), (match.group(2) or "")[1:], match.group(3)
+        if not whole and not fraction:
+            raise invalid
+        if not unit:
+            raise DurationError(f"time: missing unit in duration {quote(text)}")
+        scale = _UNITS.get(unit)
+        if scale is None:
+            raise DurationError(f"time: unknown unit {quote(unit)} in duration {quote(text)}")
+        # Digits below a nanosecond are ignored, which bounds their number.
+        fraction = fraction[:_MAX_FRACTION]
+        total += integer(whole or "0") * scale + int(fraction or "0") * scale // 10 ** len(fraction)
+        if total > _MAX_INT64:
+            raise invalid
+        at = match.end()
+    return -total if negative else total
+
+
+def format_duration(nanoseconds: int) -> str:
+    """Format nanoseconds canonically: ``1h0m0s``, ``1.5s``, ``100ms``, ``0s``."""
+    if nanoseconds == 0:
+        return "0s"
+    sign, left = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
+    if left < 10**9:
+        unit, scale = ("ns", 1) if left < 10**3 else ("µs", 10**3) if left < 10**6 else ("ms", 10**6)
+        return f"{sign}{_decimal(left, scale)}{unit}"
+    minutes, seconds = divmod(left, 60 * 10**9)
+    text = f"{_decimal(seconds, 10**9)}s"
+    if minutes:
+        hours, minutes = divmod(minutes, 60)
+        text = f"{minutes}m{text}"
+        if hours:
+            text = f"{hours}h{text}"
+    return sign + text
+
+
+def _decimal(number: int, scale: int) -> str:
+    whole, part = divmod(number, scale)
+    if not part:
+        return str(whole)
+    digits = str(part).rjust(len(str(scale)) - 1, "0").rstrip("0")
+    return f"{whole}.{digits}"

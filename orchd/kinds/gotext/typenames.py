@@ -1,0 +1,341 @@
+"""Names of the Go types of fields in decoding errors; facts of release 1.23 (named value types of the reference)."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+from orchd.kinds.ir import Type
+
+#: package -> named value type -> the fields declared with it; ``*`` before a name: it is the type of the elements.
+_NAMED: Final[dict[str, dict[str, str]]] = {
+    "admission/v1": {
+        "types.UID": "AdmissionRequest.uid AdmissionResponse.uid",
+        "v1.Operation": "AdmissionRequest.operation",
+        "v1.PatchType": "AdmissionResponse.patchType",
+    },
+    "admission/v1beta1": {
+        "types.UID": "AdmissionRequest.uid AdmissionResponse.uid",
+        "v1beta1.Operation": "AdmissionRequest.operation",
+        "v1beta1.PatchType": "AdmissionResponse.patchType",
+    },
+    "admissionregistration/v1": {
+        "*v1.OperationType": "RuleWithOperations.operations",
+        "v1.FailurePolicyType": "MutatingWebhook.failurePolicy ValidatingWebhook.failurePolicy",
+        "v1.MatchPolicyType": "MutatingWebhook.matchPolicy ValidatingWebhook.matchPolicy",
+        "v1.ReinvocationPolicyType": "MutatingWebhook.reinvocationPolicy",
+        "v1.ScopeType": "Rule.scope",
+        "v1.SideEffectClass": "MutatingWebhook.sideEffects ValidatingWebhook.sideEffects",
+    },
+    "apiextensions/v1": {
+        "v1.JSONSchemaDefinitions": "JSONSchemaProps.definitions",
+        "v1.JSONSchemaDependencies": "JSONSchemaProps.dependencies",
+        "v1.ValidationRules": "JSONSchemaProps.x-{long}-validations",
+        "types.UID": "ConversionRequest.uid ConversionResponse.uid",
+        "v1.ConditionStatus": "CustomResourceDefinitionCondition.status",
+        "v1.ConversionStrategyType": "CustomResourceConversion.strategy",
+        "v1.CustomResourceDefinitionConditionType": "CustomResourceDefinitionCondition.type",
+        "v1.JSONSchemaURL": "JSONSchemaProps.$schema",
+        "v1.ResourceScope": "CustomResourceDefinitionSpec.scope",
+    },
+    "apiextensions/v1beta1": {
+        "types.UID": "ConversionRequest.uid ConversionResponse.uid",
+    },
+    "apiregistration/v1": {
+        "v1.APIServiceConditionType": "APIServiceCondition.type",
+        "v1.ConditionStatus": "APIServiceCondition.status",
+    },
+    "apps/v1": {
+        "v1.ConditionStatus": (
+            "DaemonSetCondition.status DeploymentCondition.status ReplicaSetCondition.status "
+            "StatefulSetCondition.status"
+        ),
+        "v1.DaemonSetConditionType": "DaemonSetCondition.type",
+        "v1.DaemonSetUpdateStrategyType": "DaemonSetUpdateStrategy.type",
+        "v1.DeploymentConditionType": "DeploymentCondition.type",
+        "v1.DeploymentStrategyType": "DeploymentStrategy.type",
+        "v1.PersistentVolumeClaimRetentionPolicyType": (
+            "StatefulSetPersistentVolumeClaimRetentionPolicy.whenDeleted "
+            "StatefulSetPersistentVolumeClaimRetentionPolicy.whenScaled"
+        ),
+        "v1.PodManagementPolicyType": "StatefulSetSpec.podManagementPolicy",
+        "v1.ReplicaSetConditionType": "ReplicaSetCondition.type",
+        "v1.StatefulSetConditionType": "StatefulSetCondition.type",
+        "v1.StatefulSetUpdateStrategyType": "StatefulSetUpdateStrategy.type",
+    },
+    "audit/v1": {
+        "*v1.Stage": "Policy.omitStages PolicyRule.omitStages",
+        "types.UID": "Event.auditID ObjectReference.uid",
+        "v1.Level": "Event.level PolicyRule.level",
+        "v1.Stage": "Event.stage",
+    },
+    "authentication/v1": {
+        "*v1.ExtraValue": "UserInfo.extra",
+        "types.UID": "BoundObjectReference.uid",
+    },
+    "authentication/v1beta1": {
+        "*v1beta1.ExtraValue": "UserInfo.extra",
+    },
+    "authorization/v1": {
+        "*v1.ExtraValue": "SubjectAccessReviewSpec.extra",
+    },
+    "authorization/v1beta1": {
+        "*v1beta1.ExtraValue": "SubjectAccessReviewSpec.extra",
+    },
+    "autoscaling/v1": {
+        "v1.ConditionStatus": "HorizontalPodAutoscalerCondition.status",
+        "v1.HorizontalPodAutoscalerConditionType": "HorizontalPodAutoscalerCondition.type",
+        "v1.MetricSourceType": "MetricSpec.type MetricStatus.type",
+        "v1.ResourceName": (
+            "ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name "
+            "ResourceMetricStatus.name"
+        ),
+    },
+    "autoscaling/v2": {
+        "v1.ConditionStatus": "HorizontalPodAutoscalerCondition.status",
+        "v1.ResourceName": (
+            "ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name "
+            "ResourceMetricStatus.name"
+        ),
+        "v2.HPAScalingPolicyType": "HPAScalingPolicy.type",
+        "v2.HorizontalPodAutoscalerConditionType": "HorizontalPodAutoscalerCondition.type",
+        "v2.MetricSourceType": "MetricSpec.type MetricStatus.type",
+        "v2.MetricTargetType": "MetricTarget.type",
+        "v2.ScalingPolicySelect": "HPAScalingRules.selectPolicy",
+    },
+    "autoscaling/v2beta1": {
+        "v1.ConditionStatus": "HorizontalPodAutoscalerCondition.status",
+        "v1.ResourceName": (
+            "ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name "
+            "ResourceMetricStatus.name"
+        ),
+        "v2beta1.HorizontalPodAutoscalerConditionType": "HorizontalPodAutoscalerCondition.type",
+        "v2beta1.MetricSourceType": "MetricSpec.type MetricStatus.type",
+    },
+    "autoscaling/v2beta2": {
+        "v1.ConditionStatus": "HorizontalPodAutoscalerCondition.status",
+        "v1.ResourceName": (
+            "ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name "
+            "ResourceMetricStatus.name"
+        ),
+        "v2beta2.HPAScalingPolicyType": "HPAScalingPolicy.type",
+        "v2beta2.HorizontalPodAutoscalerConditionType": "HorizontalPodAutoscalerCondition.type",
+        "v2beta2.MetricSourceType": "MetricSpec.type MetricStatus.type",
+        "v2beta2.MetricTargetType": "MetricTarget.type",
+        "v2beta2.ScalingPolicySelect": "HPAScalingRules.selectPolicy",
+    },
+    "batch/v1": {
+        "*types.UID": "UncountedTerminatedPods.failed UncountedTerminatedPods.succeeded",
+        "v1.CompletionMode": "JobSpec.completionMode",
+        "v1.ConcurrencyPolicy": "CronJobSpec.concurrencyPolicy",
+        "v1.ConditionStatus": "JobCondition.status",
+        "v1.JobConditionType": "JobCondition.type",
+    },
+    "batch/v1beta1": {
+        "v1beta1.ConcurrencyPolicy": "CronJobSpec.concurrencyPolicy",
+    },
+    "certificates/v1": {
+        "*v1.ExtraValue": "CertificateSigningRequestSpec.extra",
+        "*v1.KeyUsage": "CertificateSigningRequestSpec.usages",
+        "v1.ConditionStatus": "CertificateSigningRequestCondition.status",
+        "v1.RequestConditionType": "CertificateSigningRequestCondition.type",
+    },
+    "core/v1": {
+        "*v1.Capability": "Capabilities.add Capabilities.drop",
+        "*v1.FinalizerName": "NamespaceSpec.finalizers",
+        "*v1.IPFamily": "ServiceSpec.ipFamilies",
+        "*v1.PersistentVolumeAccessMode": (
+            "PersistentVolumeClaimSpec.accessModes PersistentVolumeClaimStatus.accessModes "
+            "PersistentVolumeSpec.accessModes"
+        ),
+        "*v1.ResourceQuotaScope": "ResourceQuotaSpec.scopes",
+        "*v1.UniqueVolumeName": "NodeStatus.volumesInUse",
+        "types.UID": "ConfigMapNodeConfigSource.uid ObjectReference.uid Preconditions.uid",
+        "v1.AzureDataDiskCachingMode": "AzureDiskVolumeSource.cachingMode",
+        "v1.AzureDataDiskKind": "AzureDiskVolumeSource.kind",
+        "v1.ComponentConditionType": "ComponentCondition.type",
+        "v1.ConditionStatus": (
+            "ComponentCondition.status NamespaceCondition.status NodeCondition.status "
+            "PersistentVolumeClaimCondition.status PodCondition.status ReplicationControllerCondition.status"
+        ),
+        "v1.DNSPolicy": "PodSpec.dnsPolicy",
+        "v1.HostPathType": "HostPathVolumeSource.type",
+        "v1.IPFamilyPolicyType": "ServiceSpec.ipFamilyPolicy",
+        "v1.LimitType": "LimitRangeItem.type",
+        "v1.MountPropagationMode": "VolumeMount.mountPropagation",
+        "v1.NamespaceConditionType": "NamespaceCondition.type",
+        "v1.NamespacePhase": "NamespaceStatus.phase",
+        "v1.NodeAddressType": "NodeAddress.type",
+        "v1.NodeConditionType": "NodeCondition.type",
+        "v1.NodePhase": "NodeStatus.phase",
+        "v1.NodeSelectorOperator": "NodeSelectorRequirement.operator",
+        "v1.OSName": "PodOS.name",
+        "v1.PersistentVolumeClaimConditionType": "PersistentVolumeClaimCondition.type",
+        "v1.PersistentVolumeClaimPhase": "PersistentVolumeClaimStatus.phase",
+        "v1.PersistentVolumeClaimResizeStatus": "PersistentVolumeClaimStatus.resizeStatus",
+        "v1.PersistentVolumeMode": "PersistentVolumeClaimSpec.volumeMode PersistentVolumeSpec.volumeMode",
+        "v1.PersistentVolumePhase": "PersistentVolumeStatus.phase",
+        "v1.PersistentVolumeReclaimPolicy": "PersistentVolumeSpec.persistentVolumeReclaimPolicy",
+        "v1.PodConditionType": "PodCondition.type PodReadinessGate.conditionType",
+        "v1.PodFSGroupChangePolicy": "PodSecurityContext.fsGroupChangePolicy",
+        "v1.PodPhase": "PodStatus.phase",
+        "v1.PodQOSClass": "PodStatus.qosClass",
+        "v1.PreemptionPolicy": "PodSpec.preemptionPolicy",
+        "v1.ProcMountType": "SecurityContext.procMount",
+        "v1.Protocol": "ContainerPort.protocol EndpointPort.protocol PortStatus.protocol ServicePort.protocol",
+        "v1.PullPolicy": "Container.imagePullPolicy EphemeralContainerCommon.imagePullPolicy",
+        "v1.ReplicationControllerConditionType": "ReplicationControllerCondition.type",
+        "v1.ResourceList": (
+            "LimitRangeItem.default LimitRangeItem.defaultRequest LimitRangeItem.max "
+            "LimitRangeItem.maxLimitRequestRatio LimitRangeItem.min NodeResources.Capacity "
+            "NodeStatus.allocatable NodeStatus.capacity PersistentVolumeClaimStatus.allocatedResources "
+            "PersistentVolumeClaimStatus.capacity PersistentVolumeSpec.capacity PodSpec.overhead "
+            "ResourceQuotaSpec.hard ResourceQuotaStatus.hard ResourceQuotaStatus.used "
+            "ResourceRequirements.limits ResourceRequirements.requests"
+        ),
+        "v1.ResourceQuotaScope": "ScopedResourceSelectorRequirement.scopeName",
+        "v1.RestartPolicy": "PodSpec.restartPolicy",
+        "v1.ScopeSelectorOperator": "ScopedResourceSelectorRequirement.operator",
+        "v1.SeccompProfileType": "SeccompProfile.type",
+        "v1.SecretType": "Secret.type",
+        "v1.ServiceAffinity": "ServiceSpec.sessionAffinity",
+        "v1.ServiceExternalTrafficPolicyType": "ServiceSpec.externalTrafficPolicy",
+        "v1.ServiceInternalTrafficPolicyType": "ServiceSpec.internalTrafficPolicy",
+        "v1.ServiceType": "ServiceSpec.type",
+        "v1.StorageMedium": "EmptyDirVolumeSource.medium",
+        "v1.TaintEffect": "Taint.effect Toleration.effect",
+        "v1.TerminationMessagePolicy": (
+            "Container.terminationMessagePolicy EphemeralContainerCommon.terminationMessagePolicy"
+        ),
+        "v1.TolerationOperator": "Toleration.operator",
+        "v1.URIScheme": "HTTPGetAction.scheme",
+        "v1.UniqueVolumeName": "AttachedVolume.name",
+        "v1.UnsatisfiableConstraintAction": "TopologySpreadConstraint.whenUnsatisfiable",
+    },
+    "discovery/v1": {
+        "v1.AddressType": "EndpointSlice.addressType",
+        "v1.Protocol": "EndpointPort.protocol",
+    },
+    "discovery/v1beta1": {
+        "v1.Protocol": "EndpointPort.protocol",
+        "v1beta1.AddressType": "EndpointSlice.addressType",
+    },
+    "flowcontrol/v1beta1": {
+        "v1beta1.ConditionStatus": "FlowSchemaCondition.status PriorityLevelConfigurationCondition.status",
+        "v1beta1.FlowDistinguisherMethodType": "FlowDistinguisherMethod.type",
+        "v1beta1.FlowSchemaConditionType": "FlowSchemaCondition.type",
+        "v1beta1.LimitResponseType": "LimitResponse.type",
+        "v1beta1.PriorityLevelConfigurationConditionType": "PriorityLevelConfigurationCondition.type",
+        "v1beta1.PriorityLevelEnablement": "PriorityLevelConfigurationSpec.type",
+        "v1beta1.SubjectKind": "Subject.kind",
+    },
+    "flowcontrol/v1beta2": {
+        "v1beta2.ConditionStatus": "FlowSchemaCondition.status PriorityLevelConfigurationCondition.status",
+        "v1beta2.FlowDistinguisherMethodType": "FlowDistinguisherMethod.type",
+        "v1beta2.FlowSchemaConditionType": "FlowSchemaCondition.type",
+        "v1beta2.LimitResponseType": "LimitResponse.type",
+        "v1beta2.PriorityLevelConfigurationConditionType": "PriorityLevelConfigurationCondition.type",
+        "v1beta2.PriorityLevelEnablement": "PriorityLevelConfigurationSpec.type",
+        "v1beta2.SubjectKind": "Subject.kind",
+    },
+    "meta/v1": {
+        "types.UID": "ObjectMeta.uid OwnerReference.uid Preconditions.uid StatusDetails.uid",
+        "v1.CauseType": "StatusCause.reason",
+        "v1.ConditionStatus": "Condition.status TableRowCondition.status",
+        "v1.DeletionPropagation": "DeleteOptions.propagationPolicy",
+        "v1.IncludeObjectPolicy": "TableOptions.includeObject",
+        "v1.LabelSelectorOperator": "LabelSelectorRequirement.operator",
+        "v1.ManagedFieldsOperationType": "ManagedFieldsEntry.operation",
+        "v1.ResourceVersionMatch": "ListOptions.resourceVersionMatch",
+        "v1.RowConditionType": "TableRowCondition.type",
+        "v1.StatusReason": "Status.reason",
+        "v1.Verbs": "APIResource.verbs",
+    },
+    "networking/v1": {
+        "*v1.PolicyType": "NetworkPolicySpec.policyTypes",
+        "v1.PathType": "HTTPIngressPath.pathType",
+        "v1.Protocol": "NetworkPolicyPort.protocol",
+    },
+    "node/v1": {
+        "v1.ResourceList": "Overhead.podFixed",
+    },
+    "node/v1alpha1": {
+        "v1.ResourceList": "Overhead.podFixed",
+    },
+    "node/v1beta1": {
+        "v1.ResourceList": "Overhead.podFixed",
+    },
+    "policy/v1beta1": {
+        "*v1.Capability": (
+            "PodSecurityPolicySpec.allowedCapabilities PodSecurityPolicySpec.defaultAddCapabilities "
+            "PodSecurityPolicySpec.requiredDropCapabilities"
+        ),
+        "*v1.ProcMountType": "PodSecurityPolicySpec.allowedProcMountTypes",
+        "*v1beta1.FSType": "PodSecurityPolicySpec.volumes",
+        "v1beta1.FSGroupStrategyType": "FSGroupStrategyOptions.rule",
+        "v1beta1.RunAsGroupStrategy": "RunAsGroupStrategyOptions.rule",
+        "v1beta1.RunAsUserStrategy": "RunAsUserStrategyOptions.rule",
+        "v1beta1.SELinuxStrategy": "SELinuxStrategyOptions.rule",
+        "v1beta1.SupplementalGroupsStrategyType": "SupplementalGroupsStrategyOptions.rule",
+    },
+    "scheduler/v1beta2": {
+        "v1beta2.PodTopologySpreadConstraintsDefaulting": "PodTopologySpreadArgs.defaultingType",
+        "v1beta2.ScoringStrategyType": "ScoringStrategy.type",
+    },
+    "scheduler/v1beta3": {
+        "v1beta3.PodTopologySpreadConstraintsDefaulting": "PodTopologySpreadArgs.defaultingType",
+        "v1beta3.ScoringStrategyType": "ScoringStrategy.type",
+    },
+    "scheduling/v1": {
+        "v1.PreemptionPolicy": "PriorityClass.preemptionPolicy",
+    },
+    "storage/v1": {
+        "*v1.VolumeLifecycleMode": "CSIDriverSpec.volumeLifecycleModes",
+        "v1.FSGroupPolicy": "CSIDriverSpec.fsGroupPolicy",
+        "v1.PersistentVolumeReclaimPolicy": "StorageClass.reclaimPolicy",
+        "v1.VolumeBindingMode": "StorageClass.volumeBindingMode",
+    },
+    "storage/v1beta1": {
+        "*v1beta1.VolumeLifecycleMode": "CSIDriverSpec.volumeLifecycleModes",
+        "v1.PersistentVolumeReclaimPolicy": "StorageClass.reclaimPolicy",
+        "v1beta1.FSGroupPolicy": "CSIDriverSpec.fsGroupPolicy",
+        "v1beta1.VolumeBindingMode": "StorageClass.volumeBindingMode",
+    },
+}
+_SCALARS: Final = {
+    "bytes": "[]uint8", "number": "float64", "int64ns": "time.Duration", "quantity": "resource.Quantity",
+    "int-or-string": "intstr.IntOrString", "time": "v1.Time", "microtime": "v1.MicroTime", "duration": "v1.Duration",
+    "raw": "runtime.RawExtension", "fieldsv1": "v1.FieldsV1", "any": "v1.JSON",
+}
+
+
+@cache
+def _aliases(package: str) -> dict[str, str]:
+    return {field: name for name, fields in _NAMED.get(package, {}).items() for field in fields.split()}
+
+
+def alias(struct: str, field: str) -> str:
+    """The named value type of a field of ``package/version.Struct``, "" if it has none."""
+    package, _, short = struct.rpartition(".")
+    return _aliases(package).get(f"{short}.{field}", "")
+
+
+def struct(type: Type) -> str:
+    """The name of a struct: ``v1.PodSpec`` for ``core/v1.PodSpec``."""
+    return type.name.rpartition("/")[2]
+
+
+def format_type(type: Type, alias: str = "") -> str:
+    """The name of a type in errors: ``[]v1.Container``, ``map[string]string``, ``v1.PullPolicy``."""
+    if alias and not alias.startswith("*"):
+        return alias
+    if type.kind == "list":
+        return "[]" + format_type(type.element, alias[1:])
+    if type.kind == "map":
+        return "map[string]" + format_type(type.element, alias[1:])
+    return struct(type) if type.kind == "struct" else _SCALARS.get(type.kind, type.kind)
+
+
+def split(type: Type, alias: str) -> tuple[str, str]:
+    """The name of a list or map, and the alias of its elements."""
+    return format_type(type, alias), alias[1:] if alias.startswith("*") else ""

@@ -1,0 +1,254 @@
+"""JSONPath, compiled to a function from a value to the values found: columns of custom kinds, and output of the command line.
+
+``.a.b``, ``.a\\.b``, ``['x']``, ``['x','y']``, ``[*]``, ``.*``, ``[0]``, ``[-1]``, ``[0,2]``, ``[1:3]``, ``[::2]``,
+``..name`` and filters ``[?(@.x=="y")]`` with ``== != < <= > >=`` or a path alone, which selects elements that have it. A
+path may begin with ``$`` and be enclosed in ``{}``. Members of a map are visited in the order of their names. A path that
+finds nothing is not an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchd.kinds.digits import integer
+
+Step = Callable[[Any], Iterator[Any]]
+
+_INTEGER: Final = re.compile(r"-?\d+$")
+_SLICE: Final = re.compile(r"(-?\d*):(-?\d*)(?::(-?\d*))?$")
+_FILTER: Final = re.compile(r"\?\((.*)\)$", re.DOTALL)
+_NAME_END: Final = re.compile(r"(?:\\.|[^.\[\]{}()\s'\"?=!<>,|])+")
+_OPERATORS: Final = ("==", "!=", "<=", ">=", "<", ">")
+
+
+class JsonPathError(ValueError):
+    """An invalid path."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPath:
+    """A compiled path."""
+
+    text: str
+    steps: tuple[Step, ...]
+
+    def find(self, value: Any) -> list[Any]:
+        """All values that the path finds in `value`, in order."""
+        found = [value]
+        for step in self.steps:
+            found = [item for one in found for item in step(one)]
+        return found
+
+
+def compile_path(text: str) -> JsonPath:
+    """Compile a path. Raises JsonPathError."""
+    path = text.strip()
+    if path.startswith("{") and path.endswith("}"):
+        path = path[1:-1].strip()
+    return JsonPath(text, tuple(_steps(path)))
+
+
+def _steps(path: str) -> Iterator[Step]:
+    at = 1 if path[:1] in ("$", "@") else 0
+    if at == 0 and path and path[0] not in ".[":
+        raise JsonPathError(f"a path begins with . or [: {path!r}")
+    while at < len(path):
+        if path.startswith("..", at):
+            at += 2
+            yield _descend
+            if at < len(path) and path[at] == "[":
+                continue
+            name, at = _name(path, at)
+            yield _member(name)
+        elif path[at] == ".":
+            at += 1
+            if at == len(path):
+                return
+            if path[at] == "[":
+                continue
+            name, at = _name(path, at)
+            yield _member(name)
+        elif path[at] == "[":
+            inner, at = _bracket(path, at)
+            yield _subscript(inner)
+        else:
+            raise JsonPathError(f"unexpected {path[at]!r} in {path!r}")
+
+
+def _name(path: str, at: int) -> tuple[str, int]:
+    match = _NAME_END.match(path, at)
+    if match is None:
+        raise JsonPathError(f"a name is missing in {path!r}")
+    return re.sub(r"\\(.)", r"\1", match.group()), match.end()
+
+
+def _bracket(path: str, at: int) -> tuple[str, int]:
+    """The text between the bracket at `at` and the one that closes it, and where it ends."""
+    depth, quote, start = 0, "", at
+    while at < len(path):
+        char = path[at]
+        if quote:
+            if char == "\\":
+                at += 1
+            elif char == quote:
+                quote = ""
+        elif char in "'\"":
+            quote = char
+        elif char == "[":
+            depth += 1
+        elif char == "]":
+            depth -= 1
+            if depth == 0:
+                return path[start + 1 : at].strip(), at + 1
+        at += 1
+    raise JsonPathError(f"unterminated bracket in {path!r}")
+
+
+def _subscript(inner: str) -> Step:
+    if inner == "*":
+        return _every
+    filter_ = _FILTER.match(inner)
+    if filter_:
+        return _filter(filter_.group(1).strip())
+    parts = _split(inner)
+    if len(parts) > 1:
+        steps = [_subscript(part) for part in parts]
+        return lambda value: (item for step in steps for item in step(value))
+    if inner[:1] in ("'", '"'):
+        if len(inner) < 2 or inner[-1] != inner[0]:
+            raise JsonPathError(f"unterminated string in [{inner}]")
+        return _member(re.sub(r"\\(.)", r"\1", inner[1:-1]), wildcard=False)
+    if _INTEGER.match(inner):
+        return _index(integer(inner))
+    cut = _SLICE.match(inner)
+    if cut:
+        numbers = [integer(part) if part else None for part in (cut.group(1), cut.group(2), cut.group(3) or "")]
+        if numbers[2] is not None and numbers[2] < 1:
+            raise JsonPathError(f"the step of a slice is positive: [{inner}]")
+        return _slice(slice(*numbers))
+    raise JsonPathError(f"not an index, a slice, a name or a filter: [{inner}]")
+
+
+def _split(inner: str) -> list[str]:
+    """The parts between commas; a comma in quotes separates nothing, and a backslash keeps the quote after it open."""
+    parts, quote, last, at = [], "", 0, 0
+    while at < len(inner):
+        char = inner[at]
+        if quote:
+            if char == "\\":
+                at += 1
+            elif char == quote:
+                quote = ""
+        elif char in "'\"":
+            quote = char
+        elif char == ",":
+            parts.append(inner[last:at].strip())
+            last = at + 1
+        at += 1
+    return [*parts, inner[last:].strip()]
+
+
+def _member(name: str, *, wildcard: bool = True) -> Step:
+    if wildcard and name == "*":
+        return _every
+
+    def member(value: Any) -> Iterator[Any]:
+        if isinstance(value, dict) and name in value:
+            yield value[name]
+
+    return member
+
+
+def _index(index: int) -> Step:
+    def item(value: Any) -> Iterator[Any]:
+        if isinstance(value, list) and -len(value) <= index < len(value):
+            yield value[index]
+
+    return item
+
+
+def _slice(cut: slice) -> Step:
+    return lambda value: iter(value[cut]) if isinstance(value, list) else iter(())
+
+
+def _every(value: Any) -> Iterator[Any]:
+    if isinstance(value, list):
+        yield from value
+    elif isinstance(value, dict):
+        for key in sorted(value):
+            yield value[key]
+
+
+def _descend(value: Any) -> Iterator[Any]:
+    """The value and everything below it."""
+    yield value
+    for item in _every(value):
+        if isinstance(item, (dict, list)):
+            yield from _descend(item)
+
+
+def _filter(text: str) -> Step:
+    left, operator, right = _comparison(text)
+    find_left = _operand(left)
+    if not operator:
+        return lambda value: (item for item in _every(value) if find_left(item))
+    find_right = _operand(right)
+
+    def chosen(value: Any) -> Iterator[Any]:
+        for item in _every(value):
+            a, b = find_left(item), find_right(item)
+            if a and b and _compare(a[0], operator, b[0]):
+                yield item
+
+    return chosen
+
+
+def _comparison(text: str) -> tuple[str, str, str]:
+    quote, depth = "", 0
+    for at, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char in "[(":
+            depth += 1
+        elif char in "])":
+            depth -= 1
+        elif depth == 0:
+            for operator in _OPERATORS:
+                if text.startswith(operator, at):
+                    return text[:at].strip(), operator, text[at + len(operator) :].strip()
+    return text, "", ""
+
+
+def _operand(text: str) -> Callable[[Any], list[Any]]:
+    if text[:1] in ("@", "$", "."):
+        return compile_path(text).find
+    if text[:1] in ("'", '"') and len(text) > 1 and text[-1] == text[0]:
+        constant: Any = text[1:-1]
+    elif text in ("true", "false"):
+        constant = text == "true"
+    else:
+        try:
+            constant = integer(text) if _INTEGER.match(text) else float(text)
+        except ValueError:
+            raise JsonPathError(f"not a value: {text!r}") from None
+    return lambda item: [constant]
+
+
+def _compare(a: Any, operator: str, b: Any) -> bool:
+    """Compare two values; values of different types are unequal and unordered."""
+    number = (int, float)
+    alike = type(a) is type(b) or (
+        isinstance(a, number) and isinstance(b, number) and not isinstance(a, bool) and not isinstance(b, bool)
+    )
+    if operator == "==":
+        return alike and bool(a == b)
+    if operator == "!=":
+        return not alike or bool(a != b)
+    if not alike or not isinstance(a, (str, *number)):
+        return False
+    return bool({"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[operator])

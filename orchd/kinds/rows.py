@@ -1,0 +1,250 @@
+"""Types of the rows that describe built-in kinds: everything that is known of a kind stands in its row.
+
+RESOURCES of a module below `orchd.kinds.builtin` has a `KindRow` per kind, beside the kind's types. A kind with several
+versions has its row in one of them; in the others a `VersionRow` refers to it and states what differs.
+
+Names of groups, versions and labels in rows are templates of a dialect. Functions are given by name, as in
+``validate.apps.create_deployment``: dotted below `orchd.kinds.objects`, imported by `resolve` on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import Any, Final
+
+ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+#: The error for a field that a kind with selectable fields of its own does not support.
+UNSUPPORTED_FIELD: Final = "field label not supported: {name}"
+#: Members of metadata that clients can set, and that the server maintains.
+ALL_METADATA: Final = (
+    "name", "generateName", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp",
+    "deletionGracePeriodSeconds", "labels", "annotations", "finalizers", "ownerReferences",
+)
+_FUNCTIONS: Final = "orchd.kinds.objects."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deprecation:
+    """Deprecation of a version. `since` and `removed` are releases such as ``v1.22``; `removed`, `replacement` may be ""."""
+
+    since: str
+    removed: str = ""
+    replacement: str = ""
+
+    def warning(self, kind: str, api_version: str) -> str:
+        """The text of the Warning header (without code and quotes)."""
+        text = f"{api_version} {kind} is deprecated in {self.since}+"
+        if self.removed:
+            text += f", unavailable in {self.removed}+"
+        if self.replacement:
+            text += f"; use {self.replacement} {kind}"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of tables. `printer` names the function that returns the cells of an object.
+
+    A column is ``Name``, with ``|name`` for a format, ``|integer``, ``|boolean`` or ``|date`` for a type other than
+    string, and ``|wide`` for a column of priority 1, which clients show on request. `descriptions` are the descriptions
+    of columns by name; other columns have the default description of their name.
+    """
+
+    printer: str = "tabulate.policies.created"
+    columns: tuple[str, ...] = ("Name|name", "Created At|date")
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """Functions ``(object, catalog) -> object`` that convert a version of a kind to the hub version and back.
+
+    A version without a conversion has the form of the hub: only its apiVersion differs.
+    """
+
+    to_hub: str
+    from_hub: str
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Validation of objects. `create` names a function ``(object, report)``, `update` one ``(object, old, report)``.
+
+    `name` is the form of metadata.name: a DNS ``subdomain``, a ``label``, a label of RFC ``1035`` or a ``path`` segment.
+    `own_metadata`: the functions validate metadata themselves.
+    """
+
+    create: str = ""
+    update: str = ""
+    name: str = "subdomain"
+    own_metadata: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldSelectors:
+    """Fields that field selectors may use, besides metadata.name.
+
+    `names` are names in selectors that are also names of indexed values, `aliases` maps further names to those of indexed
+    values. `values` names the function ``(object) -> values by name``. `namespace`: metadata.namespace may be used.
+    `unsupported` is the error for other fields; ``{name}`` and ``{quoted}`` stand for the name.
+    """
+
+    names: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    values: str = ""
+    namespace: bool = True
+    unsupported: str = '{quoted} is not a known field selector: only "metadata.name", "metadata.namespace"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """Usage of quotas, besides ``count/PLURAL.GROUP`` of every stored object.
+
+    `usage` names a function ``(object, dialect) -> amounts by name``, `concerns` one ``(name, dialect) -> bool`` that tells
+    if a name is one of them. `counted_as` is the name under which objects are counted instead. `on_update`: updates may
+    change the usage.
+    """
+
+    usage: str = ""
+    concerns: str = ""
+    counted_as: str = ""
+    on_update: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """The scale subresource of a kind with ``spec.replicas``.
+
+    `not_found` is the group and resource in the error of a read for a missing object. `selector` is the form of
+    ``spec.selector``: a LabelSelector ``object`` or a ``map`` of labels.
+    """
+
+    not_found: tuple[str, str]
+    selector: str = "object"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subresource:
+    """A subresource: its names in discovery, how it is served and what a write through it may change.
+
+    `kind` is that of its bodies; in a row, "" means the kind of the row. `group` and `version` are set if they differ
+    from those of the parent. `served_by` names the verbs that serve it (`orchd.assembly.verbs`); ``object`` is a view of
+    the object itself.
+    """
+
+    name: str
+    kind: str = ""
+    verbs: tuple[str, ...] = ("get", "patch", "update")
+    group: str = ""
+    version: str = ""
+    served_by: str = "object"
+    #: Validation of updates through the subresource, a function as `Validation.update`; "": only that of every kind.
+    update: str = ""
+    #: Paths of fields that a write resets to their stored values; writers do not become their field managers.
+    resets: tuple[str, ...] = ("spec",)
+    #: Members of metadata that a write resets to their stored values.
+    keeps_metadata: tuple[str, ...] = ()
+    scale: Scale | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindRow:
+    """What is known of a kind. Defaults are those of most kinds, and of custom kinds."""
+
+    kind: str
+    #: Plural name, in paths. "": the kind has no resource of its own; it is the body of a subresource (Scale).
+    plural: str = ""
+    namespaced: bool = False
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ALL_VERBS
+    #: Part of store keys between root and namespace; "": objects are not stored.
+    key: str = ""
+    #: Verbs of a kind that is not stored, by their name in `orchd.assembly.verbs`.
+    served_by: str = ""
+    subresources: tuple[Subresource, ...] = ()
+
+    #: The apiVersion of stored objects; "": the version of the module.
+    storage_version: str = ""
+    #: The apiVersion that the storage version hash is computed from, if it is not the storage version.
+    announced_version: str = ""
+    #: The group in errors, where it is not the group of the storage version: kinds that the reference once moved.
+    error_group: str = ""
+    deprecated: Deprecation | None = None
+    conversion: Conversion | None = None
+
+    table: Table = field(default_factory=Table)
+    fields: FieldSelectors = field(default_factory=FieldSelectors)
+    #: The reference has a watch cache for the kind. Without one, the rules of its store apply to lists.
+    cached: bool = True
+    quota: Quota | None = None
+
+    #: Class of `orchd.server.registry.strategies` for rules that are not data; "": the default strategy.
+    strategy: str = ""
+    validation: Validation = field(default_factory=Validation)
+    #: Function ``(object, old, resource, settings) -> texts`` for Warning headers; "": no warnings.
+    warnings: str = ""
+    #: Path of the pod template; () for pods; None for kinds without one.
+    pod_template: tuple[str, ...] | None = None
+    #: Paths of fields whose change raises metadata.generation; None for kinds without generation.
+    generation: tuple[str, ...] | None = None
+    #: New objects have generation 1.
+    first_generation: bool = True
+    #: Status is cleared on create.
+    clears_status: bool = True
+    #: PUT and apply may create objects.
+    creates_on_update: bool = False
+    #: PUT may omit metadata.resourceVersion.
+    unconditional_update: bool = True
+    #: Field managers are recorded in metadata.managedFields.
+    managed_fields: bool = True
+    #: Member whose JSON text is stored as it was sent; "": none.
+    verbatim: str = ""
+    #: DELETE returns the object, not a Status.
+    returns_deleted: bool = False
+    #: Dependents are garbage collected.
+    collected: bool = True
+    #: DELETE without a propagation policy orphans dependents.
+    orphans: bool = False
+
+    def subresource(self, name: str) -> Subresource | None:
+        return next((sub for sub in self.subresources if sub.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionRow:
+    """A version of a kind whose row is in the module of the version `of` (``batch/v1``). Members that are not None replace
+    those of the row; `subresources` replace those of the same names."""
+
+    kind: str
+    of: str
+    deprecated: Deprecation | None = None
+    conversion: Conversion | None = None
+    fields: FieldSelectors | None = None
+    validation: Validation | None = None
+    orphans: bool | None = None
+    subresources: tuple[Subresource, ...] = ()
+
+
+#: A row of RESOURCES.
+Row = KindRow | VersionRow
+#: Members of a `KindRow` that belong to its own version alone: other versions do not take them over.
+_OF_ONE_VERSION: Final[Mapping[str, Any]] = {"deprecated": None, "conversion": None, "orphans": False}
+
+
+def in_version(row: KindRow, version: VersionRow) -> KindRow:
+    """The row of a kind in another version."""
+    own = {each.name: getattr(version, each.name) for each in fields(version)}
+    changes = {name: value for name, value in own.items() if name not in ("kind", "of", "subresources") and value is not None}
+    subresources = {sub.name: sub for sub in (*row.subresources, *version.subresources)}
+    return replace(row, **{**_OF_ONE_VERSION, **changes, "subresources": tuple(subresources.values())})
+
+
+@cache
+def resolve(name: str) -> Any:
+    """The function of a row by its name."""
+    module, _, function = name.rpartition(".")
+    return getattr(importlib.import_module(_FUNCTIONS + module), function)

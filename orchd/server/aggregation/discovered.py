@@ -1,0 +1,297 @@
+"""`ForeignDiscovery`: the discovery documents of servers behind APIServices, fetched again each minute."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import orjson
+from twisted.internet.defer import DeferredSemaphore
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+
+from orchd.client.interfaces import IInformer, Object
+from orchd.dialect import STOCK_DISCOVERY_GROUP
+from orchd.kinds.openapi.aggregated import CURRENT, KIND, STALE, ForeignVersion, from_resource_list
+from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
+from orchd.txkit.background import Background
+from orchd.txkit.log import Logger
+
+#: Seconds between fetches from a server; pauses after failures grow from `_FIRST_PAUSE` to it.
+_EVERY = 60.0
+_FIRST_PAUSE = 0.5
+#: Number of servers that are asked at a time.
+_TOGETHER = 4
+
+_ACCEPT: Final = f"application/json;g={STOCK_DISCOVERY_GROUP};v=v2;as={KIND}"
+
+#: Namespace, name and port of a service.
+Key = tuple[str, str, int]
+GroupVersion = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Downloaded:
+    """A complete response of another server."""
+
+    code: int
+    content_type: str
+    tag: str
+    body: bytes
+
+
+class Download(Protocol):
+    """Requests `path` of a server with GET; `tag` is the Etag of the response that is already known, "" for none. Raises
+    an exception when the server cannot be reached or does not answer in time, or when its response is too large."""
+
+    def __call__(self, server: AggregatedService, path: str, *, accept: str, tag: str) -> Awaitable[Downloaded]: ...
+
+
+class DiscoveryError(Exception):
+    """A server answered with something else than discovery documents; the text says what."""
+
+
+@dataclass(slots=True)
+class _Server:
+    """One server. `found` are the encoded resources by group version; `stale` is set after a failure, `tag` is that of its
+    aggregated document."""
+
+    found: dict[GroupVersion, bytes] = field(default_factory=dict)
+    tag: str = ""
+    stale: bool = True
+    failures: int = 0
+    running: bool = False
+    again: bool = False
+    due: IDelayedCall | None = None
+
+
+class ForeignDiscovery:
+    """Asks each server when its APIServices change and every minute. A version whose server cannot be asked is listed as
+    stale, with the resources that were known last."""
+
+    _log = Logger()
+
+    def __init__(
+        self,
+        registry: AggregatedServices,
+        informer: IInformer,
+        download: Download,
+        *,
+        clock: IReactorTime,
+        in_thread: Callable[..., Awaitable[Any]],
+    ) -> None:
+        """`registry` follows `informer`, the one of APIServices, before this does."""
+        self._registry = registry
+        self._download = download
+        self._clock = clock
+        self._in_thread = in_thread
+        self._servers: dict[Key, _Server] = {}
+        self._versions: tuple[ForeignVersion, ...] | None = None
+        self._together = DeferredSemaphore(_TOGETHER)
+        self._background = Background()
+        self._started = False
+        informer.add_listener(self._changed)
+
+    def versions(self) -> tuple[ForeignVersion, ...]:
+        """The group versions of other servers; the same value while nothing changes."""
+        if self._versions is None:
+            self._versions = tuple(self._described())
+        return self._versions
+
+    def _described(self) -> Iterator[ForeignVersion]:
+        for each in self._registry:
+            known = self._servers.get(_key(each)) or _Server()
+            resources = known.found.get((each.group, each.version), b"")
+            yield ForeignVersion(
+                group=each.group, version=each.version, group_priority=each.group_priority,
+                version_priority=each.version_priority, resources=resources,
+                freshness=STALE if known.stale else CURRENT,
+            )  # fmt: skip
+
+    async def start(self) -> None:
+        self._started = True
+        self._background = Background()
+        for key in list(self._servers):
+            self._ask_soon(key)
+
+    async def stop(self) -> None:
+        self._started = False
+        for known in self._servers.values():
+            _cancel(known)
+        await self._background.stop()
+
+    # -- events
+
+    def _changed(self, kind: str, old: Object | None, new: Object | None) -> None:
+        before = None if old is None else registered_of(old)
+        after = None if new is None else registered_of(new)
+        if before == after:
+            return
+        self._versions = None
+        if after is not None:
+            self._servers.setdefault(_key(after), _Server())
+            self._ask_soon(_key(after))
+        if before is not None:
+            self._forget_unused(_key(before))
+
+    def _forget_unused(self, key: Key) -> None:
+        if not any(_key(each) == key for each in self._registry):
+            known = self._servers.pop(key, None)
+            if known is not None:
+                _cancel(known)
+
+    def _ask_soon(self, key: Key) -> None:
+        known = self._servers[key]
+        _cancel(known)
+        if known.running:
+            known.again = True
+        elif self._started:
+            known.running = True
+            self._background.add(self._ask_and_schedule(key, known), "discovery of other servers")
+
+    # -- asking
+
+    async def _ask_and_schedule(self, key: Key, known: _Server) -> None:
+        try:
+            await self._together.acquire()
+            try:
+                await self._ask(key, known)
+            finally:
+                self._together.release()
+        finally:
+            known.running = False
+        if self._servers.get(key) is not known or not self._started:
+            return
+        if known.again:
+            known.again = False
+            self._ask_soon(key)
+            return
+        pause = min(_EVERY, _FIRST_PAUSE * 2 ** min(known.failures, 16)) if known.stale else _EVERY
+        known.due = self._clock.callLater(pause, self._ask_soon, key)
+
+    async def _ask(self, key: Key, known: _Server) -> None:
+        members = [each for each in self._registry if _key(each) == key]
+        before = known.stale, known.found
+        available = next((each for each in members if each.available), None)
+        if available is None:
+            known.stale, known.failures = True, known.failures + 1
+        else:
+            try:
+                await self._fetch(available, members, known)
+            except (DiscoveryError, OSError) as error:
+                self._failed(key, known, str(error))
+            else:
+                known.stale, known.failures = False, 0
+        if before != (known.stale, known.found):
+            self._versions = None
+
+    def _failed(self, key: Key, known: _Server, why: str) -> None:
+        if not known.failures:
+            self._log.warn("discovery of service {namespace}/{name}: {why}", namespace=key[0], name=key[1], why=why)
+        known.stale, known.failures = True, known.failures + 1
+
+    async def _fetch(self, server: AggregatedService, members: list[AggregatedService], known: _Server) -> None:
+        reply = await self._download(server, "/apis", accept=_ACCEPT, tag=known.tag)
+        if reply.code == 304 and known.tag:
+            return
+        if reply.code == 503:
+            raise DiscoveryError(f"GET /apis was answered {reply.code}")
+        if reply.code == 200 and f"as={KIND}" in reply.content_type.replace(" ", ""):
+            wanted = frozenset((each.group, each.version) for each in members)
+            known.found, known.tag = await self._in_thread(_from_aggregated, reply.body, wanted), reply.tag
+            return
+        found: dict[GroupVersion, bytes] = {}
+        for each in members:
+            path = f"/apis/{each.group}/{each.version}"
+            listed = await self._download(each, path, accept="application/json", tag="")
+            if listed.code != 200:
+                raise DiscoveryError(f"GET {path} was answered {listed.code}")
+            found[each.group, each.version] = await self._in_thread(_from_list, listed.body)
+        known.found, known.tag = found, ""
+
+
+def _key(server: AggregatedService) -> Key:
+    return server.namespace, server.service, server.port
+
+
+def _cancel(known: _Server) -> None:
+    if known.due is not None and known.due.active():
+        known.due.cancel()
+    known.due = None
+
+
+def _parsed(data: bytes) -> Mapping[str, Any]:
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise DiscoveryError(f"malformed discovery document: {error}") from error
+    if not isinstance(value, dict):
+        raise DiscoveryError("malformed discovery document: not an object")
+    return value
+
+
+def _from_aggregated(data: bytes, wanted: frozenset[GroupVersion]) -> dict[GroupVersion, bytes]:
+    """The encoded resources of the `wanted` group versions in an APIGroupDiscoveryList. Raises DiscoveryError."""
+    out = {}
+    try:
+        for group in _parsed(data).get("items") or ():
+            name = (group.get("metadata") or {}).get("name", "")
+            for version in group.get("versions") or ():
+                if (name, version["version"]) in wanted:
+                    resources = [_resource(each) for each in version.get("resources") or ()]
+                    out[name, version["version"]] = _joined(resources)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DiscoveryError(f"malformed discovery document: {error!r}") from error
+    return out
+
+
+def _from_list(data: bytes) -> bytes:
+    """The encoded resources of an APIResourceList. Raises DiscoveryError."""
+    try:
+        return _joined([_resource(each) for each in from_resource_list(_parsed(data).get("resources") or ())])
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise DiscoveryError(f"malformed discovery document: {error!r}") from error
+
+
+def _joined(resources: list[Object]) -> bytes:
+    return b",".join([orjson.dumps(each) for each in resources])
+
+
+def _resource(each: Mapping[str, Any]) -> Object:
+    """The known members of an APIResourceDiscovery, so that what another server adds or mistypes does not reach clients.
+    Raises KeyError and TypeError."""
+    out: Object = {
+        "resource": _text(each["resource"]),
+        "responseKind": _kind(each.get("responseKind")),
+        "scope": _text(each["scope"]),
+        "singularResource": _text(each.get("singularResource", "")),
+        "verbs": _texts(each.get("verbs")),
+    }
+    for member in ("shortNames", "categories"):
+        if each.get(member):
+            out[member] = _texts(each[member])
+    if each.get("subresources"):
+        out["subresources"] = [
+            {
+                "subresource": _text(sub["subresource"]),
+                "responseKind": _kind(sub.get("responseKind")),
+                "verbs": _texts(sub.get("verbs")),
+            }
+            for sub in each["subresources"]
+        ]
+    return out
+
+
+def _kind(value: Any) -> Object:
+    value = value or {}
+    return {member: _text(value.get(member, "")) for member in ("group", "version", "kind")}
+
+
+def _texts(value: Any) -> list[str]:
+    return [_text(each) for each in value or ()]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a string")
+    return value

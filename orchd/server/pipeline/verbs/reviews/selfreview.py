@@ -1,0 +1,13 @@
+"""SelfSubjectReview: the attributes of the user who asks, as this server sees them after authentication and impersonation."""
+
+from __future__ import annotations
+
+from orchd.server.pipeline.interfaces import Request
+from orchd.server.pipeline.verbs.context import ResourceTarget
+from orchd.server.registry.interfaces import Object
+
+
+async def self_review(request: Request, target: ResourceTarget, posted: Object) -> Object:
+    """The status of the review; `posted` has no members that matter."""
+    assert request.user is not None
+    return {"userInfo": request.user.as_json()}

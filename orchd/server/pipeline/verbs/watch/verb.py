@@ -1,0 +1,103 @@
+"""WATCH: starts streams of changes, and ends them with the server or their kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from twisted.internet.interfaces import IReactorTime
+
+from orchd.cache.interfaces import ICache
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.codec.mediatype import Form
+from orchd.kinds.objects.list_options import ListOptions, parse_version
+from orchd.kinds.objects.list_query import ListQuery
+from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.representation import NO_STORE, Representation
+from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
+from orchd.server.pipeline.verbs.options import list_query
+from orchd.server.pipeline.verbs.watch import websocket
+from orchd.server.pipeline.verbs.watch.conversion import ConvertedFeed, SharedConversions
+from orchd.server.pipeline.verbs.watch.events import EventEncoder
+from orchd.server.pipeline.verbs.watch.stream import EVENT_SIZES, WatchStream
+from orchd.txkit.histogram import Histogram
+
+#: Default watch duration in seconds: random between this and twice as much.
+SHORTEST = 1800
+
+
+class WatchVerb:
+    """Starts watches; counts running and dropped ones."""
+
+    def __init__(self, clock: IReactorTime, random: Random, *, shortest: int = SHORTEST) -> None:
+        self._clock = clock
+        self._random = random
+        self._shortest = shortest
+        self.running: set[WatchStream] = set()
+        #: Watches of clients that were too slow, by resource.
+        self.dropped: dict[str, int] = {}
+        #: Sizes of sent events in bytes, by group, version and kind.
+        self.events: dict[tuple[str, str, str], Histogram] = {}
+        self._conversions = SharedConversions()
+
+    def by_kind(self) -> dict[tuple[str, str, str], int]:
+        """Running watches by group, version and kind."""
+        counts: dict[tuple[str, str, str], int] = {}
+        for stream in self.running:
+            key = (stream.resource.group, stream.resource.version, stream.resource.kind)
+            counts[key] = counts.get(key, 0) + 1
+        return counts
+
+    def event_sizes(self, resource: Resource) -> Histogram:
+        """Sizes of the events of a kind; running watches add theirs."""
+        return self.events.setdefault((resource.group, resource.version, resource.kind), Histogram(EVENT_SIZES))
+
+    def count_dropped(self, resource: Resource) -> None:
+        """Count a watch whose client was too slow."""
+        self.dropped[resource.plural] = self.dropped.get(resource.plural, 0) + 1
+
+    def end_unserved(self, resource: Resource, catalog: Callable[[], Catalog]) -> None:
+        """End the watches of a custom kind's version that is no longer served."""
+        named = (resource.group, resource.version, resource.plural)
+        ours = [s for s in self.running if (s.resource.group, s.resource.version, s.resource.plural) == named]
+        if ours and catalog().resource(*named) is None:
+            for stream in ours:
+                stream.finish()
+
+    def end(self) -> None:
+        """End every running watch normally: the server is shutting down."""
+        for stream in list(self.running):
+            stream.finish()
+
+    async def __call__(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+        view = tools.present.view(request, target.resource, watch=True)
+        query = list_query(tools.dialect, request, target.resource, target.namespace)
+        cache = tools.registry.cache(target.resource)
+        stream = self._stream(tools, cache, view, query)
+        tools.present.check_table(view)
+        await self._wait(cache, query.options, stream)
+        if websocket.is_requested(request):
+            return websocket.answer(request, stream, text=view.chosen.form is Form.JSON)
+        return Response(code=200, content_type=view.chosen.content_type, headers=[NO_STORE], stream=stream)
+
+    async def _wait(self, cache: ICache, options: ListOptions, stream: WatchStream) -> None:
+        """Wait until the cache is as recent as the watch asks for. A state that would be older than its resourceVersion is an
+        error of the stream, as in the reference."""
+        if not options.resource_version:
+            await cache.fresh()
+            return
+        await cache.ready()
+        if options.initial_events:
+            try:
+                await cache.at_least(parse_version(options.resource_version))
+            except ApiError as error:
+                stream.refuse(error)
+
+    def _stream(self, tools: VerbContext, cache: ICache, view: Representation, query: ListQuery) -> WatchStream:
+        seconds = query.options.timeout_seconds or self._shortest + self._random.randrange(self._shortest)
+        feed = None
+        if query.resource.converter is not None:
+            feed = ConvertedFeed(tools, self._conversions, query.resource, past=not query.selection.everything)
+        encoder = EventEncoder(tools.present, view, query.selection)
+        return WatchStream(self, self._clock, cache, query, encoder, feed, seconds=float(max(seconds, 0)))

@@ -1,0 +1,136 @@
+"""`FieldManagement`: metadata.managedFields of writes, in every version that a manager of the object used.
+
+The algorithms are pure functions (`orchd.kinds.patch.ownership`). For kinds with a conversion webhook they run until a conversion is
+missing, and again when the webhook has made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.ir import Type
+from orchd.kinds.named_types import type_of
+from orchd.kinds.objects import convert
+from orchd.kinds.objects.owner_references import single_owners
+from orchd.kinds.patch import ownership
+from orchd.kinds.patch.ownership import OwnershipTarget
+from orchd.server.registry.interfaces import Context, Object, StrategyOf
+from orchd.server.registry.object_store import ObjectStore
+from orchd.server.registry.version_translation import (
+    ConversionNeededError,
+    VersionTranslation,
+    type_of_version,
+    version_of,
+)
+from orchd.txkit.aside import Aside
+
+T = TypeVar("T")
+
+
+class FieldManagement:
+    """Computes managers of fields. Objects are in the requested version."""
+
+    def __init__(self, access: ObjectStore, strategies: StrategyOf, aside: Aside) -> None:
+        """`aside` runs work on large objects away from the reactor."""
+        self._access = access
+        self._strategy = strategies
+        self._aside = aside
+
+    async def update(self, context: Context, live: Object | None, obj: Object, *, patched: bool = False) -> Object:
+        """`obj`, written over `live` (None: created), with its managedFields. Versions that cannot be converted count as not
+        served, so that writes that do not need them succeed. For a `patched` object duplicate owner references are removed
+        afterwards."""
+        if not patched:
+            obj = single_owners(obj, context.warn)
+        if context.resource.converter is None:
+            # Schemas of custom kinds are as large as their authors like.
+            size = context.size if context.resource.custom else 0
+            owned = await self._aside(size, _update, context, live, obj, self._target(context))
+        else:
+            owned = await self._convert(context, lambda target: _update(context, live, obj, target), lenient=True)
+        return single_owners(owned, context.warn, admitted=True) if patched else owned
+
+    async def apply(self, context: Context, live: Object | None, config: Object, *, force: bool) -> Object:
+        """`config` applied to `live` (None: created), with managedFields, before defaulting; `live` itself if nothing changes.
+        Raises ApiError as `ownership.on_apply`, and 500 for failed conversions."""
+
+        def merge(target: OwnershipTarget) -> Object:
+            return ownership.on_apply(target, live, config, manager=context.manager, force=force, now=context.now)
+
+        return await self._convert(context, merge)
+
+    async def _convert(self, context: Context, work: Callable[[OwnershipTarget], T], *, lenient: bool = False) -> T:
+        """Run `work` over managed fields whose versions may need a webhook: it is called again with the missing
+        conversions. Raises ApiError 500 for failed conversions, unless `lenient`."""
+        translations = VersionTranslation()
+        target = self._target(context, translations)
+        while True:
+            try:
+                return work(target)
+            except ConversionNeededError as wanted:
+                try:
+                    (made,) = await self._access.versions.to_requested(wanted.resource, [wanted.object])
+                except ApiError:
+                    if not lenient:
+                        raise
+                    translations.add(wanted, None)
+                else:
+                    translations.add(wanted, made)
+
+    def _target(self, context: Context, translations: VersionTranslation | None = None) -> OwnershipTarget:
+        """The inputs of the field management algorithms for a write."""
+        catalog, resource = self._access.catalog(), context.resource
+        served = _ServedVersions(catalog, resource, translations)
+        return OwnershipTarget(
+            dialect=self._access.dialect,
+            type=resource.type,
+            kind=resource.kind,
+            api_version=resource.api_version,
+            subresource=context.subresource,
+            reset=self._strategy(resource).reset_fields(context.subresource),
+            resets_all_versions=not resource.custom,
+            convert=served.convert,
+            types=served.type,
+            kinds=lambda kind: type_of(catalog, resource.api_version, kind),
+        )
+
+
+class _ServedVersions:
+    """The versions of a kind that managed fields may name."""
+
+    def __init__(self, catalog: Catalog, resource: Resource, translations: VersionTranslation | None) -> None:
+        """Without `translations` versions that a webhook converts count as not served."""
+        self._catalog = catalog
+        self._resource = resource
+        self._translations = translations
+
+    def type(self, version: str) -> Type | None:
+        served = self._catalog.kind(version, self._resource.kind)
+        return type_of_version(self._resource, version) if served is None else served.type
+
+    def convert(self, obj: Object, version: str) -> Object | None:
+        served = self._catalog.kind(version, self._resource.kind) or version_of(self._resource, version)
+        if served is None:
+            return None
+        if served.converter is None:
+            return convert.convert(obj, version, self._catalog)
+        return None if self._translations is None else self._translations.find(served, obj)
+
+
+def _update(context: Context, live: Object | None, obj: Object, target: OwnershipTarget) -> Object:
+    metadata = dict(obj.get("metadata") or {})
+    if context.subresource == "ephemeralcontainers":
+        # The reference does not track managers on this endpoint.
+        entries = metadata.get("managedFields")
+    elif not context.resource.row.managed_fields:
+        entries = None
+    else:
+        entries = ownership.on_write(target, live, obj, manager=context.manager, now=context.now)
+    if entries:
+        metadata["managedFields"] = entries
+    else:
+        metadata.pop("managedFields", None)
+    return {**obj, "metadata": metadata}

@@ -1,0 +1,94 @@
+"""The operations of the registry as values: verbs build them, `Registry.write` and `Registry.delete` carry them out.
+
+Objects are in the requested version, with canonical shape and defaults; they are shared trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchd import errors
+from orchd.kinds.strictness import Strictness
+
+Object = dict[str, Any]
+
+#: Raises ApiError 403 unless the user may create the object too.
+AuthorizeCreate = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create:
+    """Store a new object."""
+
+    obj: Object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replace:
+    """Replace the object called `name`, or create it where its kind allows that. A uid in `obj` is a precondition."""
+
+    name: str
+    obj: Object
+    authorize_create: AuthorizeCreate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """Change the object called `name` by a JSON patch, merge patch or strategic merge patch: `data` in `media_type`. It is
+    decoded only once the object exists."""
+
+    name: str
+    media_type: str
+    data: bytes
+    strictness: Strictness
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apply:
+    """Apply the configuration `data`, in YAML, to the object called `name`, or create it. `force` takes over the fields of other
+    managers."""
+
+    name: str
+    data: bytes
+    force: bool
+    strictness: Strictness
+    authorize_create: AuthorizeCreate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Change the object called `name` by a function of it, which is called again after a lost race: for endpoints that accept a
+    body of another kind. `uid` is a precondition, "" for none."""
+
+    name: str
+    change: Callable[[Object], Awaitable[Object]]
+    uid: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """Delete the object called `name`, or mark it for deletion; `options` is a DeleteOptions object."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+#: Operations that make a new object of a current one, of which there may be none.
+Change = Replace | Patch | Apply | Edit
+Write = Create | Change
+
+
+def check_name(name: str, namespace: str, obj: Object) -> None:
+    """Name and namespace in an object must be those of the URL. Raises ApiError 400."""
+    metadata = obj.get("metadata") or {}
+    found, found_namespace = metadata.get("name", ""), metadata.get("namespace", "")
+    if not found:
+        raise errors.bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    if found != name:
+        raise errors.bad_request(f"the name of the object ({found}) does not match the name on the URL ({name})")
+    if namespace and found_namespace and namespace != found_namespace:
+        raise errors.bad_request(
+            f"the namespace of the object ({found_namespace}) does not match the namespace on the request ({namespace})"
+        )

@@ -1,0 +1,137 @@
+"""JSON patches, merge patches and strategic merge patches, applied to an object of the requested version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from orchd.kinds import bounds, nested
+from orchd.kinds.canonical import canonicalize
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.codec import decode, json_
+from orchd.kinds.codec.mediatype import MERGE_PATCH, STRATEGIC_PATCH
+from orchd.kinds.gotext.values import plain
+from orchd.kinds.objects import shape, strict
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.patch import decode_result, json_patch, merge_patch, patch_errors, strategic
+from orchd.kinds.strictness import Strictness
+from orchd.server.registry.interfaces import Object
+from orchd.server.registry.operations import Patch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchRules:
+    """One patch, for objects of one resource.
+
+    `make` applies it to an object in the requested version; `shown` makes the text by which errors quote a result that
+    does not match the type: the object, or the patch itself. `repeated` returns strict decoding errors of the patch,
+    `unknown` those of a result. All may raise ApiError: a patch is parsed only once the object exists."""
+
+    #: True for a strategic merge patch.
+    typed: bool
+    make: Callable[[Object], Object]
+    shown: Callable[[Object], str]
+    repeated: Callable[[], list[str]]
+    unknown: Callable[[Object], list[str]]
+
+    @classmethod
+    def of(cls, patch: Patch, resource: Resource) -> PatchRules:
+        """The rules of the patch's media type."""
+        type, data = resource.type, patch.data
+        custom, strategic_ = shape.is_custom(type), patch.media_type == STRATEGIC_PATCH
+        if strategic_:
+            make: Callable[[Object], Object] = partial(_strategic, data, resource)
+        else:
+            make = partial(_merged if patch.media_type == MERGE_PATCH else _edited, data, patch.strictness)
+        listed, located = strategic_ or patch.media_type == MERGE_PATCH, patch.strictness.located
+        unknown: Callable[[Object], list[str]] = partial(strict.names, type=type, located=located)
+        if custom or strategic_:
+            unknown = partial(strict.paths, type=type)
+        return cls(
+            typed=strategic_,
+            make=make,
+            shown=partial(_plain, data) if strategic_ else _as_json,
+            repeated=partial(_repeated if listed else _repeated_in_operations, data, located=located),
+            unknown=unknown,
+        )
+
+
+def apply_patch(patch: Patch, resource: Resource, live: Object, catalog: Catalog, settings: ObjectSettings) -> Object:
+    """`live`, in the version of `resource`, after the patch, with canonical shape and defaults. Raises ApiError 400 or 422."""
+    rules = PatchRules.of(patch, resource)
+    raw = rules.make(live)
+    if raw is not live:
+        try:
+            text = json_.encode(raw)
+        except TypeError:
+            # The result is nested too deeply.
+            raise patch_errors.rejected() from None
+        bounds.check_json(text)
+    named = _recognize(rules, resource, catalog, raw)
+    changed = canonicalize(named, resource, settings, quote=lambda: rules.shown(raw))
+    if raw is not live and json_.may_be_out_of_range(patch.data):
+        why = nested.out_of_range(changed)
+        if why:
+            raise patch_errors.unusable_result(rules.shown(raw), why)
+    if patch.strictness.looks:
+        why = patch.strictness.refusal([*rules.repeated(), *rules.unknown(raw)])
+        if why:
+            raise patch_errors.unusable_result(rules.shown(raw), why)
+    return changed
+
+
+def _recognize(rules: PatchRules, resource: Resource, catalog: Catalog, raw: Object) -> Object:
+    """The result as an object of its endpoint's kind. Raises ApiError 422 for another kind."""
+    if rules.typed:
+        # This patch was applied to the fields of a type, which exclude apiVersion and kind.
+        return {**raw, "apiVersion": resource.api_version, "kind": resource.kind}
+    try:
+        found: Object = decode.patched_object(
+            raw,
+            catalog=catalog,
+            api_version=resource.api_version,
+            kind=resource.kind,
+            type_=resource.type,
+            custom=resource.custom,
+        )
+        return found
+    except decode.BodyError as error:
+        raise patch_errors.unusable_result(rules.shown(raw), str(error)) from None
+
+
+def _plain(data: bytes, result: Object) -> str:
+    return plain(strategic.parse(data))
+
+
+def _as_json(result: Object) -> str:
+    return json_.encode(result).decode()
+
+
+def _repeated(data: bytes, *, located: bool) -> list[str]:
+    return strict.duplicates(json_.decode_members(data), located=located)
+
+
+def _repeated_in_operations(data: bytes, *, located: bool) -> list[str]:
+    return json_patch.problems(json_.decode_members(data), located=located)
+
+
+def _strategic(data: bytes, resource: Resource, live: Object) -> Object:
+    try:
+        restored: Object = decode_result.restore(strategic.apply(live, data, resource.type), resource.type)
+    except decode_result.RestoreError as error:
+        raise patch_errors.unusable_result(_plain(data, live), str(error)) from None
+    return restored
+
+
+def _merged(data: bytes, strictness: Strictness, live: Object) -> Object:
+    if strictness.looks:
+        merge_patch.check(data)
+    return merge_patch.apply(live, data)
+
+
+def _edited(data: bytes, strictness: Strictness, live: Object) -> Object:
+    if strictness.looks:
+        json_patch.check(data)
+    edited: Object = json_patch.apply(live, data)
+    return edited

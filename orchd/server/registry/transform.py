@@ -1,0 +1,76 @@
+"""`Transformer`: the object that an operation makes of the current one, in the requested version, before admission."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from orchd import errors
+from orchd.kinds import bounds
+from orchd.kinds.canonical import canonicalize
+from orchd.kinds.codec import json_
+from orchd.server.registry.apply_configuration import check_duplicates, decode_configuration
+from orchd.server.registry.field_management import FieldManagement
+from orchd.server.registry.interfaces import Context, Object, StrategyOf
+from orchd.server.registry.object_store import ObjectStore
+from orchd.server.registry.operations import Apply, Create, Edit, Patch, Replace, Write, check_name
+from orchd.server.registry.patches import apply_patch
+from orchd.txkit.aside import Aside
+
+
+class Transformer:
+    """Operations as functions of the current object. Nothing is stored; objects are in the requested version."""
+
+    def __init__(self, access: ObjectStore, strategies: StrategyOf, aside: Aside) -> None:
+        self._access = access
+        self._aside = aside
+        self._fields = FieldManagement(access, strategies, aside)
+
+    async def transform(self, context: Context, operation: Write, live: Object | None) -> Object:
+        """The new object with canonical shape, defaults and managedFields; `live` is None when there is none, which Create,
+        Replace and Apply accept. Raises ApiError."""
+        match operation:
+            case Create():
+                return await self._fields.update(context, None, operation.obj)
+            case Replace():
+                if live is None:
+                    await operation.authorize_create()
+                return await self._fields.update(context, live, operation.obj)
+            case Patch():
+                return await self._patch(context, operation, live)
+            case Apply():
+                return await self._apply(context, operation, live)
+            case Edit():
+                assert live is not None
+                return await operation.change(live)
+        assert_never(operation)
+
+    async def _patch(self, context: Context, operation: Patch, live: Object | None) -> Object:
+        assert live is not None
+        access = self._access
+        changed = apply_patch(operation, context.resource, live, access.catalog(), access.settings)
+        check_name(operation.name, context.namespace, changed)
+        return await self._fields.update(context, live, changed, patched=True)
+
+    async def _apply(self, context: Context, operation: Apply, live: Object | None) -> Object:
+        # A missing object is reported before errors in the configuration.
+        config = await self._aside(len(operation.data), decode_configuration, operation.data)
+        if live is None:
+            await operation.authorize_create()
+        merged = await self._fields.apply(context, live, config, force=operation.force)
+        if operation.strictness.looks:
+            check_duplicates(operation.data, operation.strictness)
+        if merged is live:
+            return merged
+        bounds.check_json(json_.encode(merged))
+        if live is None:
+            _check_new(context, operation, merged)
+        check_name(operation.name, context.namespace, merged)
+        return canonicalize(merged, context.resource, self._access.settings)
+
+
+def _check_new(context: Context, operation: Apply, obj: Object) -> None:
+    """An object that apply creates must not have a uid. Raises ApiError 409."""
+    uid = (obj.get("metadata") or {}).get("uid")
+    if uid:
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise errors.conflict(context.resource.group, context.resource.plural, operation.name, why)

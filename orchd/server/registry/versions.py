@@ -1,0 +1,84 @@
+"""`Versions`: the three conversions of a write.
+
+An object is converted to the requested version (that of the URL), to the working version (in which the write sequence computes)
+or to the stored version. Working and stored version are the same, the storage version, except for custom kinds with a conversion
+webhook: these are worked on in the requested version, and converted for the store and for what was stored in another version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from orchd import errors
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.ir import Type
+from orchd.kinds.objects import convert, default, shape
+from orchd.kinds.objects.settings import ObjectSettings
+
+Object = dict[str, Any]
+
+#: `conversion(resource, objects, to)`: the objects in the version with apiVersion `to`.
+Conversion = Callable[[Resource, Sequence[Object], str], Awaitable[list[Object]]]
+
+
+class Versions:
+    """Objects go in in any version of their kind. All conversions raise ApiError 500 when a webhook fails."""
+
+    def __init__(self, catalog: Callable[[], Catalog], settings: ObjectSettings, conversion: Conversion | None) -> None:
+        """`catalog` returns the current catalog; `conversion` converts objects of kinds with a conversion webhook."""
+        self._catalog = catalog
+        self._settings = settings
+        self._conversion = conversion
+
+    async def to_requested(self, resource: Resource, objects: Sequence[Object]) -> Sequence[Object]:
+        """Objects in the version of `resource`, in their order."""
+        return await self._convert(resource, objects, resource.api_version, resource.type)
+
+    async def to_working(self, resource: Resource, obj: Object) -> Object:
+        """An object in the version of the write sequence."""
+        if resource.converter is None:
+            return (await self._convert(resource, (obj,), resource.storage_version, None))[0]
+        return (await self._convert(resource, (obj,), resource.api_version, resource.type))[0]
+
+    async def to_stored(self, resource: Resource, obj: Object) -> Object:
+        """An object of the working version in the stored one, with that version's defaults; defaults of other versions are
+        applied on reads. Raises ApiError 500 for an object of another kind too."""
+        out = obj
+        if resource.converter is not None:
+            type_ = self._catalog().storage_type(resource)
+            (out,) = await self._convert(resource, (obj,), resource.storage_version, type_)
+            if out is not obj:
+                out = default.fill(out, type_, self._settings)
+        found = out.get("apiVersion"), out.get("kind")
+        if found != (resource.storage_version, resource.kind):
+            # Lists are joined from stored bytes: all objects must be of this kind.
+            what = f"{resource.kind} of {resource.storage_version}"
+            raise errors.internal(f"an object of kind {found[1]} and version {found[0]} cannot be stored as {what}")
+        return out
+
+    async def _convert(self, resource: Resource, objects: Sequence[Object], to: str, type_: Type | None) -> Sequence[Object]:
+        """`type_` is the type of the version `to`, for what a webhook returns."""
+        if all(obj["apiVersion"] == to for obj in objects):
+            return objects
+        if resource.converter is None:
+            catalog = self._catalog()
+            return [convert.convert(obj, to, catalog) for obj in objects]
+        if self._conversion is None:
+            return objects
+        found = await self._conversion(resource, objects, to)
+        assert type_ is not None
+        try:
+            return [new if new is old else shape.canonical(new, type_) for old, new in zip(objects, found, strict=True)]
+        except shape.ShapeError as error:
+            raise errors.internal(f"conversion made an object that is no {resource.kind}: {error}") from None
+
+    def settle(self, resource: Resource, obj: Object) -> Object:
+        """Canonical shape and defaults of an object in the working version, after admission changed it."""
+        type_ = resource.type if resource.converter is not None else self._catalog().storage_type(resource)
+        try:
+            shaped = shape.canonical(obj, type_)
+        except shape.ShapeError as error:
+            # Errors in an object that admission produced are not client errors.
+            raise errors.internal(f"admission left an object that is no {resource.kind}: {error}") from None
+        return default.fill(shaped, type_, self._settings)

@@ -1,0 +1,72 @@
+"""Events about the containers of simulated pods, as a node agent records them; each note says that it is simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from orchd.client.interfaces import IEventRecorder, Object
+
+#: The component that records them.
+COMPONENT: Final = "orchd-simulation"
+_MARK: Final = " (simulated)"
+
+#: Type, reason and note of an Event, and the container that it is about.
+Found = tuple[str, str, str, str]
+
+
+def list_events(old: Object, new: Object) -> Iterator[Found]:
+    """What happened to the containers of a pod between two of its states."""
+    if new["metadata"].get("deletionTimestamp") and not old["metadata"].get("deletionTimestamp"):
+        for container in new["spec"]["containers"]:
+            if "running" in _state(_statuses(old).get(container["name"], {})):
+                yield "Normal", "Killing", f"Stopping container {container['name']}", container["name"]
+        return
+    before = _statuses(old)
+    images = {container["name"]: container.get("image", "") for container in new["spec"]["containers"]}
+    for name, status in _statuses(new).items():
+        yield from _list_changes(name, images.get(name, ""), before.get(name, {}), status)
+
+
+def _list_changes(name: str, image: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Found]:
+    state, last = _state(new), _state(old)
+    # A short life may begin and end in one report.
+    begun = ("running" in state or "terminated" in state) and not ("running" in last or "terminated" in last)
+    restarted = int(new.get("restartCount") or 0) > int(old.get("restartCount") or 0)
+    if begun or restarted:
+        yield "Normal", "Pulled", f'Container image "{image}" already present on machine', name
+        yield "Normal", "Created", f"Created container {name}", name
+        yield "Normal", "Started", f"Started container {name}", name
+    reason = (state.get("waiting") or {}).get("reason", "")
+    if reason == (last.get("waiting") or {}).get("reason", ""):
+        return
+    if reason == "CrashLoopBackOff":
+        yield "Warning", "BackOff", "Back-off restarting failed container", name
+    elif reason not in ("", "ContainerCreating", "PodInitializing"):
+        yield "Warning", "Failed", f"Error: {reason}", name
+
+
+def _statuses(pod: Object) -> dict[str, Mapping[str, Any]]:
+    return {each["name"]: each for each in (pod.get("status") or {}).get("containerStatuses") or ()}
+
+
+def _state(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    return status.get("state") or {}
+
+
+class PodEvents:
+    """Add `change` as a listener of pods. `is_simulated` tells whether a node, by name, is simulated here."""
+
+    def __init__(self, recorder: IEventRecorder, is_simulated: Callable[[str], bool]) -> None:
+        self._recorder = recorder
+        self._is_simulated = is_simulated
+
+    def change(self, event: str, old: Object | None, new: Object | None) -> None:
+        """Record what a change of a pod shows; pods that are seen for the first time show nothing."""
+        if old is None or new is None or not self._is_simulated(new["spec"].get("nodeName") or ""):
+            return
+        if old["metadata"].get("uid") != new["metadata"].get("uid"):
+            return
+        for type_, reason, note, container in list_events(old, new):
+            found = {**new, "apiVersion": "v1", "kind": "Pod", "fieldPath": f"spec.containers{{{container}}}"}
+            self._recorder.event(found, type_, reason, note + _MARK)

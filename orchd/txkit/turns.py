@@ -1,0 +1,58 @@
+"""A limit on how long the work of many coroutines may take within one reactor turn.
+
+When one event completes what many coroutines wait for, all of them continue in the same turn, and nothing else of the process
+runs before the last has. Each of them awaits `TurnBudget.wait` where it may be interrupted: within the budget it continues at
+once, else in one of the next turns, between which the reactor serves its connections.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+
+#: Seconds of one turn after which the rest continues in the next.
+_BUDGET: Final = 0.004
+
+
+class TurnBudget:
+    """Shared by the coroutines that compete. They continue in the order in which they waited."""
+
+    def __init__(self, clock: IReactorTime, *, seconds: float = _BUDGET) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        #: When this turn's first work began; None before it.
+        self._began: float | None = None
+        self._scheduled = False
+        self._waiting: deque[Deferred[None]] = deque()
+
+    async def wait(self) -> None:
+        """Continue now if this turn's budget is not spent and nobody waits, else later."""
+        if self._began is None:
+            self._began = self._clock.seconds()
+            self._schedule()
+        if not self._waiting and not self._spent():
+            return
+        waiting: Deferred[None] = Deferred(self._waiting.remove)
+        self._waiting.append(waiting)
+        await waiting
+
+    def _spent(self) -> bool:
+        return self._began is not None and self._clock.seconds() - self._began >= self._seconds
+
+    def _schedule(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            self._clock.callLater(0, self._resume)
+
+    def _resume(self) -> None:
+        """A new turn: wake those who wait until its budget is spent."""
+        self._scheduled = False
+        self._began = self._clock.seconds() if self._waiting else None
+        if not self._waiting:
+            return
+        self._schedule()
+        while self._waiting and not self._spent():
+            self._waiting.popleft().callback(None)

@@ -1,0 +1,52 @@
+"""Objects that this process writes itself are not decoded again."""
+
+from __future__ import annotations
+
+import orjson
+
+from orchd.cache.announced import Announced
+from orchd.cache.interfaces import Change
+from tests.cache.cache_support import Bench, now, stored
+
+
+def test_an_announced_object_reaches_subscribers_without_decoding() -> None:
+    """While the change is delivered, the entry has the announced object with its revision; afterwards it holds no object."""
+    bench = Bench()
+    cache = bench.start()
+    now(cache.ready())
+    seen: list[object] = []
+
+    def note(change: Change) -> None:
+        seen.append(change.entry.fresh)
+
+    cache.subscribe(after=cache.revision, prefix="", on_change=note, on_end=lambda error: None)
+    obj = orjson.loads(stored("a/x", "n1", app="web"))
+    bench.caches.announced.announce("/pods/a/x", stored("a/x", "n1", app="web"), obj)
+    revision = bench.put("a/x", "n1", app="web")
+    assert seen == [{**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}]
+    entry = cache.get("a/x")
+    assert entry is not None and entry.fresh is None
+    assert (entry.labels, entry.fields) == ({"app": "web"}, {"spec.nodeName": "n1"})
+    assert obj["metadata"]["resourceVersion"] == "", "the announced object is not changed"
+
+
+def test_other_bytes_are_decoded() -> None:
+    """A write that lost to another one must not lend its object to the winner."""
+    bench = Bench()
+    cache = bench.start()
+    now(cache.ready())
+    bench.caches.announced.announce("/pods/a/x", stored("a/x", "loser"), orjson.loads(stored("a/x", "loser")))
+    bench.put("a/x", "winner")
+    entry = cache.get("a/x")
+    assert entry is not None and entry.fields == {"spec.nodeName": "winner"}
+
+
+def test_of_concurrent_writes_of_a_key_the_last_is_remembered() -> None:
+    """The end of the first write does not take away what the second announced; nothing is left after both."""
+    announced = Announced()
+    announced.announce("/pods/a", b"1", {"n": 1})
+    announced.announce("/pods/a", second := b"22", {"n": 2})
+    announced.withdraw("/pods/a", b"1")
+    assert announced.find("/pods/a", b"2" + b"2") == {"n": 2}
+    announced.withdraw("/pods/a", second)
+    assert announced.find("/pods/a", second) is None and not len(announced)

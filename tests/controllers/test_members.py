@@ -1,0 +1,143 @@
+"""Counts of pods by owner, which follow every change, and the index of selectors."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from orchd.controllers import pods as podfacts
+from orchd.controllers.members import Census, Members
+from orchd.controllers.objects import spec
+from orchd.controllers.selection import index_by_selector, list_selecting
+from orchd.kinds.objects.selectors import LabelSelector
+from orchd.testing.informers import MemoryInformer
+
+COST = "example/cost"
+_NEW = 1_700_000_000.0
+
+
+def pod(
+    name: str, *, owner: str = "o", kind: str = "ReplicaSet", node: str = "", ready: str = "", phase: str = "Running",
+    deleting: bool = False, cost: str = "", **labels: str,
+) -> dict[str, Any]:
+    """`ready` is the time at which it became so."""
+    metadata: dict[str, Any] = {"namespace": "a", "name": name, "uid": f"uid-{name}", "labels": labels}
+    metadata["creationTimestamp"] = "2023-01-01T00:00:00Z"
+    if owner:
+        metadata["ownerReferences"] = [{"kind": kind, "name": owner, "uid": owner, "controller": True}]
+    if deleting:
+        metadata["deletionTimestamp"] = "2023-01-01T00:00:00Z"
+    if cost:
+        metadata["annotations"] = {COST: cost}
+    conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": ready}] if ready else []
+    return {"metadata": metadata, "spec": {"nodeName": node}, "status": {"phase": phase, "conditions": conditions}}
+
+
+def census(members: Members, owner: str = "o") -> Census:
+    return Census(members.owned("a", owner).classes.values())
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        (pod("p", ready="2023-01-01T00:00:00Z"), (2, 1)),
+        (pod("p", phase="Succeeded"), (1, 0)),
+        (pod("p", phase="Failed"), (1, 0)),
+        (pod("p", deleting=True, ready="2023-01-01T00:00:00Z"), (1, 0)),
+        (pod("p", owner=""), (1, 0)),
+        (pod("p", owner="other"), (1, 0)),
+        (pod("p", kind="Job"), (1, 0)),
+        (None, (1, 0)),
+    ],
+)
+def test_counts_follow_changes(changed: dict[str, Any] | None, expected: tuple[int, int]) -> None:
+    """Active and ready pods of an owner after one of its two has changed."""
+    members = Members("ReplicaSet", COST)
+    first = pod("p")
+    members.observe(None, first)
+    members.observe(None, pod("q"))
+    members.observe(first, changed)
+    found = census(members)
+    assert (found.active, found.ready) == expected
+
+
+def test_the_same_pod_twice_counts_once() -> None:
+    """An informer that begins anew reports what is known; a pod of the same name with another uid replaces the old one."""
+    members = Members("ReplicaSet", COST)
+    members.observe(None, pod("p"))
+    members.observe(None, pod("p"))
+    assert census(members).active == 1
+    again = pod("p")
+    again["metadata"]["uid"] = "another"
+    members.observe(pod("p"), again)
+    assert [member.uid for member in census(members)] == ["another"]
+
+
+def test_available_and_labeled() -> None:
+    """Pods count as available after the least time, and as labeled with all labels of the template."""
+    members = Members("ReplicaSet", COST)
+    members.observe(None, pod("p", ready="2023-11-14T22:13:20Z", a="b", c="d"))
+    members.observe(None, pod("q", ready="2023-11-14T22:13:10Z", a="b"))
+    members.observe(None, pod("r", a="b"))
+    found = census(members)
+    assert [found.count_available(least, _NEW) for least in (0, 5, 10, 11)] == [2, 1, 1, 0]
+    assert [found.count_labeled(wanted) for wanted in ({}, {"a": "b"}, {"c": "d"}, {"a": "d"})] == [3, 3, 1, 0]
+
+
+def test_adopted_pods_count() -> None:
+    """A pod that was adopted counts before the informer shows it."""
+    members = Members("ReplicaSet", COST)
+    members.observe(None, pod("p"))
+    late = members.describe(pod("q", ready="2023-01-01T00:00:00Z"))
+    found = Census(members.owned("a", "o").classes.values(), [late])
+    assert (found.active, found.ready) == (2, 1)
+
+
+def test_surplus_is_in_deletion_order() -> None:
+    """The members that go first are the pods that go first, whatever their number."""
+    random, members, pods = Random(3), Members("ReplicaSet", COST), []
+    for number in range(200):
+        times = ["", "2023-01-01T00:00:00Z", "2023-01-02T00:00:00Z"]
+        found = pod(
+            f"p{number}", node=random.choice(["", "m", "n"]), ready=random.choice(times),
+            phase=random.choice(["Pending", "Running"]), cost=random.choice(["", "5", "-3", "x"]),
+        )
+        pods.append(found)
+        members.observe(None, found)
+    crowd = members.owned("a", "o").nodes
+    assert crowd == {node: sum(1 for p in pods if spec(p)["nodeName"] == node) for node in ("", "m", "n")}
+    key = podfacts.deletion_order(COST, crowd)
+    chosen = census(members).choose_surplus(50, crowd)
+    assert [m.name for m in chosen] == [p["metadata"]["name"] for p in sorted(pods, key=key)[:50]]
+
+
+def test_selecting_objects_are_found_by_labels() -> None:
+    """Every object whose selector matches is found, once, in the pod's namespace alone."""
+    informer = MemoryInformer()
+    selectors: dict[str, Any] = {
+        "one": {"matchLabels": {"a": "b"}},
+        "both": {"matchLabels": {"a": "b", "c": "d"}},
+        "other": {"matchLabels": {"a": "c"}},
+        "in": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b", "c"]}]},
+        "missing": {"matchExpressions": [{"key": "c", "operator": "DoesNotExist"}]},
+        "all": {},
+        "none": None,
+    }
+
+    def select(obj: dict[str, Any]) -> LabelSelector:
+        return LabelSelector.from_object(obj["spec"]["selector"])
+
+    for within in ("a", "b"):
+        for name, selector in selectors.items():
+            informer.put({"metadata": {"namespace": within, "name": name}, "spec": {"selector": selector}})
+    index_by_selector(informer, select)
+
+    def found(**labels: str) -> list[tuple[str, str]]:
+        chosen = list_selecting(informer, select, {"metadata": {"namespace": "a", "name": "p", "labels": labels}})
+        return sorted((each["metadata"]["namespace"], each["metadata"]["name"]) for each in chosen)
+
+    assert found(a="b", c="d") == [("a", "all"), ("a", "both"), ("a", "in"), ("a", "one")]
+    assert found(a="b") == [("a", "all"), ("a", "in"), ("a", "missing"), ("a", "one")]
+    assert found() == [("a", "all"), ("a", "missing")]

@@ -1,0 +1,48 @@
+"""Resyncs and the pause between the starts of controllers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.objects import CONFIG_MAPS, NAMESPACES
+from tests.controllers.cluster_support import Cluster
+
+ROOT = "orch-root-ca.crt"
+ROLES = ResourceRef("rbac.authorization.orch.io", "v1", "clusterroles")
+
+
+def test_resync(tmp_path: Path) -> None:
+    """All objects are looked at again within two resync periods."""
+    cluster = Cluster(tmp_path, ["serviceaccount"], ["--min-resync-period=8s"])
+    cluster.namespace()
+    cluster.settle()
+    worked = _worked(cluster)
+    _pass(cluster, 6)
+    assert _worked(cluster) == worked
+    _pass(cluster, 11)
+    assert _worked(cluster) >= worked + len(cluster.items(NAMESPACES, ""))
+    cluster.stop()
+
+
+def _pass(cluster: Cluster, seconds: int) -> None:
+    """In steps in which the leader renews its lease."""
+    for _ in range(seconds):
+        cluster.settle(1)
+
+
+def _worked(cluster: Cluster) -> int:
+    group = cluster.server.server.controllers.group
+    assert group is not None
+    return sum(counts.worked for _, counts in group.counts())
+
+
+def test_start_interval(tmp_path: Path) -> None:
+    """With --controller-start-interval a controller starts one to two intervals after the one before it."""
+    cluster = Cluster(tmp_path, ["serviceaccount", "root-ca-cert-publisher"], ["--controller-start-interval=10s"])
+    cluster.namespace()
+    cluster.settle(9)
+    assert cluster.get(CONFIG_MAPS, ROOT) is None
+    cluster.settle(12)
+    assert cluster.get(CONFIG_MAPS, ROOT) is not None
+    cluster.stop()

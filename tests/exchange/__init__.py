@@ -1,0 +1,1 @@
+"""The floor under the recorded exchanges."""

@@ -1,0 +1,90 @@
+"""Paths of printer columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from orchd.kinds.jsonpath import JsonPathError, compile_path
+
+OBJECT: Any = {
+    "a": {"b": 1, "x.y/z": "dotted", "c": [{"n": "p", "v": 1}, {"n": "q", "v": 2}, {"n": "r", "v": 3.5}]},
+    "l": ["s", "t", "u", "v"],
+    "deep": {"n": "inner", "more": {"n": "innermost"}},
+    "null": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        (".a.b", [1]),
+        ("{.a.b}", [1]),
+        ("$.a.b", [1]),
+        (".a['b']", [1]),
+        ('.a["b"]', [1]),
+        ("['a']['b']", [1]),
+        (".a['b','x.y/z']", [1, "dotted"]),
+        (r".a.x\.y/z", ["dotted"]),
+        (".a.missing", []),
+        (".l.b", []),
+        (".null", [None]),
+        (".null.b", []),
+        (".l[*]", ["s", "t", "u", "v"]),
+        (".l[0]", ["s"]),
+        (".l[-1]", ["v"]),
+        (".l[9]", []),
+        (".l[0,2]", ["s", "u"]),
+        (".l[1:3]", ["t", "u"]),
+        (".l[:2]", ["s", "t"]),
+        (".l[-2:]", ["u", "v"]),
+        (".l[::2]", ["s", "u"]),
+        (".a.c[*].n", ["p", "q", "r"]),
+        (".a.c[?(@.n=='q')].v", [2]),
+        ('.a.c[?(@.n=="q")].v', [2]),
+        (".a.c[?(@.v>1)].n", ["q", "r"]),
+        (".a.c[?(@.v<=2)].n", ["p", "q"]),
+        (".a.c[?(@.v!=2)].n", ["p", "r"]),
+        (".a.c[?(@.n>1)].n", []),
+        (".a.c[?(@.v)].n", ["p", "q", "r"]),
+        (".a.c[?(@.none)].n", []),
+        (".deep..n", ["inner", "innermost"]),
+        ("..more.n", ["innermost"]),
+        (".deep.*", [{"n": "innermost"}, "inner"]),
+        (".", [OBJECT]),
+    ],
+)
+def test_paths(path: str, found: list[Any]) -> None:
+    """A path finds every value that it describes, in order, and nothing is an error."""
+    assert compile_path(path).find(OBJECT) == found
+
+
+@pytest.mark.parametrize("path", ["a", ".a[", ".a[x]", ".a['b]", ".l[::0]", ".a.c[?(@.n==q)]", ".a b", "." + "."])
+def test_bad_paths(path: str) -> None:
+    """Text that is no path is refused."""
+    with pytest.raises(JsonPathError):
+        compile_path(path)
+
+
+@given(
+    st.text(max_size=20), st.recursive(st.integers() | st.text(), lambda s: st.lists(s) | st.dictionaries(st.text(), s))
+)
+def test_any_text_is_a_path_or_refused(path: str, value: Any) -> None:
+    """No text makes anything else than a path or its own error, and no value makes a path fail."""
+    try:
+        compiled = compile_path("." + path)
+    except JsonPathError:
+        return
+    assert isinstance(compiled.find(value), list)
+
+
+@given(st.text(min_size=1), st.integers())
+@example(key="',", value=0)
+@example(key="\\',\\\\", value=0)
+def test_any_key_can_be_quoted(key: str, value: int) -> None:
+    """A name in quotes may hold anything."""
+    quoted = key.replace("\\", "\\\\").replace("'", "\\'")
+    assert compile_path(f"['{quoted}']").find({key: value}) == [value]

@@ -1,0 +1,132 @@
+"""Late news, refused bindings, vanishing nodes, crowds of pods that fit nowhere: no pod is lost, none is bound twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from orchd.errors import ApiError, conflict, not_found
+from orchd.scheduler.queue.queue import UNSCHEDULABLE
+from tests.scheduler.scheduler_support import NODES, PODS, Bed, node, pod
+
+
+def wait(bed: Bed, seconds: int) -> None:
+    """Time passes; what happens to pods is seen a second later."""
+    for _ in range(seconds):
+        seen = bed.late.informer(PODS).waiting
+        bed.settle(1)
+        bed.late.deliver(PODS, seen)
+
+
+def test_a_watch_that_is_a_second_late() -> None:
+    """Bindings count before they are seen: no node gets more than it has room for, no pod is bound twice, and room that
+    deletions make is used once they are seen."""
+    bed = Bed(lagging=True)
+    bed.late.hold(PODS)
+    bed.put(*(node(f"n{n}", cpu=5) for n in range(3)), *(pod(f"p{n}", cpu=1) for n in range(20)))
+    wait(bed, 5)
+    names = [name for name, _ in bed.api.bound]
+    assert len(names) == len(set(names)) == 15
+    assert Counter(place for _, place in bed.api.bound) == {"n0": 5, "n1": 5, "n2": 5}
+    for name in names[:5]:
+        bed.informers.informer(PODS).remove("ns", name)
+    wait(bed, 100)
+    names = [name for name, _ in bed.api.bound]
+    assert len(names) == len(set(names)) == 20
+
+
+def test_a_pod_whose_deletion_is_seen_late() -> None:
+    """Its binding is refused because it is gone; when that is seen, nothing is left of it."""
+    bed = Bed(lagging=True)
+    bed.put(pod("a", cpu=1))
+    bed.settle()
+    bed.late.hold(PODS)
+    bed.informers.informer(PODS).remove("ns", "a")
+    bed.api.refuse = [not_found("", "pods", "a")]
+    bed.put(node("n1", cpu=1))
+    wait(bed, 30)
+    assert bed.api.bound == [] and bed.place("a") == "" and not bed.scheduler.cluster.assumed
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [ApiError(403, "Forbidden", "not allowed"), conflict("", "pods/binding", "a", "not now"), ApiError(500, "InternalError", "x")],
+)
+def test_a_refused_binding_is_told_and_tried_again(refusal: ApiError) -> None:
+    """The condition has the reason of the server; the pod is bound as soon as the server allows it."""
+    bed = Bed()
+    bed.api.refuse = [refusal] * 3
+    bed.put(node("n1"), pod("a", cpu=1))
+    bed.settle()
+    assert bed.message("a") == f'binding rejected: running Bind plugin "DefaultBinder": {refusal.message}'
+    bed.settle(200)
+    assert not bed.api.refuse
+    assert bed.api.bound == [("a", "n1")]
+
+
+def test_a_node_that_vanishes_between_decision_and_binding() -> None:
+    """The refused pod goes to another node; nothing is counted on the one that is gone."""
+    bed = Bed()
+    bed.api.hold = True
+    bed.put(node("n1"), pod("a", cpu=1))
+    bed.settle()
+    assert len(bed.api.held) == 1
+    bed.informers.informer(NODES).remove("", "n1")
+    bed.api.hold = False
+    bed.api.refuse = [not_found("", "nodes", "n1")]
+    bed.api.held.pop().callback(None)
+    bed.settle(5)
+    assert bed.where("a") == "" and not bed.scheduler.cluster.assumed
+    bed.put(node("n2"))
+    bed.settle(30)
+    assert bed.api.bound == [("a", "n2")]
+
+
+def test_pods_that_fit_nowhere_cost_nothing_while_nothing_happens() -> None:
+    """Between the flushes of the reference (pods are tried again after a minute) there is no attempt, whatever nodes report
+    about themselves, and timers do not grow with the number of pods."""
+    bed = Bed()
+    bed.put(*(node(f"n{n}") for n in range(10)), *(pod(f"p{n}", cpu=1000) for n in range(500)))
+    bed.settle(15)
+    assert bed.scheduler.queue.count(UNSCHEDULABLE) == 500
+    timers = len(bed.clock.getDelayedCalls())
+    assert timers < 10
+    before = bed.scheduler.numbers.cycles
+    for second in range(10):
+        there = bed.informers.informer(NODES).get("", f"n{second}")
+        assert there is not None
+        beat = {"type": "Ready", "status": "True", "lastHeartbeatTime": f"2026-01-01T00:00:{second:02}Z"}
+        bed.put({**there, "status": {**there["status"], "conditions": [beat]}})
+        if second >= 5:
+            bed.settle(1)
+    assert bed.scheduler.numbers.cycles == before
+
+
+@pytest.mark.parametrize(
+    ("plugin", "text"),
+    [
+        ("InterPodAffinity", 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'),
+        ("TaintToleration", 'failed to read "PreScoreTaintToleration" from cycleState: not found'),
+        ("PodTopologySpread", 'error reading "PreScorePodTopologySpread" from cycleState: not found'),
+    ],
+)
+def test_a_score_without_its_pre_score_fails_the_pod(plugin: str, text: str) -> None:
+    """The pod says which plugin misses what; on a single feasible node nothing is scored, and it is bound."""
+    disabled = {"preScore": {"disabled": [{"name": plugin}]}}
+    bed = Bed({"profiles": [{"schedulerName": "default-scheduler", "plugins": disabled}]})
+    bed.put(node("n1"), pod("single", cpu=1))
+    bed.settle()
+    assert bed.where("single") == "n1"
+    bed.put(node("n2"), pod("a", cpu=1))
+    bed.settle()
+    assert bed.message("a") == f'running Score plugins: plugin "{plugin}" failed with: {text}'
+
+
+def test_node_affinity_scores_without_its_pre_score() -> None:
+    """It computes what it needs itself, as the reference does."""
+    disabled = {"preScore": {"disabled": [{"name": "NodeAffinity"}]}}
+    bed = Bed({"profiles": [{"schedulerName": "default-scheduler", "plugins": disabled}]})
+    bed.put(node("n1"), node("n2"), pod("a", cpu=1))
+    bed.settle()
+    assert bed.where("a")

@@ -1,0 +1,131 @@
+"""The tail of the audit events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from twisted.internet.defer import Deferred
+from zope.interface import implementer
+
+from orchd.errors import ApiError
+from orchd.kinds.identity import User
+from orchd.server.pipeline import requestinfo
+from orchd.server.pipeline.audit.policy import METADATA, NONE
+from orchd.server.pipeline.audit.tail import AuditTail, TailRules
+from orchd.server.pipeline.interfaces import ISink
+from orchd.testing.server import run
+from tests.server.pipeline.test_headers import ask
+
+ALICE = User(name="alice")
+INFO = requestinfo.parse("GET", "/api/v1/secrets", {})
+
+
+@implementer(ISink)
+class Sink:
+    """A client that takes all, or nothing while `stuck`."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.buffered = 0
+        self.stuck = False
+        self.finished = False
+
+    def write(self, data: bytes) -> None:
+        self.data += data
+        if self.stuck:
+            self.buffered += len(data)
+
+    def writable(self) -> Deferred[None]:
+        raise AssertionError("the tail never waits for a client")
+
+    def abort(self) -> None:
+        raise AssertionError("the tail ends streams, and cuts none")
+
+    def finish(self) -> None:
+        self.finished = True
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [orjson.loads(line) for line in self.data.splitlines() if line]
+
+
+def followed(tail: AuditTail) -> tuple[Any, Sink]:
+    stream, sink = run(tail.answer(ask("GET", "/debug/audit"))).stream, Sink()
+    assert stream is not None
+    stream.start(sink)
+    return stream, sink
+
+
+def take(tail: AuditTail, number: int = 0, **more: Any) -> None:
+    assert run(tail.take({"auditID": str(number), **more}))
+
+
+def test_events_are_sent_as_they_are_taken() -> None:
+    """What was kept comes first; objects of requests and answers are not shown."""
+    tail = AuditTail()
+    take(tail, 1)
+    _, sink = followed(tail)
+    take(tail, 2, requestObject={"data": "secret"}, responseObject={"data": "secret"})
+    assert [event["auditID"] for event in sink.events] == ["1", "2"]
+    assert b"secret" not in sink.data
+
+
+def test_what_is_kept_is_bounded() -> None:
+    """By number and by bytes, whatever the size of events."""
+    tail = AuditTail()
+    for at in range(1000):
+        take(tail, at)
+    assert len(tail.kept().splitlines()) == 200
+    for at in range(100):
+        take(tail, at, requestURI="x" * 100_000)
+    assert len(tail.kept()) <= 1 << 20
+
+
+def test_a_slow_client_loses_events_and_is_told_how_many() -> None:
+    """The server holds a bounded number of bytes for it."""
+    tail = AuditTail()
+    _, sink = followed(tail)
+    sink.stuck = True
+    for at in range(100):
+        take(tail, at, requestURI="x" * 10_000)
+    assert sink.buffered <= 256 << 10
+    sink.stuck, sink.buffered = False, 0
+    before = len(sink.events)
+    take(tail, 100)
+    lost, last = sink.events[before:]
+    assert lost["lost"] + before == 100 and last["auditID"] == "100"
+
+
+def test_the_number_of_clients_is_bounded() -> None:
+    """The seventeenth gets 429; one that leaves makes room."""
+    tail = AuditTail()
+    streams = [followed(tail)[0] for _ in range(16)]
+    with pytest.raises(ApiError) as caught:
+        followed(tail)
+    assert caught.value.code == 429
+    streams[0].stop()
+    followed(tail)
+
+
+def test_the_end_of_the_server_ends_the_streams() -> None:
+    """And none begins any more."""
+    tail = AuditTail()
+    _, sink = followed(tail)
+    tail.end()
+    assert sink.finished and not tail.followed
+    with pytest.raises(ApiError) as caught:
+        followed(tail)
+    assert caught.value.code == 503
+
+
+def test_without_a_policy_requests_are_recorded_while_somebody_follows() -> None:
+    """At the level of metadata, and not at all otherwise."""
+    tail = AuditTail()
+    rules = TailRules(tail)
+    assert rules.rule(ALICE, INFO).level == NONE
+    stream, _ = followed(tail)
+    assert rules.rule(ALICE, INFO).level == METADATA
+    stream.stop()
+    assert rules.rule(ALICE, INFO).level == NONE

@@ -1,0 +1,85 @@
+"""Aggregated discovery over requests: who gets it, in which form, and when it is another one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.testing.server import run
+
+ACCEPT = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+BETA = ACCEPT.replace("v=v2", "v=v2beta1")
+OWN = ACCEPT.replace("k8s.io", ORCH("{abbr}.io"))
+DEFINITION = {
+    "metadata": {"name": "foos.example.com"},
+    "spec": {
+        "group": "example.com", "scope": "Namespaced", "names": {"plural": "foos", "kind": "Foo"},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+    },
+}  # fmt: skip
+
+
+def asked(server: Any, path: str, accept: str, **headers: str) -> Any:
+    return run(server.request("GET", path, headers={"Accept": accept, **headers}))
+
+
+@pytest.mark.parametrize(("accept", "api_version"), [
+    (ACCEPT, "apidiscovery.k8s.io/v2"),
+    (BETA, "apidiscovery.k8s.io/v2beta1"),
+    (OWN, "apidiscovery.orch.io/v2"),
+    (f"{ACCEPT},{BETA},application/json", "apidiscovery.k8s.io/v2"),
+    (f"application/json,{BETA}", "apidiscovery.k8s.io/v2beta1"),
+    (f"{ACCEPT};q=0.5,{BETA}", "apidiscovery.k8s.io/v2beta1"),
+    (ACCEPT.replace("application/json", "*/*"), "apidiscovery.k8s.io/v2"),
+])
+def test_aggregated(server: Any, accept: str, api_version: str) -> None:
+    """The aggregated form that the client prefers, even after a plain one; the answer names it in its media type."""
+    for path in ("/api", "/apis", "/apis/"):
+        answer = asked(server, path, accept)
+        assert (answer.code, answer.json["apiVersion"]) == (200, api_version)
+        group, _, version = api_version.partition("/")
+        assert answer.response.content_type == f"application/json;g={group};v={version};as=APIGroupDiscoveryList"
+        assert answer.headers["Vary"] == "Accept" and answer.headers["Cache-Control"] == "public"
+    assert [item["metadata"]["name"] for item in answer.json["items"]][:2] == ["apiregistration.orch.io", "apps"]
+
+
+@pytest.mark.parametrize("accept", ["", "application/json", ACCEPT.replace("v=v2", "v=v3") + ",application/json", "*/*"])
+def test_unaggregated(server: Any, accept: str) -> None:
+    """Everyone else gets the documents of release 1.23."""
+    assert asked(server, "/api", accept).json["kind"] == "APIVersions"
+    assert asked(server, "/apis", accept).json["kind"] == "APIGroupList"
+
+
+def test_unknown_forms(server: Any) -> None:
+    """A form that does not exist is refused when nothing else is accepted; other paths have no aggregated form."""
+    assert asked(server, "/apis", ACCEPT.replace("v=v2", "v=v3")).code == 406
+    assert asked(server, "/apis/apps", ACCEPT).code == 406
+    assert run(server.request("POST", "/apis", headers={"Accept": ACCEPT})).code == 405
+
+
+def test_tags(server: Any) -> None:
+    """A client that has the document is told so; a definition makes another one, its end the first again."""
+    first = asked(server, "/apis", ACCEPT).headers["Etag"]
+    again = asked(server, "/apis", ACCEPT, **{"If-None-Match": first})
+    assert (again.code, again.body, again.headers["Etag"]) == (304, b"", first)
+    definitions = f"/apis/apiextensions.{ORCH('{abbr}.io')}/v1/customresourcedefinitions"
+    assert run(server.request("POST", definitions, body=DEFINITION)).code == 201
+    server.clock.pump([1] * 3)
+    changed = asked(server, "/apis", ACCEPT, **{"If-None-Match": first})
+    assert changed.code == 200 and changed.headers["Etag"] != first
+    assert changed.json["items"][-1]["metadata"]["name"] == "example.com"
+    assert run(server.request("DELETE", f"{definitions}/foos.example.com")).code == 200
+    server.clock.pump([1] * 3)
+    assert asked(server, "/apis", ACCEPT, **{"If-None-Match": first}).code == 304
+
+
+def test_other_encodings(server: Any) -> None:
+    """YAML and protobuf have the same tag."""
+    tag = asked(server, "/api", ACCEPT).headers["Etag"]
+    for form in ("application/yaml", ORCH.protobuf):
+        answer = asked(server, "/api", ACCEPT.replace("application/json", form))
+        assert answer.code == 200 and answer.headers["Etag"] == tag
+        assert answer.response.content_type.startswith(f"{form};g=") and b"configmaps" in answer.body
+    assert asked(server, "/api?pretty=1", ACCEPT).body.startswith(b"{\n")

@@ -1,0 +1,144 @@
+"""sendInitialEvents: watches that begin with the present objects, or without them, and say where that ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.dialect import ORCH, STOCK_INITIAL_EVENTS_END
+from orchd.testing.server import run
+from orchd.txkit.coroutines import start
+from tests.server.pipeline.test_watches import Reader, Watch
+
+STREAMED = "configmaps?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+OWN = ORCH("{abbr}.io/initial-events-end")
+
+
+def marked(event: Any) -> bool:
+    """True for the bookmark after the initial state."""
+    annotations = event["object"]["metadata"].get("annotations") or {}
+    return event["type"] == "BOOKMARK" and annotations == {OWN: "true", STOCK_INITIAL_EVENTS_END: "true"}
+
+
+def revision(space: Any) -> int:
+    return int(space("GET", "configmaps").json["metadata"]["resourceVersion"])
+
+
+def kinds(events: list[Any]) -> list[str]:
+    return [event["type"] for event in events]
+
+
+@pytest.mark.parametrize("version", ["", "&resourceVersion=", "&resourceVersion=0", "&resourceVersion=1"])
+def test_the_state_and_its_end(space: Any, version: str) -> None:
+    """Every object as ADDED, then a bookmark with the version of that state, then changes."""
+    space.config("a")
+    space.config("b")
+    with Watch(space, f"{STREAMED}&allowWatchBookmarks=true{version}") as reader:
+        events = reader.events()
+        assert [event["object"]["metadata"].get("name") for event in events[:-1]][-2:] == ["a", "b"]
+        assert set(kinds(events[:-1])) == {"ADDED"} and marked(events[-1])
+        assert int(events[-1]["object"]["metadata"]["resourceVersion"]) == revision(space)
+        assert events[-1]["object"]["kind"] == "ConfigMap"
+        space.config("c")
+        assert reader.seen() == ["ADDED c"]
+
+
+def test_an_empty_state(space: Any) -> None:
+    """Has an end, too."""
+    with Watch(space, f"{STREAMED}&allowWatchBookmarks=true&fieldSelector=metadata.name=none") as reader:
+        assert [marked(event) for event in reader.events()] == [True]
+
+
+def test_without_bookmarks(space: Any) -> None:
+    """A client that takes no bookmarks gets none."""
+    space.config("a")
+    with Watch(space, STREAMED) as reader:
+        assert "BOOKMARK" not in kinds(reader.events())
+
+
+def test_ordinary_bookmarks_are_not_marked(space: Any) -> None:
+    """Only the first one is."""
+    with Watch(space, f"{STREAMED}&allowWatchBookmarks=true&timeoutSeconds=300") as reader:
+        assert marked(reader.events()[-1])
+        space.server.clock.advance(160)
+        events = reader.events()
+        assert set(kinds(events)) == {"BOOKMARK"} and not any(map(marked, events))
+    with Watch(space, "configmaps?watch=1&allowWatchBookmarks=true") as reader:
+        assert "BOOKMARK" not in kinds(reader.events())
+
+
+def test_no_initial_events(space: Any) -> None:
+    """False begins with what happens from now on, or after a version."""
+    space.config("a")
+    at = revision(space)
+    space.config("b")
+    without = STREAMED.replace("true", "false")
+    for version in ("", "&resourceVersion=0"):
+        with Watch(space, without + version) as reader:
+            assert reader.events() == []
+            space.config("c" + str(len(version)))
+            assert len(reader.seen()) == 1
+    with Watch(space, f"{without}&resourceVersion={at}") as reader:
+        assert reader.seen()[0] == "ADDED b"
+
+
+def test_a_version_of_the_future(space: Any) -> None:
+    """A state that recent does not come: an error of the stream after a while."""
+    space.config("a")
+    path = f"/api/v1/namespaces/{space.name}/{STREAMED}&resourceVersion={revision(space) + 1000}"
+    got: list[Any] = []
+    start(space.server.request("GET", path)).addBoth(got.append)
+    for _ in range(10):
+        space.server.clock.advance(1)
+    assert got and got[0].code == 200
+    reader = Reader()
+    got[0].response.stream.start(reader)
+    (event,) = reader.events()
+    assert event["type"] == "ERROR" and event["object"]["code"] == 504 and reader.ended == "finished"
+
+
+@pytest.mark.parametrize(("query", "causes"), [
+    ("watch=1&sendInitialEvents=true", [
+        ("resourceVersionMatch", "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")]),
+    ("watch=1&sendInitialEvents=false", [
+        ("resourceVersionMatch", "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")]),
+    ("watch=1&sendInitialEvents=true&resourceVersionMatch=Exact", [
+        ("resourceVersionMatch", "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
+        ("resourceVersionMatch", 'Unsupported value: "Exact": supported values: "NotOlderThan"')]),
+    ("watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=x", [
+        ("resourceVersionMatch", "Forbidden: resourceVersionMatch is forbidden when continue is provided")]),
+    ("sendInitialEvents=true", [("sendInitialEvents", "Forbidden: sendInitialEvents is forbidden for list")]),
+    ("sendInitialEvents=false&resourceVersionMatch=NotOlderThan", [
+        ("resourceVersionMatch", "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"),
+        ("sendInitialEvents", "Forbidden: sendInitialEvents is forbidden for list")]),
+    ("watch=1&resourceVersionMatch=NotOlderThan&resourceVersion=1", [
+        ("resourceVersionMatch", "Forbidden: resourceVersionMatch is forbidden for watch")]),
+])  # fmt: skip
+def test_rules(space: Any, query: str, causes: list[tuple[str, str]]) -> None:
+    """What excludes each other, in the words of later releases; without the parameter in those of release 1.23."""
+    answer = space("GET", f"configmaps?{query}")
+    assert answer.code == 422
+    assert [(cause["field"], cause["message"]) for cause in answer.json["details"]["causes"]] == causes
+
+
+@pytest.mark.parametrize("form", ["PartialObjectMetadata", "Table"])
+def test_other_representations(space: Any, form: str) -> None:
+    """Metadata alone carries the mark, a table has no place for it."""
+    space.config("a")
+    accept = f"application/json;as={form};v=v1;g={ORCH.meta_group}"
+    with Watch(space, f"{STREAMED}&allowWatchBookmarks=true", Accept=accept) as reader:
+        events = reader.events()
+        assert kinds(events)[-1] == "BOOKMARK" and marked(events[-1]) is (form == "PartialObjectMetadata")
+
+
+def test_a_slow_client(space: Any) -> None:
+    """The state waits for a client that does not read, and so does its end."""
+    for name in "abcdef":
+        body = {"metadata": {"name": name}, "data": {"x": "x" * 100_000}}
+        assert run(space.server.request("POST", f"/api/v1/namespaces/{space.name}/configmaps", body=body)).code == 201
+    with Watch(space, f"{STREAMED}&allowWatchBookmarks=true", slow=True) as reader:
+        assert "BOOKMARK" not in kinds(reader.events())
+        for _ in range(10):
+            reader.read()
+        assert marked(reader.events()[-1])

@@ -1,0 +1,45 @@
+"""The lifecycle of a watch as a table: no state from which it cannot end, and nothing after the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.server.pipeline.verbs.watch.stream import TRANSITIONS, Input, State
+
+ENDINGS = (Input.CLOSE, Input.FAIL, Input.TOO_SLOW, Input.CLIENT_GONE)
+BEFORE_THE_END = [state for state in State if state is not State.ENDED]
+
+
+def test_every_state_has_its_rows() -> None:
+    """A state without rows, or an unreachable one, would be one in which a watch hangs."""
+    reached = {State.NEW, *(state for rows in TRANSITIONS.values() for state, _ in rows.values())}
+    assert set(TRANSITIONS) == reached == set(State)
+
+
+@pytest.mark.parametrize("state", BEFORE_THE_END)
+@pytest.mark.parametrize("what", ENDINGS)
+def test_ends_from_everywhere(state: State, what: Input) -> None:
+    """Every ending releases what the watch holds, whatever it was doing."""
+    after, actions = TRANSITIONS[state][what]
+    assert after is State.ENDED
+    assert [act.__name__ for act in actions].count("_release") == 1
+
+
+def test_nothing_follows_the_end() -> None:
+    """Late events of timers, caches and clients find no row."""
+    assert not TRANSITIONS[State.ENDED]
+
+
+@pytest.mark.parametrize("state", BEFORE_THE_END)
+def test_leads_to_changes(state: State) -> None:
+    """From every state the watch reaches the one in which it follows changes."""
+    seen: set[Any] = set()
+    open_ = [state]
+    while open_:
+        at = open_.pop()
+        if at not in seen:
+            seen.add(at)
+            open_ += [after for after, _ in TRANSITIONS[at].values()]
+    assert State.LIVE in seen

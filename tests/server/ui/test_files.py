@@ -1,0 +1,65 @@
+"""The files of the page."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+import pytest
+
+from orchd.errors import ApiError
+from orchd.server.ui.files import ROOT, page_files
+from tests.server.pipeline.test_headers import ask
+
+FILES = page_files()
+SCRIPTS = sorted(path for path in FILES if path.endswith(".js"))
+
+
+def test_the_page_and_its_files() -> None:
+    """Every file of the folder is served under its own name, with its type; the page at the root too."""
+    names = {entry.name for entry in resources.files("orchd.server.ui").joinpath("static").iterdir()}
+    assert {f"{ROOT}/{name}" for name in names} | {f"{ROOT}/"} == set(FILES)
+    assert FILES[f"{ROOT}/"] is FILES[f"{ROOT}/index.html"]
+    assert FILES[f"{ROOT}/main.js"].content_type == "text/javascript; charset=utf-8"
+
+
+def test_a_known_file_is_not_sent_again() -> None:
+    """304 for the tag, also as a weak one in a list; the file for another tag."""
+    file = FILES[f"{ROOT}/main.js"]
+    for tag in (file.etag, f'"other", W/{file.etag}', "*"):
+        answer = file.answer(ask(if_none_match=tag))
+        assert (answer.code, answer.body) == (304, b"")
+    assert file.answer(ask(if_none_match='"other"')).code == 200
+
+
+def test_files_are_read_only() -> None:
+    """Other methods than GET and HEAD are refused."""
+    with pytest.raises(ApiError) as caught:
+        FILES[f"{ROOT}/"].answer(ask("POST"))
+    assert caught.value.code == 405
+
+
+def test_security_headers() -> None:
+    """Nothing is loaded from elsewhere, nothing runs inside documents, and no other page shows this one."""
+    headers = dict(FILES[f"{ROOT}/"].answer(ask()).headers)
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'") and "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
+
+
+def test_no_code_or_style_inside_the_page() -> None:
+    """The document has no inline script, style or handler."""
+    text = FILES[f"{ROOT}/"].body.decode()
+    assert re.findall(r"<script(?![^>]* src=)|<style|\son\w+=|\sstyle=|javascript:", text) == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS)
+def test_scripts_parse_no_markup_and_load_nothing_from_elsewhere(path: str) -> None:
+    """No script has a way to make markup or code of text, or names another server."""
+    text = FILES[path].body.decode()
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setAttribute\('style'|localStorage|document\.cookie"
+    assert re.findall(forbidden, text) == []
+    assert [url for url in re.findall(r"https?://[^'\" ]+", text) if url != "http://www.w3.org/2000/svg"] == []
+    for module in re.findall(r"from '([^']+)'", text):
+        assert f"{ROOT}/{module.removeprefix('./')}" in FILES

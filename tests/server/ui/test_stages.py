@@ -1,0 +1,85 @@
+"""Who gets the page, and what it is told about its user."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from orchd.dialect import KUBERNETES, ORCH
+from orchd.kinds.identity import ANONYMOUS, User
+from orchd.server.pipeline.interfaces import Request
+from orchd.server.ui.files import page_files
+from orchd.server.ui.stages import LocalPage, SessionStage, is_loopback, names_of, page_endpoints
+from orchd.testing.server import run
+from tests.server.pipeline.test_headers import ask, send
+
+FILES = page_files()
+
+
+def asked(path: str, remote: str = "127.0.0.1", method: str = "GET", certificates: tuple[bytes, ...] = ()) -> Request:
+    request = ask(method, path)
+    request.credentials = replace(request.credentials, remote=remote, certificates=certificates)
+    return request
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"])
+def test_clients_on_this_machine_get_the_page(address: str) -> None:
+    """Without credentials; the root leads to the page, so that relative addresses work."""
+    assert send(LocalPage(FILES), asked("/ui/", address))[0].content_type.startswith("text/html")
+    browser = asked("/ui", address)
+    browser.headers = {**browser.headers, "accept": ("text/html,application/xhtml+xml",)}
+    response, headers = send(LocalPage(FILES), browser)
+    assert response.code == 307 and headers["Location"] == "/ui/"
+    # Other programs get the answer of a release without a page.
+    assert send(LocalPage(FILES), asked("/ui", address))[0].body == b"answer"
+
+
+@pytest.mark.parametrize("address", ["10.1.2.3", "::ffff:10.1.2.3", "", "/run/socket", "0.0.0.0", "128.0.0.1", "fe80::1%lo"])
+def test_others_go_on_to_authentication(address: str) -> None:
+    """The stage says nothing to them, not even that there is a page."""
+    assert send(LocalPage(FILES), asked("/ui/", address))[0].body == b"answer"
+    assert not is_loopback(address)
+
+
+@pytest.mark.parametrize("path", ["/ui/../pki/ca.key", "/ui/%2e%2e/x", "/ui//etc/passwd", "/ui/static/main.js", "/uix", "/ui/main.js/", "/UI/main.js"])
+def test_paths_lead_to_no_other_file(path: str) -> None:
+    """Only exact names are served."""
+    assert send(LocalPage(FILES), asked(path))[0].body == b"answer"
+
+
+def session(request: Request, *, local: bool = True) -> bytes:
+    body = send(SessionStage(names_of(KUBERNETES), local=local), request)[0].body
+    assert isinstance(body, bytes)
+    return body
+
+
+def test_the_session_names_the_user() -> None:
+    """Name, groups, and names of the dialect; that a certificate was sent."""
+    request = asked("/ui/session", certificates=(b"der",))
+    request.user = User(name="alice", groups=("people",))
+    found = orjson.loads(session(request))
+    assert found["user"] == {"name": "alice", "groups": ["people"]} and found["certificate"] is True
+    assert found["names"]["meta"] == KUBERNETES.meta_group
+    assert names_of(ORCH)["meta"] == ORCH.meta_group
+
+
+def test_the_session_of_nobody() -> None:
+    """The anonymous user is nobody, and is told nothing."""
+    request = asked("/ui/session")
+    request.user = User(name=ANONYMOUS)
+    assert orjson.loads(session(request)) == {"user": None, "certificate": False, "names": {}}
+
+
+def test_the_session_is_for_those_who_get_the_page() -> None:
+    """With --ui=auto other machines are told nothing; with --ui=true they are."""
+    assert session(asked("/ui/session", "10.1.2.3")) == b"answer"
+    assert orjson.loads(session(asked("/ui/session", "10.1.2.3"), local=False))["user"]["name"] == "alice"
+
+
+def test_endpoints_behind_authorization() -> None:
+    """The same files, for --ui=true."""
+    endpoints = page_endpoints(FILES)
+    assert run(endpoints["/ui/main.js"](asked("/ui/main.js"))).body == FILES["/ui/main.js"].body  # type: ignore[arg-type]
+    assert run(endpoints["/ui"](asked("/ui"))).code == 307  # type: ignore[arg-type]

@@ -1,0 +1,67 @@
+"""The time that coroutines take together in one reactor turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twisted.internet.task import Clock
+
+from orchd.txkit.coroutines import start
+from orchd.txkit.turns import TurnBudget
+
+
+class WorkingClock(Clock):
+    """A clock on which work takes time: `spend` moves it without running what is due."""
+
+    def spend(self, seconds: float) -> None:
+        self.rightNow += seconds
+
+    def turn(self) -> None:
+        """Run what is due now, as a reactor does in one turn: not what that schedules."""
+        found = [(call.func, call.args, call) for call in self.calls]
+        for function, arguments, call in found:
+            call.cancel()
+            function(*arguments)
+
+
+async def work(clock: WorkingClock, turns: TurnBudget, done: Callable[[], None]) -> None:
+    await turns.wait()
+    clock.spend(0.003)
+    done()
+
+
+def test_turns_end_when_their_budget_is_spent() -> None:
+    """Work within the budget goes on at once; the rest is spread over later turns, in order."""
+    clock = WorkingClock()
+    turns, order = TurnBudget(clock, seconds=0.005), list[int]()
+    for number in range(6):
+        start(work(clock, turns, lambda n=number: order.append(n)))  # type: ignore[misc]  # the default binds the loop's value
+    assert order == [0, 1]
+    clock.turn()
+    assert order == [0, 1, 2, 3]
+    clock.turn()
+    assert order == [0, 1, 2, 3, 4, 5]
+    clock.turn()
+    assert not clock.getDelayedCalls()
+
+
+def test_the_budget_is_new_in_each_turn() -> None:
+    """Time between turns, in which others work, does not count."""
+    clock = WorkingClock()
+    turns, order = TurnBudget(clock, seconds=0.005), list[int]()
+    for number in range(3):
+        start(work(clock, turns, lambda n=number: order.append(n)))  # type: ignore[misc]  # the default binds the loop's value
+        clock.turn()
+        clock.spend(1.0)
+    assert order == [0, 1, 2]
+
+
+def test_a_cancelled_wait_is_forgotten() -> None:
+    """Who is cancelled while it waits does not continue, and holds up nobody."""
+    clock = WorkingClock()
+    turns, order = TurnBudget(clock, seconds=0.001), list[int]()
+    tasks = [start(work(clock, turns, lambda n=number: order.append(n))) for number in range(3)]  # type: ignore[misc]  # as above
+    tasks[1].addErrback(lambda failure: None)
+    tasks[1].cancel()
+    clock.turn()
+    assert order == [0, 2]

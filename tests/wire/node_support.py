@@ -1,0 +1,130 @@
+"""Nodes that join a server over the wire with a bootstrap token, as their agents do."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import http.client
+import json
+import ssl
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+
+from orchd.dialect import CLUSTER_INFO_KEY, Dialect
+from orchd.pki.keys import private_pem
+from orchd.testing.process import DaemonProcess
+
+ID, SECRET = "abcdef", "0123456789abcdef"
+GROUP = "system:bootstrappers:nodes"
+
+
+class NodeSide:
+    """What a node sends. `authority` None trusts any server."""
+
+    def __init__(self, server: DaemonProcess, authority: bytes | None = None, token: str = "", pair: Path | None = None) -> None:
+        self._port = server.port
+        self._headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+        if authority is None:
+            self._context = ssl._create_unverified_context()
+        else:
+            self._context = ssl.create_default_context(cadata=authority.decode())
+        if pair is not None:
+            self._context.load_cert_chain(pair)
+
+    def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+        connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=30, context=self._context)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), self._headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+
+def prepare_cluster(server: DaemonProcess) -> None:
+    """What an administrator sets up once: a token, the public description, and who may do what."""
+    dialect = server.dialect
+    rbac = dialect("rbac.authorization.{abbr}.io")
+    public, system = dialect("{short}-public"), dialect.system_namespace
+
+    def create(path: str, obj: dict[str, Any]) -> None:
+        code, answer = server.request("POST", path, obj)
+        assert code == 201, answer
+
+    data = {
+        "token-id": ID, "token-secret": SECRET, "usage-bootstrap-signing": "true", "usage-bootstrap-authentication": "true",
+        "auth-extra-groups": GROUP,
+    }  # fmt: skip
+    secret = {"metadata": {"name": f"bootstrap-token-{ID}"}, "type": dialect("bootstrap.{long}.io/token"), "stringData": data}
+    create(f"/api/v1/namespaces/{system}/secrets", secret)
+    authority = base64.b64encode((server.data / "pki" / "ca.crt").read_bytes()).decode()
+    cluster = {"certificate-authority-data": authority, "server": f"https://127.0.0.1:{server.port}"}
+    config = {"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]}
+    create(f"/api/v1/namespaces/{public}/configmaps", {"metadata": {"name": "cluster-info"}, "data": {CLUSTER_INFO_KEY: yaml.safe_dump(config)}})
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["cluster-info"], "verbs": ["get"]}
+    create(f"/apis/{rbac}/v1/namespaces/{public}/roles", {"metadata": {"name": "reader"}, "rules": [rule]})
+    anyone = [{"kind": "User", "apiGroup": rbac, "name": "system:anonymous"}]
+    reader = {"apiGroup": rbac, "kind": "Role", "name": "reader"}
+    create(f"/apis/{rbac}/v1/namespaces/{public}/rolebindings", {"metadata": {"name": "reader"}, "subjects": anyone, "roleRef": reader})
+    nodes = [{"kind": "Group", "apiGroup": rbac, "name": GROUP}]
+    for name, role in (("ask", "system:node-bootstrapper"), ("get", "system:certificates.{abbr}.io:certificatesigningrequests:nodeclient")):
+        ref = {"apiGroup": rbac, "kind": "ClusterRole", "name": dialect(role)}
+        create(f"/apis/{rbac}/v1/clusterrolebindings", {"metadata": {"name": name}, "subjects": nodes, "roleRef": ref})
+
+
+def until(node: NodeSide, path: str, *keys: str) -> Any:
+    """The value at `keys` of the object at `path`, once it is there."""
+    end = time.monotonic() + 60
+    while True:
+        code, found = node.ask("GET", path)
+        assert code == 200, found
+        for key in keys:
+            found = (found or {}).get(key)
+        if found:
+            return found
+        assert time.monotonic() < end, f"nothing at {path}"
+        time.sleep(0.1)
+
+
+def trusted_authority(server: DaemonProcess, dialect: Dialect) -> bytes:
+    """The authority of the cluster, believed because the token's secret has signed it."""
+    path = f"/api/v1/namespaces/{dialect('{short}-public')}/configmaps/cluster-info"
+    signature = until(NodeSide(server), path, "data", f"jws-{CLUSTER_INFO_KEY}-{ID}")
+    content: str = until(NodeSide(server), path, "data", CLUSTER_INFO_KEY)
+    header, _, digest = signature.split(".")
+    signed = f"{header}.{base64.urlsafe_b64encode(content.encode()).rstrip(b'=').decode()}"
+    wanted = base64.urlsafe_b64encode(hmac.digest(SECRET.encode(), signed.encode(), "sha256")).rstrip(b"=").decode()
+    assert digest == wanted
+    return base64.b64decode(yaml.safe_load(content)["clusters"][0]["cluster"]["certificate-authority-data"])
+
+
+def join(server: DaemonProcess, authority: bytes, name: str, folder: Path) -> NodeSide:
+    """A node that has asked for its certificate with the token alone, and got it without anybody's help."""
+    dialect = server.dialect
+    guest = NodeSide(server, authority, f"{ID}.{SECRET}")
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([
+        x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:nodes"),
+        x509.NameAttribute(NameOID.COMMON_NAME, f"system:node:{name}"),
+    ])  # fmt: skip
+    request = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
+    spec = {
+        "request": base64.b64encode(request).decode(),
+        "signerName": dialect("{long}.io/{short}-apiserver-client-{short}let"),
+        "usages": ["digital signature", "key encipherment", "client auth"],
+    }
+    path = f"/apis/{dialect('certificates.{abbr}.io')}/v1/certificatesigningrequests"
+    code, answer = guest.ask("POST", path, {"metadata": {"name": f"join-{name}"}, "spec": spec})
+    assert code == 201, answer
+    certificate = base64.b64decode(until(guest, f"{path}/join-{name}", "status", "certificate"))
+    pair = folder / f"{name}.pem"
+    pair.write_bytes(certificate + private_pem(key))
+    return NodeSide(server, authority, pair=pair)

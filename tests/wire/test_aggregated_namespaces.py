@@ -1,0 +1,128 @@
+"""Objects that another server keeps behind API aggregation go with their namespace."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.pki.certificates import chain_pem, self_signed
+from orchd.pki.keys import private_pem
+from orchd.testing.process import DaemonProcess
+
+GROUP, VERSION = "far.example.com", "v1"
+
+
+class FarServer(ThreadingHTTPServer):
+    """An API server of one kind, "things". `broken` makes its discovery document unreadable."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), FarHandler)
+        self.things: set[tuple[str, str]] = set()
+        self.broken = False
+        signed = self_signed("far", names=["localhost"], now=datetime.now(UTC))
+        pair = folder / "far.pem"
+        pair.write_bytes(chain_pem(signed.certificate) + b"\n" + private_pem(signed.key))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(pair)
+        self.socket = context.wrap_socket(self.socket, server_side=True)
+
+
+class FarHandler(BaseHTTPRequestHandler):
+    server: FarServer
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        parts = self.path.partition("?")[0].strip("/").split("/")
+        if parts == ["apis", GROUP, VERSION]:
+            entry = {"name": "things", "kind": "Thing", "namespaced": True, "verbs": ["delete", "list", "get"]}
+            found: Any = {"kind": "APIResourceList", "groupVersion": f"{GROUP}/{VERSION}", "resources": [entry]}
+            self._answer(200, "broken" if self.server.broken else found)
+        elif parts[-1] == "things":
+            within = [{"metadata": {"namespace": ns, "name": name}} for ns, name in self.server.things if ns == parts[4]]
+            self._answer(200, {"kind": "ThingList", "metadata": {"resourceVersion": "1"}, "items": within})
+        else:
+            self._answer(404, {"kind": "Status", "code": 404, "reason": "NotFound"})
+
+    def do_DELETE(self) -> None:
+        parts = self.path.partition("?")[0].strip("/").split("/")
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.things.discard((parts[4], parts[-1]))
+        self._answer(200, {"kind": "Status", "status": "Success"})
+
+    def _answer(self, code: int, value: Any) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: Any) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def far(tmp_path: Path) -> Iterator[FarServer]:
+    server = FarServer(tmp_path)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def ask(server: DaemonProcess, method: str, path: str, body: Any = None) -> Any:
+    code, answer = server.request(method, path, body)
+    assert code < 300, answer
+    return answer
+
+
+def wait_for(server: DaemonProcess, path: str, type_: str, value: str) -> Any:
+    """The condition of an object when it has this value."""
+    end = time.monotonic() + 120
+    while True:
+        conditions = ask(server, "GET", path)["status"].get("conditions") or ()
+        for each in conditions:
+            if each["type"] == type_ and each["status"] == value:
+                return each
+        assert time.monotonic() < end, conditions
+        time.sleep(0.2)
+
+
+def test_objects_of_other_servers_are_deleted(far: FarServer, tmp_path: Path) -> None:
+    """A namespace waits while the far server cannot say what it has, and goes when its objects there are deleted."""
+    with DaemonProcess(tmp_path / "server", "--scheduler=false") as server:
+        far.things = {("gone", "a"), ("gone", "b"), ("kept", "c")}
+        far.broken = True
+        service = {"type": "ExternalName", "externalName": "localhost"}
+        ask(server, "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "far"}, "spec": service})
+        wanted = {
+            "group": GROUP, "version": VERSION, "groupPriorityMinimum": 1000, "versionPriority": 10, "insecureSkipTLSVerify": True,
+            "service": {"namespace": "default", "name": "far", "port": far.server_address[1]},
+        }  # fmt: skip
+        services = f"/apis/{server.dialect('apiregistration.{abbr}.io')}/v1/apiservices"
+        ask(server, "POST", services, {"metadata": {"name": f"{VERSION}.{GROUP}"}, "spec": wanted})
+        wait_for(server, f"{services}/{VERSION}.{GROUP}", "Available", "True")
+        ask(server, "POST", "/api/v1/namespaces", {"metadata": {"name": "gone"}})
+        ask(server, "DELETE", "/api/v1/namespaces/gone")
+        failure = wait_for(server, "/api/v1/namespaces/gone", "NamespaceDeletionDiscoveryFailure", "True")
+        assert failure["message"].startswith(
+            f"Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: {GROUP}/{VERSION}: "
+        )
+        assert ("gone", "a") in far.things
+        far.broken = False
+        end = time.monotonic() + 120
+        while server.request("GET", "/api/v1/namespaces/gone")[0] != 404:
+            assert time.monotonic() < end
+            time.sleep(0.2)
+        assert far.things == {("kept", "c")}

@@ -1,0 +1,82 @@
+"""What the newest Python client gets of later releases' API, over a real socket: nothing has to be switched on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from orchd.dialect import KUBERNETES, STOCK_INITIAL_EVENTS_END
+from orchd.testing.process import DaemonProcess
+from tests.wire.wire_cli import config_map, in_new_namespace
+
+stock = pytest.importorskip(KUBERNETES.long)
+client, config = stock.client, stock.config
+
+ACCEPT = KUBERNETES("application/json;g=apidiscovery.{abbr}.io;v=v2;as=APIGroupDiscoveryList")
+
+
+@pytest.fixture(scope="module")
+def api(server: DaemonProcess) -> Iterator[Any]:
+    made = config.new_client_from_config(str(server.config_file))
+    yield made
+    made.close()
+
+
+def get(server: DaemonProcess, path: str, accept: str) -> Any:
+    """Status, headers and JSON of a GET request."""
+    connection = server.connect()
+    connection.request("GET", path, headers={"Accept": accept})
+    answer = connection.getresponse()
+    data = answer.read()
+    connection.close()
+    return answer.status, answer.headers, json.loads(data)
+
+
+def test_who_am_i(api: Any) -> None:
+    """A SelfSubjectReview is answered although release 1.23 has none."""
+    review = client.AuthenticationV1Api(api).create_self_subject_review(client.V1SelfSubjectReview())
+    assert "system:masters" in review.status.user_info.groups
+
+
+def test_aggregated_discovery(server: DaemonProcess) -> None:
+    """Everything in two documents, with tags."""
+    for path, name in (("/api", "pods"), ("/apis", "deployments")):
+        code, headers, found = get(server, path, f"{ACCEPT},application/json")
+        assert code == 200 and headers["Etag"] and headers["Content-Type"] == ACCEPT
+        listed = [each["resource"] for group in found["items"] for version in group["versions"] for each in version["resources"]]
+        assert name in listed
+
+
+def test_schemas(server: DaemonProcess) -> None:
+    """The index leads to documents that may be kept."""
+    _, _, index = get(server, "/openapi/v3", "*/*")
+    code, headers, found = get(server, index["paths"]["apis/apps/v1"]["serverRelativeURL"], "application/json")
+    assert code == 200 and headers["Cache-Control"] == "public, immutable" and found["openapi"] == "3.0.0"
+
+
+def test_streamed_lists(server: DaemonProcess, api: Any) -> None:
+    """A watch begins with what is there, and says where that ends."""
+    namespace = in_new_namespace(server, "streamed")
+    core = client.CoreV1Api(api)
+    core.create_namespaced_config_map(namespace, config_map("a"))
+    answer = core.list_namespaced_config_map(
+        namespace, watch=True, send_initial_events=True, resource_version_match="NotOlderThan", allow_watch_bookmarks=True,
+        timeout_seconds=1, _preload_content=False,
+    )  # fmt: skip
+    events = [json.loads(line) for line in answer.read().splitlines()]
+    mark = next(event for event in events if event["type"] != "ADDED")
+    assert "a" in [event["object"]["metadata"]["name"] for event in events[: events.index(mark)]]
+    assert mark["type"] == "BOOKMARK" and mark["object"]["metadata"]["annotations"][STOCK_INITIAL_EVENTS_END] == "true"
+
+
+def test_field_validation(server: DaemonProcess) -> None:
+    """Unknown fields are refused for who asks for it."""
+    namespace = in_new_namespace(server, "strict")
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    body = {**config_map("a"), "dat": {}}
+    code, answer = server.request("POST", f"{path}?fieldValidation=Strict", body)
+    assert code == 400 and 'unknown field "dat"' in answer["message"]
+    assert server.request("POST", path, body)[0] == 201

@@ -1,0 +1,195 @@
+"""Ten node agents join a real server with a bootstrap token and run its pods; one is lost and one is drained."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.testing.process import DaemonProcess
+from tests.wire.node_support import NodeSide, join, prepare_cluster, trusted_authority
+
+NODES = 10
+PODS = "/api/v1/namespaces/default/pods"
+#: Seconds in which every state must be reached on the slowest machine.
+PATIENCE = 300.0
+
+
+def stamp() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class Agent(threading.Thread):
+    """A node agent: registers, renews its lease, and reports the pods of its node. Pods of jobs succeed."""
+
+    def __init__(self, side: NodeSide, name: str, lease: str) -> None:
+        super().__init__(daemon=True)
+        self.side, self.node, self._lease = side, name, lease
+        self.lost = threading.Event()
+        self.failures: list[str] = []
+
+    def run(self) -> None:
+        try:
+            self._register()
+            while not self.lost.wait(0.5):
+                self._renew()
+                for pod in self._ask("GET", f"/api/v1/pods?fieldSelector=spec.nodeName%3D{self.node}")["items"]:
+                    self._report(pod)
+        except Exception as error:  # shown by the test, which would wait for nothing otherwise
+            self.failures.append(repr(error))
+
+    def _ask(self, method: str, path: str, body: Any = None, *allowed: int) -> Any:
+        code, answer = self.side.ask(method, path, body)
+        assert code < 400 or code in allowed, (method, path, answer)
+        return answer
+
+    def _register(self) -> None:
+        capacity = {"cpu": "64", "memory": "64Gi", "pods": "110"}
+        ready = {"type": "Ready", "status": "True", "reason": "Ready", "lastHeartbeatTime": stamp()[:19] + "Z"}
+        status = {"capacity": capacity, "allocatable": capacity, "conditions": [ready]}
+        self._ask("POST", "/api/v1/nodes", {"metadata": {"name": self.node}, "status": status})
+        spec = {"holderIdentity": self.node, "leaseDurationSeconds": 40, "renewTime": stamp()}
+        self._ask("POST", self._lease, {"metadata": {"name": self.node}, "spec": spec})
+
+    def _renew(self) -> None:
+        found = self._ask("GET", f"{self._lease}/{self.node}")
+        found["spec"]["renewTime"] = stamp()
+        self._ask("PUT", f"{self._lease}/{self.node}", found, 409)
+        node = self._ask("GET", f"/api/v1/nodes/{self.node}")
+        if any(c["type"] == "Ready" and c["status"] != "True" for c in node["status"]["conditions"]):
+            node["status"]["conditions"] = [{"type": "Ready", "status": "True", "lastHeartbeatTime": stamp()[:19] + "Z"}]
+            self._ask("PUT", f"/api/v1/nodes/{self.node}/status", node, 409)
+
+    def _report(self, pod: Any) -> None:
+        path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
+        phase = "Succeeded" if "job-name" in pod["metadata"]["labels"] else "Running"
+        if pod["metadata"].get("deletionTimestamp"):
+            options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod["metadata"]["uid"]}}
+            self._ask("DELETE", path, options, 404, 409)
+        elif pod["status"].get("phase") != phase:
+            ready = {"type": "Ready", "status": str(phase == "Running"), "lastTransitionTime": stamp()[:19] + "Z"}
+            pod["status"] = {"phase": phase, "conditions": [ready], "startTime": stamp()[:19] + "Z"}
+            self._ask("PUT", f"{path}/status", pod, 404, 409)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[DaemonProcess]:
+    """A server that lets nodes in by tokens and gives up lost ones after seconds."""
+    flags = (
+        "--enable-bootstrap-token-auth", "--authorization-mode=Node,RBAC", "--controllers=*,bootstrapsigner",
+        "--node-monitor-period=1s", "--node-monitor-grace-period=15s", "--default-unreachable-toleration-seconds=1",
+        "--default-not-ready-toleration-seconds=1",
+    )  # fmt: skip
+    with DaemonProcess(tmp_path, *flags) as process:
+        yield process
+
+
+def items(server: DaemonProcess, path: str) -> list[Any]:
+    found: list[Any] = server.request("GET", path)[1]["items"]
+    return found
+
+
+def create(server: DaemonProcess, path: str, obj: Any) -> None:
+    code, answer = server.request("POST", path, obj)
+    assert code == 201, answer
+
+
+def wait_until(condition: Callable[[], bool], agents: list[Agent], what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        failures = [failure for agent in agents for failure in agent.failures]
+        assert not failures, failures
+        assert time.monotonic() < end, what
+        time.sleep(0.5)
+
+
+def start_workloads(server: DaemonProcess) -> None:
+    """300 pods: ten deployments of 20, two daemon sets, eight jobs of 10."""
+
+    def spec(name: str, **more: Any) -> dict[str, Any]:
+        within = {"automountServiceAccountToken": False, "containers": [{"name": "c", "image": "x"}], **more.pop("pod", {})}
+        template = {"metadata": {"labels": {"app": name}}, "spec": within}
+        return {"selector": {"matchLabels": {"app": name}}, "template": template, **more}
+
+    for number in range(10):
+        name = f"web-{number}"
+        create(server, "/apis/apps/v1/namespaces/default/deployments", {"metadata": {"name": name}, "spec": spec(name, replicas=20)})
+    for number in range(2):
+        name = f"daemon-{number}"
+        create(server, "/apis/apps/v1/namespaces/default/daemonsets", {"metadata": {"name": name}, "spec": spec(name)})
+    for number in range(8):
+        wanted = spec(f"job-{number}", completions=10, parallelism=10, pod={"restartPolicy": "Never"})
+        del wanted["selector"]
+        create(server, "/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": f"job-{number}"}, "spec": wanted})
+
+
+def all_available(server: DaemonProcess, daemons: int) -> bool:
+    """Have deployments all replicas, daemon sets so many pods, and jobs ended?"""
+    deployments = items(server, "/apis/apps/v1/namespaces/default/deployments")
+    sets = items(server, "/apis/apps/v1/namespaces/default/daemonsets")
+    jobs = items(server, "/apis/batch/v1/namespaces/default/jobs")
+    return (
+        all(d["status"].get("availableReplicas") == 20 == d["status"].get("replicas") for d in deployments)
+        and all(s["status"].get("numberAvailable") == daemons for s in sets)
+        and all(j["status"].get("succeeded") == 10 for j in jobs)
+    )
+
+
+def drain(server: DaemonProcess, node: str) -> None:
+    """Cordon a node and evict what no daemon set owns."""
+    path = f"/api/v1/nodes/{node}"
+    found = server.request("GET", path)[1]
+    found["spec"]["unschedulable"] = True
+    assert server.request("PUT", path, found)[0] in (200, 409)
+    assert server.request("GET", path)[1]["spec"].get("unschedulable")
+    for pod in items(server, f"{PODS}?fieldSelector=spec.nodeName%3D{node}"):
+        if pod["metadata"]["ownerReferences"][0]["kind"] != "DaemonSet":
+            body = {"metadata": {"name": pod["metadata"]["name"], "namespace": "default"}}
+            assert server.request("POST", f"{PODS}/{pod['metadata']['name']}/eviction", body)[0] == 201
+
+
+def running_on(server: DaemonProcess, node: str, kind: str) -> int:
+    """Pods of a kind of owner on a node that are not deleted and have not ended."""
+    found = items(server, f"{PODS}?fieldSelector=spec.nodeName%3D{node}")
+    return sum(
+        1 for pod in found
+        if pod["metadata"]["ownerReferences"][0]["kind"] == kind and not pod["metadata"].get("deletionTimestamp")
+        and pod["status"].get("phase") == "Running"
+    )  # fmt: skip
+
+
+def test_fleet(server: DaemonProcess, tmp_path: Path) -> None:
+    """All pods become available; the pods of a lost node and of a drained one come back elsewhere."""
+    prepare_cluster(server)
+    authority = trusted_authority(server, server.dialect)
+    namespace = server.dialect("{short}-node-lease")
+    lease = f"/apis/{server.dialect('coordination.{abbr}.io')}/v1/namespaces/{namespace}/leases"
+    names = [f"node-{number}" for number in range(NODES)]
+    agents = [Agent(join(server, authority, name, tmp_path), name, lease) for name in names]
+    for agent in agents:
+        agent.start()
+    try:
+        wait_until(lambda: len(items(server, "/api/v1/nodes")) == NODES, agents, "the nodes are not registered")
+        start_workloads(server)
+        wait_until(lambda: all_available(server, NODES), agents, "not all pods became available")
+        assert len(items(server, PODS)) == 300
+        drain(server, names[0])
+        wait_until(lambda: not running_on(server, names[0], "ReplicaSet"), agents, "the drained node is not empty")
+        wait_until(lambda: all_available(server, NODES), agents, "the pods of the drained node did not come back")
+        assert running_on(server, names[0], "DaemonSet") == 2
+        agents[1].lost.set()
+        lost = {pod["metadata"]["uid"] for pod in items(server, f"{PODS}?fieldSelector=spec.nodeName%3D{names[1]}")}
+        assert lost
+        wait_until(lambda: not running_on(server, names[1], "ReplicaSet"), agents, "the lost node keeps its pods")
+        wait_until(lambda: all_available(server, NODES - 1), agents, "the pods of the lost node did not come back")
+        assert not running_on(server, names[0], "ReplicaSet")
+    finally:
+        for agent in agents:
+            agent.lost.set()
+        for agent in agents:
+            agent.join()
