@@ -33,7 +33,7 @@ class Port:
 
 
 def reachable(pod: Object, *, terminating: bool) -> bool:
-    """Has the pod an address, and may it still be running? Pods that go away count if `terminating`."""
+    """True if the pod has an address and may still be running. Terminating pods count only if `terminating`."""
     if deleting(pod) and not terminating:
         return False
     if not status(pod).get("podIP"):
