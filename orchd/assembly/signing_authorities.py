@@ -70,10 +70,11 @@ class AuthorityFiles:
 def signing_authorities(
     flags: Mapping[str, Any], dialect: Dialect, clock: IReactorTime, own: tuple[Path, Path] | None
 ) -> Callable[[str], Signed | None]:
-    """The authority of a signer (a template), None where there is none: the files of its own flags, those for all signers,
-    or `own` (certificate and key of the server's authority). Raises ValueError naming the flag at fault."""
+    """Returns a function from a signer name (a template) to its CA, None for a signer without one. The CA is read from the
+    flags of the signer, from the flags for all signers, or from `own` (certificate and key of the server's CA), in this
+    order. Raises ValueError naming the flag at fault."""
 
-    def given(prefix: str) -> AuthorityFiles | None:
+    def read_flags(prefix: str) -> AuthorityFiles | None:
         certificate, key = flags[f"{prefix}-cert-file"], flags[f"{prefix}-key-file"]
         if not certificate and not key:
             return None
@@ -82,8 +83,8 @@ def signing_authorities(
             raise ValueError(f"{flag} and {dialect(f'--{prefix}-key-file')} go together")
         return AuthorityFiles(flag, certificate, key, clock)
 
-    common = given(_GENERIC)
-    single = {signer: given(prefix) for signer, prefix in _FLAGS.items()}
+    common = read_flags(_GENERIC)
+    single = {signer: read_flags(prefix) for signer, prefix in _FLAGS.items()}
     if any(single.values()):
         if common is not None:
             raise ValueError("--cluster-signing-cert-file: cannot be given together with the files of single signers")

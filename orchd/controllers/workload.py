@@ -95,4 +95,4 @@ class WorkloadController(Controller):
 
     def batch_seconds(self, within: str, owner_uid: str) -> float:
         """Seconds for which changes of an owner's pods are collected."""
-        return batch_seconds(len(self._members.owned(within, owner_uid).members)) if self.batched else 0.0
+        return batch_seconds(len(self._members.of_owner(within, owner_uid).members)) if self.batched else 0.0

@@ -109,7 +109,7 @@ class Binder:
                 plugin.post_bind(state, pod, node_name)
                 if state.timed:
                     self._numbers.plugin("PostBind", plugin.name, started)
-            except Exception:  # the pod is bound whatever a plugin makes of it; the failure is logged
+            except Exception:  # the pod is bound already: a failing PostBind plugin is only logged
                 self.log.failure("plugin {name} failed after a binding", name=plugin.name)
         self._numbers.point("PostBind", self._profile.name, begun)
 

@@ -45,8 +45,8 @@ _WORDS = {"ADDED": (Action.ADD, "Add"), "MODIFIED": (Action.UPDATE, "Update"), "
 
 
 class EventHandlers:
-    """Listens from `follow` on. `ours` says whether a scheduler name is a profile's; `rejected` is told of pods that left the
-    queue for good: it ends their wait in the permit phase and says whether there was one."""
+    """Registers its listeners in `follow`. `ours` returns True for scheduler names that are profiles; `rejected` is called with
+    pods that were removed from the queue: it ends their wait in the permit phase and returns True if they were waiting."""
 
     def __init__(
         self,

@@ -221,7 +221,7 @@ class ISnapshot(Interface):
     alive: Mask = Attribute("Which rows are nodes.")
 
     def row_of(name: str) -> int:
-        """The row of a node; -1 when there is none."""
+        """The row of a node; -1 for an unknown node."""
 
     def name_of(row: int) -> str:
         """The name of the node in a row."""

@@ -79,7 +79,7 @@ class SchedulingLoop:
             if queued is None:
                 if not await self._queue.wait():
                     return
-                # Whoever made the pod ready does not wait for its scheduling.
+                # Return to the reactor first: the caller that activated the pod must not wait for its scheduling.
                 await deferLater(self._clock, 0)
                 begun = self._clock.seconds()
                 continue

@@ -220,7 +220,7 @@ _CARRIED = tuple(name for name in Pod.__slots__ if name != "node_name")
 
 
 def epoch(text: str | None) -> float | None:
-    """A time of the API in seconds since the epoch; None when there is none."""
+    """An RFC 3339 time in seconds since the epoch; None for an absent or invalid one."""
     return _seconds(text) if text else None
 
 

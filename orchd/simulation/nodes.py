@@ -79,7 +79,7 @@ class NodeForms:
         capacity = dict(self._settings.capacity)
         annotated = (node["metadata"].get("labels") or {}).get(LABEL) != "true"
         if annotated and old.get("capacity"):
-            # Whoever registered this node said how large it is.
+            # The capacity was set by the client that registered the node.
             capacity = old["capacity"]
         addresses = old.get("addresses") or [
             {"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name},

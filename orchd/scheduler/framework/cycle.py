@@ -124,7 +124,7 @@ class Decider:
         self.what_if = WhatIf(profile, nominator, self._concerned)
 
     async def decide(self, state: CycleState, pod: Pod, obj: Told) -> Decision:
-        """The node for a pod. `obj` gives the pod as extenders are told of it. Raises UnfitError, CycleError."""
+        """The node for a pod. `obj` returns the pod object that is sent to extenders. Raises UnfitError, CycleError."""
         at = self._snapshot
         if not at.count:
             raise NoNodesError(NO_NODES)

@@ -82,20 +82,20 @@ class DefaultPreemption:
             return True
         return not any(other.deleting and other.priority < pod.priority for other in self._handle.snapshot.pods(row))
 
-    def wanted(self, nodes: int) -> int:
-        """How many candidates are enough."""
+    def count_candidates(self, nodes: int) -> int:
+        """The number of candidates after which the search stops."""
         return min(nodes, max(nodes * self._percentage // 100, self._absolute))
 
     async def candidates(self, state: CycleState, pod: Pod, refused: IRefusals) -> list[Candidate]:
         """Nodes where removing pods helps, from a random one on, until there are enough. Others get their turn meanwhile."""
         snapshot, clock = self._handle.snapshot, self._handle.clock
-        # Most pods that wait have nobody below them: that is found out for all nodes at once.
+        # Usually no node has a pod of lower priority: checked for all nodes at once.
         rows = refused.resolvable() if (snapshot.lowest < pod.priority).any() else ()
         if not rows:
             return []
         self._handle.prepare_plain(state, pod)
         budgets = self._known_budgets()
-        start, enough = self._handle.random.randrange(len(rows)), self.wanted(len(rows))
+        start, enough = self._handle.random.randrange(len(rows)), self.count_candidates(len(rows))
         found: list[Candidate] = []
         # Those without violations and those with are counted apart: a violation is to be the last resort.
         clean = 0

@@ -177,7 +177,8 @@ class VolumeBinder:
     # -- provisioning
 
     def provisioning_class(self, claim: Object) -> Object | None:
-        """The class of a claim; None when it provisions nothing. Raises StorageError when there is none."""
+        """The class of a claim; None for a class without a provisioner. Raises StorageError if the claim names no class or the
+        class does not exist."""
         metadata, name = claim["metadata"], class_of(claim, self.dialect)
         if not name:
             raise StorageError(f'no class for claim "{metadata.get("namespace", "")}/{metadata["name"]}"')
