@@ -137,7 +137,7 @@ class SchedulerTerms:
     def families(self) -> Iterable[Metric]:
         """A source for /metrics."""
         found = self.scheduler
-        return () if found is None else scheduler_metrics(found.numbers, found.queue, found.sizes)()
+        return () if found is None else scheduler_metrics(found.metrics, found.queue, found.sizes)()
 
     async def explain(self, request: Request) -> Response:
         """GET ?namespace=N&pod=P: why a pod was placed on its node. POST of a pod: where it would be placed."""
