@@ -383,7 +383,7 @@ def test_unknown_described_kind() -> None:
     """A kind that is not served is named in the error."""
     described = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w"}
     metric = {"type": "Object", "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}}}
-    with pytest.raises(EvaluationError, match="unable to map kind Widget.example.com to resource: no matches for kind"):
+    with pytest.raises(EvaluationError, match=r"unable to map kind Widget\.example\.com to resource: no matches for kind"):
         evaluate(MetricsApi(), metric)
 
 
