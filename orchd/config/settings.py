@@ -125,6 +125,7 @@ class ApiSettings:
     service_node_port: int
     allow_privileged: bool
     delete_collection_workers: int
+    garbage_collection: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +215,7 @@ def object_settings(settings: Settings) -> ObjectSettings:
         service_cidrs=settings.api.service_ranges,
         node_ports=settings.api.node_ports,
         features=settings.api.features,
+        garbage_collection=settings.api.garbage_collection,
     )
 
 
@@ -517,6 +519,7 @@ class SettingsBuilder:
             service_node_port=port,
             allow_privileged=v["allow-privileged"],
             delete_collection_workers=self._at_least("delete-collection-workers", 1),
+            garbage_collection=v["enable-garbage-collector"],
         )
 
     def _service_ranges(self) -> tuple[IPv4Network | IPv6Network, ...]:
@@ -568,4 +571,6 @@ class SettingsBuilder:
         everything = "*" in items and "-*" not in items
         # Drop-ins run when they are named, like other drop-ins.
         by_default = set(choices.CONTROLLERS) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
+        if not self._values["enable-garbage-collector"]:
+            chosen["garbagecollector"] = False
         return tuple(name for name in sorted(self._can.controllers) if chosen.get(name, name in by_default))
