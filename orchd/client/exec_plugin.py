@@ -75,7 +75,7 @@ def run_program(command: tuple[str, ...], environment: Mapping[str, str], intera
 
 
 def has_terminal() -> bool:
-    """Is standard input a terminal?"""
+    """True if standard input is a terminal."""
     try:
         return os.isatty(0)
     except OSError:

@@ -152,7 +152,7 @@ class WebSocket(Protocol):
     # -- handshake
 
     def _agreed(self) -> bool:
-        """Read the answer to the handshake; has the server agreed?"""
+        """Read the answer to the handshake. True if the server accepted the upgrade."""
         if self._refused is not None:
             self._read_refusal()
             return False

@@ -144,6 +144,6 @@ class Controller:
 
 
 def terminating_namespace(error: ApiError) -> bool:
-    """Was the write refused because its namespace is going away?"""
+    """True if the write was refused because its namespace is terminating."""
     causes = (error.details or {}).get("causes") or ()
     return error.code == 403 and any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

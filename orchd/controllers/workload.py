@@ -59,7 +59,7 @@ class WorkloadController(Controller):
         return LabelSelector.from_object(spec(each).get("selector") or {})
 
     def adopts(self, each: Object, pod: Object) -> bool:
-        """Can the pod, which the owner's selector matches, be the owner's for all else?"""
+        """True if the owner may adopt a pod that its selector matches."""
         return True
 
     # -- what makes work

@@ -184,7 +184,7 @@ _BOOKKEEPING = ("resourceVersion", "generation", "managedFields", "finalizers")
 
 
 def is_changed(old: Object, new: Object) -> bool:
-    """Is a pending pod another one now, apart from its status and bookkeeping?"""
+    """True if a pending pod changed apart from its status and bookkeeping metadata."""
     if old.get("spec") != new.get("spec"):
         return True
     before, after = old["metadata"], new["metadata"]
@@ -208,7 +208,7 @@ def node_change(old: NodeFacts, new: NodeFacts) -> ClusterEvent | None:
 
 
 def may_fit(template: PodTemplate, node: NodeView) -> bool:
-    """Might pods of a template fit a node as it is now (without preemption)? Resources, labels, ports and taints."""
+    """True if pods of the template may fit the node without preemption, by resources, labels, ports and taints."""
     facts = node.facts
     if len(node.pods) + 1 > facts.pods_allowed:
         return False

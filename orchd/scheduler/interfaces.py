@@ -336,7 +336,7 @@ class IExtender(Interface):
     ignored_resources: Collection[str] = Attribute("Extended resources that NodeResourcesFit must not check.")
 
     def interested(pod: Pod) -> bool:
-        """Does it manage a resource that the pod names (or all pods)?"""
+        """True if the extender manages all pods, or a resource that the pod requests."""
 
     async def filter(pod: Object, nodes: Sequence[str]) -> ExtenderVerdict:
         """Ask about nodes. Raises ExtenderError."""

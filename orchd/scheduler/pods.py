@@ -36,7 +36,7 @@ class AffinityTerm:
     weight: int = 0
 
     def matches(self, template: PodTemplate, namespace_labels: Mapping[str, str]) -> bool:
-        """Does the term select pods of `template`? `namespace_labels` are those of their namespace."""
+        """True if the term selects pods of `template`; `namespace_labels` are those of their namespace."""
         if template.namespace not in self.namespaces and (
             self.namespace_selector is None or not self.namespace_selector.matches(namespace_labels)
         ):

@@ -233,7 +233,7 @@ class CronJobController(Controller):
 
 
 def _scheduled(cron: Object, job: Object) -> bool:
-    """Has the job a name that this controller gives to the jobs of a schedule?"""
+    """True if the job's name has the form that this controller gives to a schedule's jobs."""
     front, _, back = name(job).rpartition("-")
     return front == name(cron) and back.isdigit()
 

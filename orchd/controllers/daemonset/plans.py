@@ -27,7 +27,7 @@ class Plan:
 
 
 def should_run(dialect: Dialect, parent: Object, node: Object) -> tuple[bool, bool]:
-    """May the set start a pod on a node, and may one that is there stay?"""
+    """Whether the set may start a pod on a node, and whether an existing one may stay."""
     pod_spec = spec(parent)["template"].get("spec") or {}
     if pod_spec.get("nodeName") and pod_spec["nodeName"] != name(node):
         return False, False

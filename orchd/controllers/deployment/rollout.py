@@ -246,7 +246,7 @@ class Rollout:
         self._record(self.deployment, NORMAL, "ScalingReplicaSet", note)
 
     def scaling(self) -> bool:
-        """Has the deployment been scaled since its sets were?"""
+        """True if the deployment was scaled after its replica sets were last updated."""
         for each in alive(self.every):
             desired = sizing.number(annotations_of(each).get(self._keys.desired))
             if desired is not None and desired != desired_replicas(self.deployment):

@@ -56,7 +56,7 @@ def subsets(service: Object, pods: list[Object]) -> list[dict[str, Any]]:
 
 
 def same_subsets(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool:
-    """Are the subsets equal but for the versions of the pods that they refer to?"""
+    """True if the subsets are equal, ignoring the resource versions of their target references."""
     if len(one) != len(other):
         return False
     return all(

@@ -153,7 +153,7 @@ class EndpointSliceMirroringController(Controller):
         return None
 
     def _mirrors(self, found: Object) -> bool:
-        """Does a service without a selector want these Endpoints, and do they want to be mirrored?"""
+        """True if the Endpoints belong to a service without a selector and do not opt out of mirroring."""
         if deleting(found) or labels(found).get(self._skip_label) == "true" or self._leader in annotations_of(found):
             return False
         service = self._services.get(*key_of(found))

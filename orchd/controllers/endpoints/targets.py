@@ -77,7 +77,7 @@ def reference(pod: Object) -> dict[str, Any]:
 
 
 def same_entries(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
-    """Are two lists of addresses or endpoints equal but for the versions of the pods that they refer to?"""
+    """True if two lists of addresses or endpoints are equal, ignoring the resource versions of their target references."""
     return len(one) == len(other) and all(_without_version(a) == _without_version(b) for a, b in zip(one, other, strict=True))
 
 

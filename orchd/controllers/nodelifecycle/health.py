@@ -46,7 +46,7 @@ class NodeHealth:
     retry: bool = False
 
     def overdue(self, now: float, *, startup: float, monitor: float) -> bool:
-        """Has the node been silent for longer than it may?"""
+        """True if the node has not reported within the grace period."""
         return now > self.heard + (monitor if self.ready else startup)
 
 
@@ -56,7 +56,7 @@ def ready_status(node: Mapping[str, Any]) -> str:
 
 
 def excluded(dialect: Dialect, node: Mapping[str, Any]) -> bool:
-    """Does the node not count when disruption is judged?"""
+    """True for a node that zone disruption does not count."""
     return dialect("node.{long}.io/exclude-disruption") in labels(node)
 
 

@@ -394,7 +394,7 @@ class _Filtering:
 
     @property
     def any_refused(self) -> bool:
-        """Was any node refused?"""
+        """True if any node was rejected."""
         return bool(self.single) or int(np.count_nonzero(self.mask)) < self._snapshot.count
 
     def refusals(self) -> Refusals:
