@@ -24,13 +24,12 @@ from orchd.config.values import NamedCertKey, parse_cidrs
 from orchd.config.verbosity import Verbosity, parse_modules
 from orchd.dialect import Dialect
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.release import PREVIOUS_RELEASE
 
 if TYPE_CHECKING:
     from orchd.config.options import Options
 
 _DEFAULT_SERVICE_RANGE: Final = "10.0.0.0/24"
-#: The only release whose hidden metrics can be served.
-_PREVIOUS_RELEASE: Final = "1.22"
 _ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 
 
@@ -325,8 +324,8 @@ class SettingsBuilder:
         return Verbosity(default=self._at_least("v", 0), modules=modules)
 
     def _check_metrics(self) -> None:
-        if self._values["show-hidden-metrics-for-version"] not in ("", _PREVIOUS_RELEASE):
-            text = f"must be omitted or have the value {_PREVIOUS_RELEASE}: only the previous release is allowed"
+        if self._values["show-hidden-metrics-for-version"] not in ("", PREVIOUS_RELEASE):
+            text = f"must be omitted or have the value {PREVIOUS_RELEASE}: only the previous release is allowed"
             raise self._error("show-hidden-metrics-for-version", text)
         for key in self._values["allow-metric-labels"]:
             metric, comma, label = key.partition(",")

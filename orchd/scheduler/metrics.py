@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate, repeat
 from operator import mul
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from twisted.internet.interfaces import IReactorTime
 
 from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE, QueuedPod, SchedulingQueue
 from orchd.scheduler.values import Code, Status
-from orchd.txkit.histogram import Histogram
+from orchd.txkit.instruments import Distribution
 
 
 def _doubling(first: float, count: int) -> tuple[float, ...]:
@@ -31,35 +31,6 @@ _VICTIMS = tuple(float(n) for n in range(5, 51, 5))
 _MOST_ATTEMPTS = 15
 
 
-class Distributions:
-    """Histograms of one name, by label values."""
-
-    def __init__(self, name: str, help: str, bounds: Sequence[float], labels: Sequence[str] = ()) -> None:
-        self._name, self._help, self._labels = name, help, tuple(labels)
-        self._bounds = tuple(bounds)
-        self._series: dict[tuple[str, ...], Histogram] = {}
-
-    def observe(self, value: float, *labels: str) -> None:
-        found = self._series.get(labels)
-        if found is None:
-            found = self._series[labels] = Histogram(self._bounds)
-        found.observe(self._bounds, value)
-
-    def family(self) -> Metric:
-        made = HistogramMetricFamily(self._name, self._help, labels=self._labels)
-        for labels, histogram in self._series.items():
-            made.add_metric(labels, _cumulative(histogram, self._bounds), histogram.sum)
-        return made
-
-
-def _cumulative(histogram: Histogram, bounds: Sequence[float]) -> list[tuple[str, float]]:
-    out, total = [], 0
-    for bound, count in zip((*map(str, bounds), "+Inf"), histogram.counts, strict=True):
-        total += count
-        out.append((bound, float(total)))
-    return out
-
-
 class SchedulerMetrics:
     """Counters and histograms of one scheduler. `clock` is monotonic."""
 
@@ -69,39 +40,39 @@ class SchedulerMetrics:
         self.bindings_in_flight = 0
         self.preemption_attempts = 0
         self._attempts: Counter[tuple[str, str]] = Counter()
-        self._attempt = Distributions(
+        self._attempt = Distribution(
             "scheduler_scheduling_attempt_duration_seconds",
             "Duration of a scheduling attempt, from the decision to the binding, in seconds.", _SECONDS, ("profile", "result"),
         )  # fmt: skip
-        self._whole = Distributions(
+        self._whole = Distribution(
             "scheduler_e2e_scheduling_duration_seconds",
             "Duration of a scheduling attempt, from the decision to the binding, in seconds.", _SECONDS, ("profile", "result"),
         )  # fmt: skip
-        self._algorithm = Distributions(
+        self._algorithm = Distribution(
             "scheduler_scheduling_algorithm_duration_seconds", "Duration of a scheduling decision in seconds.", _SECONDS
         )
-        self._pod_attempts = Distributions(
+        self._pod_attempts = Distribution(
             "scheduler_pod_scheduling_attempts", "Attempts until a pod was bound.", _ATTEMPTS
         )
-        self._pod_time = Distributions(
+        self._pod_time = Distribution(
             "scheduler_pod_scheduling_duration_seconds",
             "Time from a pod's first arrival in the queue to its binding.", _LONG, ("attempts",),
         )  # fmt: skip
-        self.victims = Distributions(
+        self.victims = Distribution(
             "scheduler_preemption_victims", "Preempted pods per preemption.", _VICTIMS
         )
-        self.points = Distributions(
+        self.points = Distribution(
             "scheduler_framework_extension_point_duration_seconds",
             "Duration of all plugins of an extension point in seconds.", _doubling(0.0001, 12), ("extension_point", "profile", "status"),
         )  # fmt: skip
-        self._plugins = Distributions(
+        self._plugins = Distribution(
             "scheduler_plugin_execution_duration_seconds",
             "Duration of one plugin in seconds, recorded in one of ten cycles; filters are timed for one node.", _PLUGIN_SECONDS,
             ("plugin", "extension_point", "status"),
         )  # fmt: skip
         #: Scheduling cycles since the start.
         self.cycles = 0
-        self.permit_waits = Distributions(
+        self.permit_waits = Distribution(
             "scheduler_permit_wait_duration_seconds", "Time that pods waited for permit plugins, in seconds.", _SECONDS, ("result",)
         )
 
