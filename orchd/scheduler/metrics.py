@@ -42,11 +42,13 @@ class SchedulerMetrics:
         self._attempts: Counter[tuple[str, str]] = Counter()
         self._attempt = Distribution(
             "scheduler_scheduling_attempt_duration_seconds",
-            "Duration of a scheduling attempt, from the decision to the binding, in seconds.", _SECONDS, ("profile", "result"),
+            "Duration of a scheduling attempt, from the decision to the binding, in seconds.", _SECONDS,
+            ("profile", "result"),
         )  # fmt: skip
         self._whole = Distribution(
             "scheduler_e2e_scheduling_duration_seconds",
-            "Duration of a scheduling attempt, from the decision to the binding, in seconds.", _SECONDS, ("profile", "result"),
+            "Duration of a scheduling attempt, from the decision to the binding, in seconds.", _SECONDS,
+            ("profile", "result"),
         )  # fmt: skip
         self._algorithm = Distribution(
             "scheduler_scheduling_algorithm_duration_seconds", "Duration of a scheduling decision in seconds.", _SECONDS
@@ -63,17 +65,19 @@ class SchedulerMetrics:
         )
         self.points = Distribution(
             "scheduler_framework_extension_point_duration_seconds",
-            "Duration of all plugins of an extension point in seconds.", _doubling(0.0001, 12), ("extension_point", "profile", "status"),
+            "Duration of all plugins of an extension point in seconds.", _doubling(0.0001, 12),
+            ("extension_point", "profile", "status"),
         )  # fmt: skip
         self._plugins = Distribution(
             "scheduler_plugin_execution_duration_seconds",
-            "Duration of one plugin in seconds, recorded in one of ten cycles; filters are timed for one node.", _PLUGIN_SECONDS,
-            ("plugin", "extension_point", "status"),
+            "Duration of one plugin in seconds, recorded in one of ten cycles; filters are timed for one node.",
+            _PLUGIN_SECONDS, ("plugin", "extension_point", "status"),
         )  # fmt: skip
         #: Scheduling cycles since the start.
         self.cycles = 0
         self.permit_waits = Distribution(
-            "scheduler_permit_wait_duration_seconds", "Time that pods waited for permit plugins, in seconds.", _SECONDS, ("result",)
+            "scheduler_permit_wait_duration_seconds", "Time that pods waited for permit plugins, in seconds.", _SECONDS,
+            ("result",),
         )
 
     def now(self) -> float:
