@@ -23,7 +23,7 @@ _MOST_REMEDIES = 100
 
 async def explain(scheduler: Scheduler, namespace: str, name: str) -> dict[str, Any]:
     """The explanation for an existing pod. Raises ApiError 404 if it does not exist."""
-    obj = scheduler.news.pods.get(namespace, name)
+    obj = scheduler.event_handlers.pods.get(namespace, name)
     if obj is None:
         raise errors.not_found("", "pods", name)
     pod = scheduler.templates.pod(obj)

@@ -269,7 +269,7 @@ class IHandle(Interface):
     nominator: INominator = Attribute("Pods nominated to nodes.")
     ignored_resources: Collection[str] = Attribute("Extended resources that an extender takes charge of.")
     extenders: Sequence[IExtender] = Attribute("In the order of the configuration.")
-    numbers: SchedulerMetrics = Attribute("Counts for metrics.")
+    metrics: SchedulerMetrics = Attribute("Counts for metrics.")
 
     def informer(ref: ResourceRef) -> IInformer:
         """informers.informer(ref)."""

@@ -8,13 +8,11 @@ from typing import Any
 from orchd.client.interfaces import Object
 from orchd.client.times import second_time
 from orchd.dialect import Dialect
+from orchd.kinds.release import VERSION
 from orchd.kinds.simulated import LABEL, RUNTIME
 from orchd.simulation.behaviour import NOT_READY, SILENT
 from orchd.simulation.pods import epoch
 from orchd.simulation.settings import SimulationSettings
-
-#: The release whose node agents these nodes stand for.
-_RELEASE = "v1.23.17"
 
 
 class NodeForms:
@@ -128,9 +126,9 @@ class NodeForms:
             "operatingSystem": "linux",
             "osImage": "Simulated node (nothing runs here)",
             "kernelVersion": "simulated",
-            "containerRuntimeVersion": RUNTIME + _RELEASE[1:],
-            dialect("{short}letVersion"): _RELEASE,
-            dialect("{short}ProxyVersion"): _RELEASE,
+            "containerRuntimeVersion": RUNTIME + VERSION[1:],
+            dialect("{short}letVersion"): VERSION,
+            dialect("{short}ProxyVersion"): VERSION,
             "machineID": identity,
             "systemUUID": identity,
             "bootID": identity,
