@@ -156,6 +156,7 @@ class ApiServer:
             *self.storage.metrics(),
             *self.api.metrics(),
             *self.metrics.sources(),
+            *self.identity.metrics(),
             *self.controllers.metrics(),
             *self.certificates.metrics(),
             *self.simulation.metrics(),

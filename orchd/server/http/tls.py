@@ -6,7 +6,6 @@ that an invalid certificate results in a readable 401 instead of a broken connec
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
 from zope.interface import implementer
 
 from orchd.server.http.tls_names import MODERN, SUITES, VERSIONS
+from orchd.txkit.file_stamps import stamps
 from orchd.txkit.log import Logger
 
 _OPTIONS = (
@@ -74,18 +74,6 @@ def cipher_list(names: Iterable[str]) -> tuple[bytes, bytes]:
         else:
             raise ValueError(f"unknown cipher suite {name!r}, known are: {', '.join([*MODERN, *SUITES])}")
     return ":".join(old).encode("ascii"), ":".join(new).encode("ascii")
-
-
-def stamps(names: Iterable[str]) -> tuple[tuple[int, int, int], ...]:
-    """Identities of files, to detect replacement; zeros for a missing file."""
-    out = []
-    for name in names:
-        try:
-            status = os.stat(name)
-            out.append((status.st_mtime_ns, status.st_ino, status.st_size))
-        except OSError:
-            out.append((0, 0, 0))
-    return tuple(out)
 
 
 @implementer(IOpenSSLServerConnectionCreator)

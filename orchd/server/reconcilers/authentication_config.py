@@ -20,8 +20,8 @@ from orchd.pki.certificates import chain_pem, load_chain
 from orchd.pki.verify import ClientVerifier
 from orchd.server.authn.frontproxy import FrontProxy
 from orchd.server.authn.x509 import ClientCertificates
-from orchd.server.http.tls import stamps
 from orchd.txkit.background import Background
+from orchd.txkit.file_stamps import stamps
 from orchd.txkit.log import Logger
 
 #: Seconds between checks of the files and of the config map, which others may change or delete.
