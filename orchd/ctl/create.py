@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,16 @@ import click
 from orchd.client.interfaces import Object
 from orchd.ctl.api import Api
 from orchd.ctl.apply import check_namespace, form_option, report
-from orchd.ctl.command import F, Group, dry_query, dry_run_option, files_option, stacked
+from orchd.ctl.command import (
+    F,
+    Group,
+    dry_query,
+    dry_run_option,
+    files_option,
+    stacked,
+    validate_option,
+    validation_query,
+)
 from orchd.ctl.errors import CommandError
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
@@ -22,9 +31,12 @@ from orchd.ctl.targets import target_of
 @click.group(cls=Group, invoke_without_command=True)
 @files_option
 @dry_run_option
+@validate_option
 @form_option
 @click.pass_context
-def create(context: click.Context, files: tuple[str, ...], recursive: bool, dry_run: str, form: str) -> None:
+def create(
+    context: click.Context, files: tuple[str, ...], recursive: bool, dry_run: str, validate: str | None, form: str
+) -> None:
     """Create objects of files, or one of the kinds below from arguments."""
     if context.invoked_subcommand is not None:
         if files:
@@ -32,20 +44,24 @@ def create(context: click.Context, files: tuple[str, ...], recursive: bool, dry_
         return
     session = context.find_object(Session)
     assert session is not None, "the program puts it there"
-    create_all(session, read_objects(session, files, recursive=recursive), dry_run=dry_run, form=form)
+    objects = read_objects(session, files, recursive=recursive)
+    create_all(session, objects, dry_run=dry_run, form=form, query=validation_query(validate))
 
 
-def create_all(session: Session, objects: list[Object], *, dry_run: str, form: str) -> None:
+def create_all(
+    session: Session, objects: list[Object], *, dry_run: str, form: str, query: Mapping[str, str] | None = None
+) -> None:
     async def make(api: Api) -> list[Object]:
         return objects
 
-    create_made(session, make, dry_run=dry_run, form=form)
+    create_made(session, make, dry_run=dry_run, form=form, query=query)
 
 
 def create_made(
-    session: Session, make: Callable[[Api], Awaitable[list[Object]]], *, dry_run: str, form: str
+    session: Session, make: Callable[[Api], Awaitable[list[Object]]], *, dry_run: str, form: str,
+    query: Mapping[str, str] | None = None,
 ) -> None:
-    """Create what `make` gives, which may ask the server."""
+    """Create what `make` gives, which may ask the server."""  # fmt: skip
 
     async def work(api: Api) -> None:
         for obj in await make(api):
@@ -53,7 +69,7 @@ def create_made(
             check_namespace(api, session, target)
             made = obj
             if dry_run != "client":
-                made = await api.create(target.resource, obj, namespace=target.namespace, query=dry_query(dry_run))
+                made = await api.create(target.resource, obj, namespace=target.namespace, query={**dry_query(dry_run), **(query or {})})
             await report(api, target, made, "created", form=form, dry_run=dry_run)
 
     session.run(work)
@@ -299,7 +315,7 @@ _binding_options: Callable[[F], F] = stacked(
 )
 
 
-def _subjects(users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple[str, ...]) -> list[Object]:
+def subjects_of(users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple[str, ...]) -> list[Object]:
     out: list[Object] = [{"kind": "User", "name": name} for name in users] + [{"kind": "Group", "name": name} for name in groups]
     for each in accounts:
         namespace, _, name = each.partition(":")
@@ -324,7 +340,7 @@ def create_role_binding(
         raise CommandError("give --role or --clusterrole, and not both")
     reference = {"kind": "Role" if role else "ClusterRole", "name": role or clusterrole}
     _create_rbac(
-        session, "RoleBinding", name, dry_run, form, None, roleRef=reference, subjects=_subjects(users, groups, accounts)
+        session, "RoleBinding", name, dry_run, form, None, roleRef=reference, subjects=subjects_of(users, groups, accounts)
     )
 
 
@@ -340,5 +356,5 @@ def create_cluster_role_binding(
     """Give a cluster role to users, groups and service accounts everywhere."""  # fmt: skip
     _create_rbac(
         session, "ClusterRoleBinding", name, dry_run, form, None,
-        roleRef={"kind": "ClusterRole", "name": clusterrole}, subjects=_subjects(users, groups, accounts),
+        roleRef={"kind": "ClusterRole", "name": clusterrole}, subjects=subjects_of(users, groups, accounts),
     )  # fmt: skip
