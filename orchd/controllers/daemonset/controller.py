@@ -7,10 +7,10 @@ from typing import Any, Final
 from twisted.python.failure import Failure
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
+from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers import pods as podfacts
 from orchd.controllers import revisions
-from orchd.controllers.adoption import claim
+from orchd.controllers.adoption import Controlled, claim, controlled_by
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.daemonset.backoff import Backoff
 from orchd.controllers.daemonset.plans import Plan, Planner, by_target, should_run
@@ -18,7 +18,6 @@ from orchd.controllers.daemonset.template import HASH_LABEL, on_node, pod_templa
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
-    BY_CONTROLLER,
     DAEMON_SETS,
     NODES,
     PODS,
@@ -33,14 +32,14 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
-from orchd.controllers.workload import WorkloadController
+from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 
 #: Pods made or deleted in one pass.
 _BURST: Final = 250
 
 
-class DaemonSetController(WorkloadController):
+class DaemonSetController(PodViewController):
     name = "daemonset"
     account = "daemon-set-controller"
     ref = DAEMON_SETS
@@ -78,7 +77,7 @@ class DaemonSetController(WorkloadController):
             return None
         if deleting(parent):
             return None
-        known = await self._claim(parent, self._revisions, REVISIONS)
+        known = await self._claim(parent, controlled_by(self._revisions), REVISIONS)
         current, collisions = await revisions.newest(self.client, parent, *self.subject, known, HASH_LABEL)
         revision = labels(current).get(HASH_LABEL, "")
         pause = self._expected.pause(key)
@@ -92,7 +91,7 @@ class DaemonSetController(WorkloadController):
         await self._write_status(parent, planner, collisions, observed=True)
         return again if again is not None else self._until_available(parent, planner)
 
-    async def _claim(self, parent: Object, informer: Any, ref: Any) -> list[Object]:
+    async def _claim(self, parent: Object, controlled: Controlled, ref: ResourceRef) -> list[Object]:
         return await claim(
             self.client,
             parent,
@@ -100,12 +99,12 @@ class DaemonSetController(WorkloadController):
             api_version=self.subject[0],
             kind=self.subject[1],
             selector=self.selector(parent),
-            informer=informer,
+            controlled=controlled,
             ref=ref,
         )
 
     async def _planner(self, parent: Object, revision: str) -> Planner:
-        pods = await self._claim(parent, self._pods, PODS)
+        pods = await self._claim(parent, self._views.controlled, PODS)
         by_node = by_target(pods, target_node)
         return Planner(self.dialect, parent, self._nodes.list(), by_node, revision, self.env.wall())
 
@@ -159,7 +158,7 @@ class DaemonSetController(WorkloadController):
         """Delete the oldest revisions beyond the history limit, but none that a pod has."""
         old = sorted((r for r in known if name(r) != current), key=lambda r: int(r.get("revision") or 0))
         surplus = len(old) - int(spec(parent).get("revisionHistoryLimit", 10))
-        live = {labels(pod).get(HASH_LABEL) for pod in self._pods.by_index(BY_CONTROLLER, uid(parent))}
+        live = {labels(pod).get(HASH_LABEL) for pod in self._views.controlled(uid(parent))}
         for each in old:
             if surplus <= 0:
                 return

@@ -112,7 +112,7 @@ class EndpointsController(ServiceController):
             return None
         if not spec(service).get("selector"):
             return None
-        pods = [p for p in self.choose_pods(service) if targets.reachable(p, terminating=_unready(service))]
+        pods = [p for p in await self.list_pods(service) if targets.reachable(p, terminating=_unready(service))]
         found, cut = limited(subsets(service, pods))
         current = await self.live(ENDPOINTS, within, called)
         tags = dict(labels(service))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import Object
-from orchd.controllers.base import Controller, Key
+from orchd.controllers.base import Controller
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import PODS, SERVICES, deleting, labels, namespace, spec, status
+from orchd.controllers.objects import PODS, SERVICES, deleting, labels, name, spec, status
 from orchd.controllers.pods import ready
-from orchd.controllers.selection import index_by_selector, list_selecting
+from orchd.controllers.selection import SelectedPods, index_by_selector, list_selecting
 from orchd.kinds.objects.selectors import NOTHING, LabelSelector
 
 
@@ -23,29 +23,28 @@ class ServiceController(Controller):
         self._batch = batch
         self._services = self.follow(SERVICES, self._service_changed, primary=True)
         index_by_selector(self._services, _selector)
-        #: Numbers of pods of services.
-        self._sizes: dict[Key, int] = {}
-        self._pods = self.follow(PODS, self._pod_changed)
+        pods = self.follow(PODS, self._pod_changed, complete=True)
+        self._selected = SelectedPods(pods, _selector, env.clock)
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        self._selected.observe(old, new)
         if old is not None and new is not None and _seen_from_outside(old) == _seen_from_outside(new):
             return
         for pod in (old, new):
             if pod is None or (pod is old and new is not None and labels(old) == labels(new)):
                 continue
             for service in list_selecting(self._services, _selector, pod):
-                self.queue.add_after(key_of(service), max(self._batch, batch_seconds(self._sizes.get(key_of(service), 0))))
+                key = key_of(service)
+                self.queue.add_after(key, max(self._batch, batch_seconds(self._selected.count(key))))
 
     def _service_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        if new is None and old is not None:
-            self._sizes.pop(key_of(old), None)
+        if old is not None and (new is None or _selector(old) != _selector(new)):
+            self._selected.forget(key_of(old))
         self.enqueue(event, old, new)
 
-    def choose_pods(self, service: Object) -> list[Object]:
-        """The service's pods, whatever their state."""
-        found = list(self._pods.list(namespace(service), labels=spec(service).get("selector")))
-        self._sizes[key_of(service)] = len(found)
-        return found
+    async def list_pods(self, service: Object) -> list[Object]:
+        """Views of the service's pods by name, whatever their state."""
+        return sorted(await self._selected.find(service), key=name)
 
 
 def _selector(service: Object) -> LabelSelector:

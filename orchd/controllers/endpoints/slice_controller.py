@@ -68,7 +68,7 @@ class EndpointSliceController(ServiceController):
         pause = self._expected.pause(key)
         if pause:
             return pause
-        wanted = self._wanted(service)
+        wanted = self._wanted(service, await self.list_pods(service))
         current = [s for s in self._slices.by_index(_BY_SERVICE, f"{key[0]}/{key[1]}") if not deleting(s)]
         try:
             await self._write(service, wanted, current)
@@ -81,11 +81,11 @@ class EndpointSliceController(ServiceController):
 
     # -- what there should be
 
-    def _wanted(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
+    def _wanted(self, service: Object, pods: list[Object]) -> dict[Group, dict[str, dict[str, Any]]]:
         """Endpoints by address family and ports, then by pod."""
         wanted: dict[Group, dict[str, dict[str, Any]]] = {}
         for family in targets.families(service):
-            for pod in self.choose_pods(service):
+            for pod in pods:
                 address = targets.address_of(pod, family) if targets.reachable(pod, terminating=True) else ""
                 if address:
                     group = (family, targets.ports_of(service, pod))
