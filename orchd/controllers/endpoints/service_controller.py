@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final, Generic, TypeVar
+
+from twisted.internet.task import deferLater
+
 from orchd.client.informers import key_of
 from orchd.client.interfaces import Object
-from orchd.controllers.base import Controller
+from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import PODS, SERVICES, deleting, labels, name, spec, status
+from orchd.controllers.objects import PODS, SERVICES, deleting, labels, name, spec, status, uid
 from orchd.controllers.pods import ready
 from orchd.controllers.selection import SelectedPods, index_by_selector, list_selecting
 from orchd.kinds.objects.selectors import NOTHING, LabelSelector
 
+#: Pods that one turn of the reactor looks at.
+_PIECE: Final = 500
 
-class ServiceController(Controller):
+#: What a controller writes about one pod of a service.
+E = TypeVar("E")
+#: By uid of a pod: its view, the zone of its node, and what was made of them.
+_Made = dict[str, tuple[Object, str, E]]
+
+
+class ServiceController(Controller, Generic[E]):
     """Services are the keys. A pod queues the services that choose it, before or after a change, `batch` seconds later, so
     that changes of many pods are one; for services with many pods later, so that the share of the processor that their
     passes take does not grow with them."""
@@ -25,6 +37,8 @@ class ServiceController(Controller):
         index_by_selector(self._services, _selector)
         pods = self.follow(PODS, self._pod_changed, complete=True)
         self._selected = SelectedPods(pods, _selector, env.clock)
+        #: By service: its resource version, and what was made of its pods.
+        self._made: dict[Key, tuple[str, _Made[E]]] = {}
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         self._selected.observe(old, new)
@@ -40,11 +54,35 @@ class ServiceController(Controller):
     def _service_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if old is not None and (new is None or _selector(old) != _selector(new)):
             self._selected.forget(key_of(old))
+        if new is None and old is not None:
+            self._made.pop(key_of(old), None)
         self.enqueue(event, old, new)
 
-    async def list_pods(self, service: Object) -> list[Object]:
-        """Views of the service's pods by name, whatever their state."""
-        return sorted(await self._selected.find(service), key=name)
+    def describe(self, service: Object, pod: Object, zone: str) -> E:
+        """What is to be written about a pod, given as its view. Depends on nothing else."""
+        raise NotImplementedError
+
+    def zone_of(self, node: str) -> str:
+        """The zone of a node, "" where it does not matter."""
+        return ""
+
+    async def describe_pods(self, service: Object) -> list[E]:
+        """`describe` of each pod of the service by name, made anew only for those that have changed."""
+        key, version = key_of(service), str(service["metadata"].get("resourceVersion", ""))
+        known_version, known = self._made.get(key, ("", {}))
+        if known_version != version:
+            known = {}
+        fresh: _Made[E] = {}
+        for count, pod in enumerate(sorted(await self._selected.find(service), key=name), 1):
+            zone = self.zone_of(str(spec(pod).get("nodeName") or ""))
+            before = known.get(uid(pod))
+            same = before is not None and before[0] is pod and before[1] == zone
+            fresh[uid(pod)] = before if before is not None and same else (pod, zone, self.describe(service, pod, zone))
+            if not count % _PIECE:
+                await deferLater(self.env.clock, 0)
+        if self._services.get(*key) is not None:
+            self._made[key] = version, fresh
+        return [made for _, _, made in fresh.values()]
 
 
 def _selector(service: Object) -> LabelSelector:
