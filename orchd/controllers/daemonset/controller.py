@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from twisted.python.failure import Failure
 
-from orchd.client.informers import key_of
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers import pods as podfacts
 from orchd.controllers import revisions
 from orchd.controllers.adoption import Controlled, claim, controlled_by
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.daemonset.backoff import Backoff
-from orchd.controllers.daemonset.plans import Plan, Planner, by_target, should_run
+from orchd.controllers.daemonset.nodes import NodeFits
+from orchd.controllers.daemonset.plans import Plan, Planner, by_target
 from orchd.controllers.daemonset.template import HASH_LABEL, on_node, pod_template, target_node
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
@@ -47,22 +47,22 @@ class DaemonSetController(PodViewController):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=2)
-        self._nodes = self.follow(NODES, self._node_changed)
+        self._nodes = NodeFits(env.dialect)
+        self.follow(NODES, self._node_changed, complete=True)
         self._revisions = self.follow(REVISIONS)
         index_by_controller(self._revisions)
         self._backoff = Backoff(env.clock.seconds)
 
     # -- what makes work
 
+    def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        super()._owner_changed(event, old, new)
+        self._nodes.follow_set(new or old or {}, gone=new is None)
+
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Only sets for which the node begins or ceases to fit; a node's heartbeats change nothing."""
-        if old is not None and new is not None and _placing(old) == _placing(new):
-            return
-        for each in self._owners.list():
-            before = (False, False) if old is None else should_run(self.dialect, each, old)
-            after = (False, False) if new is None else should_run(self.dialect, each, new)
-            if before != after or new is None:
-                self.queue.add(key_of(each))
+        for key in self._nodes.follow_node(old, new):
+            self.queue.add(key)
 
     # -- the work
 
@@ -106,7 +106,7 @@ class DaemonSetController(PodViewController):
     async def _planner(self, parent: Object, revision: str) -> Planner:
         pods = await self._claim(parent, self._views.controlled, PODS)
         by_node = by_target(pods, target_node)
-        return Planner(self.dialect, parent, self._nodes.list(), by_node, revision, self.env.wall())
+        return Planner(parent, self._nodes.of(parent), by_node, revision, self.env.wall())
 
     async def _sync(self, key: Key, parent: Object, revision: str) -> float | None:
         """Make and delete pods; seconds after which failed pods are to be looked at again."""
@@ -192,8 +192,3 @@ class DaemonSetController(PodViewController):
         numbers = planner.status()
         waits = least and numbers["numberReady"] != numbers.get("numberAvailable", 0)
         return float(least) if waits else None
-
-
-def _placing(node: Object) -> tuple[Any, ...]:
-    """What of a node decides whether daemons may run on it."""
-    return labels(node), spec(node).get("taints")
