@@ -61,7 +61,7 @@ LAYERS = {
     " server.registry.interfaces",
     "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.gotext pki.clientconfig txkit",
     # Large objects are validated in another thread.
-    "server.registry": "cache store.interfaces kinds pki txkit.aside",
+    "server.registry": "cache store.interfaces kinds pki txkit.aside txkit.instruments",
     "server.retrying_worker": "txkit",
     # Contents of a fresh cluster: data, and a client to write it.
     "server.bootstrap": "client.interfaces kinds",

@@ -22,7 +22,7 @@ from orchd.assembly.custom_kinds import CustomKinds, enabled_catalog
 from orchd.assembly.files import prepare
 from orchd.assembly.frontend import Frontend
 from orchd.assembly.identity import Identity
-from orchd.assembly.metrics import ServerMetrics, component_metrics
+from orchd.assembly.metrics import ServerMetrics, component_metrics, instruments_of
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
@@ -31,6 +31,7 @@ from orchd.assembly.simulation import Simulation
 from orchd.assembly.storage import Storage
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog
+from orchd.server.admission.chain import AdmissionChain
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.endpoints.reactor_metrics import ReactorMetrics
@@ -156,6 +157,7 @@ class ApiServer:
             *self.storage.metrics(),
             *self.api.metrics(),
             *self.metrics.sources(),
+            *self._measured(admission, registries),
             *self.controllers.metrics(),
             *self.certificates.metrics(),
             *self.simulation.metrics(),
@@ -187,6 +189,16 @@ class ApiServer:
             *self.simulation.members(),
             *([] if self.scheduler is None else self.scheduler.members()),
             as_member("reactor metrics", self.reactor_metrics.start, self.reactor_metrics.stop),
+        ]
+
+    def _measured(self, admission: AdmissionChain, registries: Registries) -> Iterable[Source]:
+        """Metrics of the parts that keep their own."""
+        authentication, union = self.identity.authentication, self.identity.authorization.union
+        return [
+            instruments_of(lambda: (*authentication.bearer.methods, *union.authorizers, *admission.plugins)),
+            instruments_of(lambda: (self.aggregation.availability, self.objects.conversion)),
+            *registries.metrics(),
+            *self.frontend.metrics(),
         ]
 
     def _component_metrics(self) -> Iterable[Source]:
