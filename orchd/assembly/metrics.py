@@ -42,6 +42,17 @@ class ServerMetrics:
         ]
 
 
+def instruments_of(owners: Callable[[], Iterable[object]]) -> metrics.Source:
+    """The metrics of objects that have an attribute `instruments`; others are passed over."""
+
+    def families() -> Iterable[Metric]:
+        for owner in owners():
+            for instrument in getattr(owner, "instruments", ()):
+                yield instrument.family()
+
+    return families
+
+
 def controller_metrics(counts: Callable[[], Iterable[tuple[str, Any]]]) -> Iterable[metrics.Source]:
     """Metrics of controllers, by name."""
     return [

@@ -207,7 +207,7 @@ class RemoteClient(Methods):
         return stream
 
     async def forward(self, method: str, target: str, headers: Headers, body: bytes) -> IResponse:
-        self._transport.reread()
+        self._transport.reload()
         credential = await self._credentials.get(self._transport.config)
         sent = headers.copy()
         if credential.authorization:
