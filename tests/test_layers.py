@@ -83,7 +83,7 @@ LAYERS = {
     "server.ui": "server.pipeline kinds.identity",
     # Control loops of the server itself, which write through a client.
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
-    " server.authn.x509 server.http.tls server.pipeline.fairness.stage",
+    " server.authn.x509 server.pipeline.fairness.stage",
     "server.local": "server.pipeline client kinds server.authn.interfaces txkit",
     "controllers": "client kinds pki txkit plugins",
     # A client of the API that plays nodes; works in loops as controllers do.

@@ -132,6 +132,7 @@ class ApiServer:
             *self.storage.metrics(),
             *self.api.metrics(),
             *self.metrics.sources(),
+            *self.identity.metrics(),
             *self.background.metrics(),
             self.reactor_metrics.families,
         ]

@@ -374,11 +374,11 @@ class SettingsBuilder:
 
     def _authorization(self) -> AuthorizationSettings:
         modes: tuple[str, ...] = self._values["authorization-mode"]
-        if not modes:
+        if not modes and not self._values["authorization-config"]:
             raise self._error("authorization-mode", "at least one authorization-mode must be passed")
         for mode in modes:
             self._known("authorization-mode", "mode", mode, choices.AUTHORIZERS, self._can.authorizers)
-        return identity.authorization(self._values, self._error)
+        return identity.authorization(self._values, self._given, self._error)
 
     def _known(self, flag: str, what: str, name: str, known: Collection[str], built: Collection[str]) -> None:
         if name in built:
@@ -393,7 +393,7 @@ class SettingsBuilder:
         if anonymous and "AlwaysAllow" in authorization.modes:
             anonymous = False
             self._warnings.append("--authorization-mode=AlwaysAllow turns --anonymous-auth off")
-        return identity.authentication(v, self._error, self._dialect, anonymous=anonymous)
+        return identity.authentication(v, self._given, self._error, self._dialect, anonymous=anonymous)
 
     def _admission(self) -> AdmissionSettings:
         on: tuple[str, ...] = self._values["enable-admission-plugins"]
