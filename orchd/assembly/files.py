@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 
+from orchd.assembly.tls import tls_settings
 from orchd.config.settings import Settings
 from orchd.pki import bootstrap as pki
 from orchd.pki.keys import PrivateKey, PublicKey, load_private, load_public_keys
-from orchd.server.http.tls import KeyPairFiles, TlsSettings
+from orchd.server.http.tls import TlsSettings
 from orchd.server.registry.ranges import first_address
 
 
@@ -86,7 +87,7 @@ def prepare(settings: Settings, *, port: int, now: float, renew: bool = False) -
         keys.append(signing.public_key())
     return ServerFiles(
         made=made,
-        tls=_tls(settings, made),
+        tls=tls_settings(settings.serving, lambda: (str(made.serving_certificate), str(made.serving_key))),
         # The administrator's generated certificate must work with any configured client CA.
         client_authorities=given + b"\n" + own,
         client_authorities_given=given or own,
@@ -110,17 +111,3 @@ def _read(flag: str, name: str) -> bytes:
         return Path(name).read_bytes()
     except OSError as error:
         raise ValueError(f"--{flag}: {error}") from error
-
-
-def _tls(settings: Settings, made: pki.Files) -> TlsSettings:
-    serving = settings.serving
-    certificate, key = serving.cert_file, serving.key_file
-    if not certificate:
-        certificate, key = str(made.serving_certificate), str(made.serving_key)
-    return TlsSettings(
-        serving=KeyPairFiles(certificate=certificate, key=key),
-        by_name=tuple(KeyPairFiles(certificate=s.cert_file, key=s.key_file, names=s.names) for s in serving.sni),
-        min_version=serving.min_tls,
-        cipher_suites=serving.ciphers,
-        http2=bool(serving.http2_max_streams),
-    )

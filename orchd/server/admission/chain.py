@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from time import perf_counter
-from typing import Any
 
 from zope.interface import implementer
 
 from orchd.kinds.catalog import Resource, split_group_version
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import (
     CONNECT,
     CREATE,
@@ -25,7 +25,6 @@ from orchd.server.admission.interfaces import (
 )
 from orchd.server.registry.interfaces import Context, IAdmission, IReview
 
-Object = dict[str, Any]
 Step = tuple[str, Callable[[Review], Awaitable[None]]]
 #: `observe(plugin, phase, operation, seconds, rejected)` after every call of a plugin, and with plugin "" after all of
 #: them; phase is "admit" or "validate".
