@@ -19,13 +19,14 @@ from orchd.assembly.metrics import selected_metrics
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
-from orchd.assembly.runtime import RELEASE, Runtime
+from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
 from orchd.assembly.ui import Page
 from orchd.assembly.verbs import VerbDependencies, named_verbs
 from orchd.client.interfaces import IClient
 from orchd.kinds.catalog import Resource
 from orchd.kinds.openapi.discovery import version_info
+from orchd.kinds.release import VERSION
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
@@ -174,8 +175,8 @@ class Api:
 
     def metrics(self) -> Iterable[metrics.Source]:
         return [
-            request_metrics(self.request_metrics, self._subsystems.definitions.current),
-            metrics.build_info(self._runtime.dialect, version_info(git_version=RELEASE)),
+            request_metrics(self.request_metrics, self._subsystems.definitions.current, self.deadline),
+            metrics.build_info(self._runtime.dialect, version_info(git_version=VERSION)),
             limit_metrics(self.in_flight),
             watch_metrics(self.watches),
             audit_metrics(self.trail),
@@ -283,7 +284,7 @@ class Api:
         profiling = runtime.settings.serving.profiling
         self.endpoints |= {
             "/": root_endpoint(catalog, health),
-            "/version": version_endpoint(git_version=RELEASE),
+            "/version": version_endpoint(git_version=VERSION),
             "/metrics": metrics.endpoint(self.metric_sources, selected_metrics(runtime.settings.flags)),
             "/openapi/v2": self.specification.answer,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),

@@ -18,6 +18,7 @@ from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.admission_metrics import AdmissionMetrics, WebhookMetrics
 from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics, ReviewMetrics, TokenCacheMetrics
 from orchd.server.pipeline.endpoints.metric_selection import MetricSelection, metric_selection
+from orchd.txkit.histogram import cumulative
 
 
 class ServerMetrics:
@@ -90,7 +91,7 @@ def queue_metrics(queues: Callable[[], Iterable[tuple[str, WorkQueue[Any]]]]) ->
             histograms = HistogramMetricFamily(f"workqueue_{name}_duration_seconds", help_, labels=("name",))
             for label, queue in queues():
                 found = queue.waits if name == "queue" else queue.works
-                histograms.add_metric([label], metrics.cumulative(found, BOUNDS), found.sum)
+                histograms.add_metric([label], cumulative(found, BOUNDS), found.sum)
             yield histograms
 
     return families
@@ -142,7 +143,7 @@ def client_metrics(counts: RequestCounts) -> metrics.Source:
         ):
             family = HistogramMetricFamily(f"rest_client_{name}_duration_seconds", help_, labels=("verb", "url"))
             for names, histogram in kind.items():
-                family.add_metric(names, metrics.cumulative(histogram, DURATIONS), histogram.sum)
+                family.add_metric(names, cumulative(histogram, DURATIONS), histogram.sum)
             yield family
         calls = CounterMetricFamily(
             "rest_client_exec_plugin_call", "Calls of exec plugins by exit code and status.", labels=("code", "call_status")

@@ -13,9 +13,6 @@ from orchd.config.settings import Settings
 from orchd.dialect import Dialect
 from orchd.kinds.objects.settings import ObjectSettings
 
-#: The emulated release.
-RELEASE = "v1.23.17"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:

@@ -43,7 +43,7 @@ class Storage:
         return [*store_metrics(self.store), *cache_metrics(self.caches)]
 
     def notes(self) -> list[str]:
-        """What somebody who looks at the server's health should know of the stored data."""
+        """Lines for the verbose health report: the number of stored values that cannot be read, if any."""
         count = sum(cache.unreadable for cache in self.caches.caches.values())
         values = "stored value" if count == 1 else "stored values"
         return [f"{count} {values} cannot be read, see the metric orchd_cache_unreadable"] if count else []

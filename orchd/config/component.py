@@ -95,8 +95,8 @@ class ComponentSettings:
 
 
 class ComponentOptions(PlainErrors, Options):
-    """All flags of one component in a process of its own, for `twistd`. After `parseOptions`, `component` has the
-    settings. `dialect` is what --dialect is when it is not given."""
+    """All flags of a component that runs in its own process, for `twistd`. After `parseOptions`, `component` holds the
+    settings. `dialect` is the default of --dialect."""
 
     def __init__(
         self, name: str, dialect: Dialect, *, capabilities: Capabilities | None = None, **keywords: Any
@@ -109,8 +109,8 @@ class ComponentOptions(PlainErrors, Options):
         builder = _ComponentBuilder(self._name, self.dialect, self.by_name, self.given.keys(), self._capabilities)
         self.component = builder.component()
 
-    def made(self) -> ComponentSettings:
-        """The settings, of no flags when none were parsed."""
+    def component_settings(self) -> ComponentSettings:
+        """The parsed settings; the defaults of all flags if `parseOptions` was not called."""
         if self.component is None:
             self.parseOptions(())
         assert self.component is not None
@@ -165,7 +165,7 @@ class _ComponentBuilder(SettingsBuilder):
             raise self._error("master", f"{master!r} is not http://host:port or https://host:port")
         known = ("application/json", self._dialect.protobuf)
         if v["{short}-api-content-type"] not in ("", *known):
-            raise self._error("{short}-api-content-type", f"{v['{short}-api-content-type']!r} is none of {', '.join(known)}")
+            raise self._error("{short}-api-content-type", f"{v['{short}-api-content-type']!r} is not one of {', '.join(known)}")
         return ClientSettings(
             config_file=v["{short}config"],
             master=master,

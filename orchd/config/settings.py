@@ -24,13 +24,12 @@ from orchd.config.values import NamedCertKey, parse_cidrs
 from orchd.config.verbosity import Verbosity, parse_modules
 from orchd.dialect import Dialect
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.release import PREVIOUS_RELEASE
 
 if TYPE_CHECKING:
     from orchd.config.options import Options
 
 _DEFAULT_SERVICE_RANGE: Final = "10.0.0.0/24"
-#: The only release whose hidden metrics can be served.
-_PREVIOUS_RELEASE: Final = "1.22"
 _ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 
 
@@ -125,6 +124,7 @@ class ApiSettings:
     service_node_port: int
     allow_privileged: bool
     delete_collection_workers: int
+    garbage_collection: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +214,7 @@ def object_settings(settings: Settings) -> ObjectSettings:
         service_cidrs=settings.api.service_ranges,
         node_ports=settings.api.node_ports,
         features=settings.api.features,
+        garbage_collection=settings.api.garbage_collection,
     )
 
 
@@ -323,8 +324,8 @@ class SettingsBuilder:
         return Verbosity(default=self._at_least("v", 0), modules=modules)
 
     def _check_metrics(self) -> None:
-        if self._values["show-hidden-metrics-for-version"] not in ("", _PREVIOUS_RELEASE):
-            text = f"must be omitted or have the value {_PREVIOUS_RELEASE}: only the previous release is allowed"
+        if self._values["show-hidden-metrics-for-version"] not in ("", PREVIOUS_RELEASE):
+            text = f"must be omitted or have the value {PREVIOUS_RELEASE}: only the previous release is allowed"
             raise self._error("show-hidden-metrics-for-version", text)
         for key in self._values["allow-metric-labels"]:
             metric, comma, label = key.partition(",")
@@ -517,6 +518,7 @@ class SettingsBuilder:
             service_node_port=port,
             allow_privileged=v["allow-privileged"],
             delete_collection_workers=self._at_least("delete-collection-workers", 1),
+            garbage_collection=v["enable-garbage-collector"],
         )
 
     def _service_ranges(self) -> tuple[IPv4Network | IPv6Network, ...]:
@@ -568,4 +570,6 @@ class SettingsBuilder:
         everything = "*" in items and "-*" not in items
         # Drop-ins run when they are named, like other drop-ins.
         by_default = set(choices.CONTROLLERS) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
+        if not self._values["enable-garbage-collector"]:
+            chosen["garbagecollector"] = False
         return tuple(name for name in sorted(self._can.controllers) if chosen.get(name, name in by_default))

@@ -34,8 +34,8 @@ OWN: Final[tuple[Row, ...]] = (
     ("scheduler", "bool", "true", "built",
      "Run the scheduler in this process."),
     ("ui", "string", "auto", "built choices=auto|true|false",
-     "Serve the web page at /ui: auto for clients on this machine; true for all, where other machines need permission to get"
-     " the path; false for nobody."),
+     "Serve the web page at /ui. auto: to clients on this machine; true: also to clients on other machines that may get the"
+     " path; false: not at all."),
     ("history-events", "int", "100000", "built",
      "Maximum number of changes in the history of the embedded store."),
     ("authentication-config", "string", "", "built",

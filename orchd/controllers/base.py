@@ -116,7 +116,7 @@ class Controller:
     # -- reading and writing
 
     async def live(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:
-        """The object as the server has it now, None when there is none."""
+        """The current object, read from the server instead of the informer; None if it does not exist."""
         try:
             obj: Object = await self.client.get(ref, namespace, name)
         except ApiError as error:
@@ -144,6 +144,6 @@ class Controller:
 
 
 def terminating_namespace(error: ApiError) -> bool:
-    """Was the write refused because its namespace is going away?"""
+    """True if the write was refused because its namespace is terminating."""
     causes = (error.details or {}).get("causes") or ()
     return error.code == 403 and any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

@@ -244,7 +244,8 @@ class JobController(WorkloadController):
         return len(active) + made, problem
 
     def _surplus(self, active: list[Object], count: int, done: set[int] | None) -> list[Object]:
-        """Pods to delete: of an indexed job those of no use any more, then the least useful."""
+        """Pods to delete: of an indexed job first those whose index is completed, duplicate or missing, then in the order in
+        which ReplicaSets scale down."""
         first: list[Object] = []
         if done is not None:
             seen: set[int] = set(done)

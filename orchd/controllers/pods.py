@@ -19,7 +19,7 @@ def finished(pod: Mapping[str, Any]) -> bool:
 
 
 def active(pod: Mapping[str, Any]) -> bool:
-    """Does the pod count: not finished, not going away?"""
+    """True for a pod that is neither finished nor being deleted."""
     return not finished(pod) and not deleting(pod)
 
 

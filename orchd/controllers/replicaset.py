@@ -111,7 +111,7 @@ class ReplicaSetController(WorkloadController):
         above = owner(parent)
         family = [parent] if above is None else self._owners.by_index(BY_CONTROLLER, str(above.get("uid", "")))
         for each in family:
-            per_node.update(self._members.owned(namespace(each), uid(each)).nodes)
+            per_node.update(self._members.of_owner(namespace(each), uid(each)).nodes)
         return mine.choose_surplus(count, per_node)
 
     def _until_available(self, parent: Object, mine: Census) -> float | None:

@@ -59,7 +59,7 @@ class WorkloadController(Controller):
         return LabelSelector.from_object(spec(each).get("selector") or {})
 
     def adopts(self, each: Object, pod: Object) -> bool:
-        """Can the pod, which the owner's selector matches, be the owner's for all else?"""
+        """True if the owner may adopt a pod that its selector matches."""
         return True
 
     # -- what makes work
@@ -95,4 +95,4 @@ class WorkloadController(Controller):
 
     def batch_seconds(self, within: str, owner_uid: str) -> float:
         """Seconds for which changes of an owner's pods are collected."""
-        return batch_seconds(len(self._members.owned(within, owner_uid).members)) if self.batched else 0.0
+        return batch_seconds(len(self._members.of_owner(within, owner_uid).members)) if self.batched else 0.0

@@ -199,8 +199,9 @@ class KindRow:
     creates_on_update: bool = False
     #: PUT may omit metadata.resourceVersion.
     unconditional_update: bool = True
-    #: Field managers are recorded in metadata.managedFields.
-    managed_fields: bool = True
+    #: Paths of fields, besides status, that a write of the object resets to their stored values, or to those of the server on
+    #: create; writers do not become their field managers.
+    resets: tuple[str, ...] = ()
     #: Member whose JSON text is stored as it was sent; "": none.
     verbatim: str = ""
     #: DELETE returns the object, not a Status.

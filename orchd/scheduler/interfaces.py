@@ -221,7 +221,7 @@ class ISnapshot(Interface):
     alive: Mask = Attribute("Which rows are nodes.")
 
     def row_of(name: str) -> int:
-        """The row of a node; -1 when there is none."""
+        """The row of a node; -1 for an unknown node."""
 
     def name_of(row: int) -> str:
         """The name of the node in a row."""
@@ -269,7 +269,7 @@ class IHandle(Interface):
     nominator: INominator = Attribute("Pods nominated to nodes.")
     ignored_resources: Collection[str] = Attribute("Extended resources that an extender takes charge of.")
     extenders: Sequence[IExtender] = Attribute("In the order of the configuration.")
-    numbers: SchedulerMetrics = Attribute("Counts for metrics.")
+    metrics: SchedulerMetrics = Attribute("Counts for metrics.")
 
     def informer(ref: ResourceRef) -> IInformer:
         """informers.informer(ref)."""
@@ -336,7 +336,7 @@ class IExtender(Interface):
     ignored_resources: Collection[str] = Attribute("Extended resources that NodeResourcesFit must not check.")
 
     def interested(pod: Pod) -> bool:
-        """Does it manage a resource that the pod names (or all pods)?"""
+        """True if the extender manages all pods, or a resource that the pod requests."""
 
     async def filter(pod: Object, nodes: Sequence[str]) -> ExtenderVerdict:
         """Ask about nodes. Raises ExtenderError."""

@@ -35,7 +35,7 @@ class NodeFacts:
         self.conditions = {each.get("type", ""): each.get("status", "") for each in status.get("conditions") or ()}
 
     def counts_as(self, other: NodeFacts) -> bool:
-        """Is everything the same that columns are made of? Heartbeats change nothing of it."""
+        """True if everything that the columns read is equal; heartbeats do not change it."""
         return (
             self.allocatable == other.allocatable
             and self.pods_allowed == other.pods_allowed

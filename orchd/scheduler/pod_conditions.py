@@ -1,4 +1,4 @@
-"""What users are told: Events, and the PodScheduled condition of pods that wait."""
+"""Reports scheduling failures: Events, and the PodScheduled condition of pending pods."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class AffinityTerm:
     weight: int = 0
 
     def matches(self, template: PodTemplate, namespace_labels: Mapping[str, str]) -> bool:
-        """Does the term select pods of `template`? `namespace_labels` are those of their namespace."""
+        """True if the term selects pods of `template`; `namespace_labels` are those of their namespace."""
         if template.namespace not in self.namespaces and (
             self.namespace_selector is None or not self.namespace_selector.matches(namespace_labels)
         ):
@@ -220,7 +220,7 @@ _CARRIED = tuple(name for name in Pod.__slots__ if name != "node_name")
 
 
 def epoch(text: str | None) -> float | None:
-    """A time of the API in seconds since the epoch; None when there is none."""
+    """An RFC 3339 time in seconds since the epoch; None for an absent or invalid one."""
     return _seconds(text) if text else None
 
 

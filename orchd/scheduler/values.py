@@ -47,7 +47,7 @@ class Status:
 
     @property
     def rejected(self) -> bool:
-        """Is it a verdict about the pod, not a failure?"""
+        """True if the status rejects the pod, False if it is an internal error."""
         return self.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE)
 
 
@@ -105,7 +105,7 @@ class ClusterEvent:
     label: str = ""
 
     def concerns(self, other: ClusterEvent) -> bool:
-        """Does news `other` fall under this registration?"""
+        """True if the registration covers the cluster event `other`."""
         return self.resource in ("*", other.resource) and bool(self.action & other.action)
 
 

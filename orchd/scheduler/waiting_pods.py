@@ -69,7 +69,7 @@ class WaitingPods:
         return self._pods.get(uid)
 
     def reject(self, uid: str) -> bool:
-        """A pod is gone: end its wait. Was it waiting?"""
+        """End the wait of a deleted pod. True if it was waiting."""
         found = self._pods.get(uid)
         if found is not None:
             found.reject("", "removed")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import ssl
-import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -35,6 +34,7 @@ from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
 from orchd.testing.process import PATIENCE
 from tests.server.http.http_doubles import Answer, Paths, read_answers
+from tests.waiting import until_true
 
 T = TypeVar("T")
 NOW = datetime.now(UTC)
@@ -84,10 +84,7 @@ async def thread(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
 
 async def until(true: Callable[[], object]) -> None:
     """Wait for something that a real socket brings."""
-    ends = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < ends, "it did not happen"
-        await deferLater(reactor, 0.01)
+    await until_true(reactor, true)
 
 
 @pytest.fixture(scope="module")

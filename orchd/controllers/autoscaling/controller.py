@@ -15,6 +15,7 @@ from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, labels, namespace, spec, status
 from orchd.errors import ApiError
+from orchd.kinds.catalog import split_group_version
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -129,11 +130,11 @@ class HorizontalPodAutoscalerController(Controller):
     async def _scale(self, autoscaler: Object, draft: _Draft) -> tuple[ResourceRef, Object]:
         """The target's resource and its Scale."""
         target = spec(autoscaler).get("scaleTargetRef") or {}
-        version, kind = str(target.get("apiVersion") or "v1"), str(target.get("kind", ""))
-        resource = self.env.catalog().kind(version, kind)
+        # The version does not matter: the Scale is the same in each.
+        group, kind = split_group_version(str(target.get("apiVersion") or ""))[0], str(target.get("kind", ""))
+        resource = self.env.catalog().kind_of_group(group, kind)
         try:
             if resource is None:
-                group = version.rpartition("/")[0]
                 raise ApiError(404, "NotFound", f'no matches for kind "{kind}" in group "{group}"')
             ref = ResourceRef(resource.group, resource.version, resource.plural)
             scale = await self.client.get(ref, namespace(autoscaler), str(target.get("name", "")), subresource="scale")

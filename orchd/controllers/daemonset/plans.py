@@ -27,7 +27,7 @@ class Plan:
 
 
 def should_run(dialect: Dialect, parent: Object, node: Object) -> tuple[bool, bool]:
-    """May the set start a pod on a node, and may one that is there stay?"""
+    """Whether the set may start a pod on a node, and whether an existing one may stay."""
     pod_spec = spec(parent)["template"].get("spec") or {}
     if pod_spec.get("nodeName") and pod_spec["nodeName"] != name(node):
         return False, False
@@ -138,7 +138,7 @@ class Planner:
             yield node, fresh[0] if fresh else None, old[0] if old else None, clear
 
     def _replace(self, plan: Plan, most: int) -> None:
-        """Old pods go that are of no use, and as many others as there may be nodes without a pod."""
+        """Delete old pods that are not available, and as many available ones as maxUnavailable permits."""
         missing = 0
         candidates: list[Object] = []
         for _, fresh, old, clear in self._pairs():

@@ -99,7 +99,7 @@ class Rollout:
     # -- the newest set
 
     async def ensure_newest(self, *, create: bool) -> bool:
-        """Bring the newest set's annotations up to date, or make it. False when there is none to work with."""
+        """Update the annotations of the new ReplicaSet, or create it if `create`. False if its creation has to be retried."""
         last = max((sizing.number(annotations_of(s).get(self._keys.revision)) or 0 for s in self.old), default=0)
         if self.newest is not None:
             await self._refresh(str(last + 1))
@@ -246,7 +246,7 @@ class Rollout:
         self._record(self.deployment, NORMAL, "ScalingReplicaSet", note)
 
     def scaling(self) -> bool:
-        """Has the deployment been scaled since its sets were?"""
+        """True if the deployment was scaled after its replica sets were last updated."""
         for each in alive(self.every):
             desired = sizing.number(annotations_of(each).get(self._keys.desired))
             if desired is not None and desired != desired_replicas(self.deployment):

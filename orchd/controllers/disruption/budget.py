@@ -17,7 +17,7 @@ ALLOWED: Final = "DisruptionAllowed"
 
 
 def needs_scale(budget: Object) -> bool:
-    """Is the budget relative to the size that the owners of the pods are to have?"""
+    """True if the budget is relative to the desired size of the pods' owners."""
     return spec(budget).get("maxUnavailable") is not None or isinstance(spec(budget).get("minAvailable"), str)
 
 
@@ -85,7 +85,7 @@ def make_failed_status(budget: Object, message: str, now: float) -> dict[str, An
 
 
 def has_failed(budget: Object) -> bool:
-    """Did the last count fail?"""
+    """True if the last sync failed."""
     found = condition(status(budget), ALLOWED)
     return found is not None and found.get("reason") == "SyncFailed"
 

@@ -56,7 +56,7 @@ def subsets(service: Object, pods: list[Object]) -> list[dict[str, Any]]:
 
 
 def same_subsets(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool:
-    """Are the subsets equal but for the versions of the pods that they refer to?"""
+    """True if the subsets are equal, ignoring the resource versions of their target references."""
     if len(one) != len(other):
         return False
     return all(
@@ -99,7 +99,7 @@ class EndpointsController(ServiceController):
         self._endpoints = self.follow(ENDPOINTS, self._endpoints_changed)
 
     def _endpoints_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """What somebody else took away is put back."""
+        """Enqueue the service whose Endpoints were deleted by another client, so that they are created again."""
         if new is None and old is not None and self._services.get(namespace(old), name(old)) is not None:
             self.queue.add((namespace(old), name(old)))
 

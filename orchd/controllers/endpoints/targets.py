@@ -33,7 +33,7 @@ class Port:
 
 
 def reachable(pod: Object, *, terminating: bool) -> bool:
-    """Has the pod an address, and may it still be running? Pods that go away count if `terminating`."""
+    """True if the pod has an address and may still be running. Terminating pods count only if `terminating`."""
     if deleting(pod) and not terminating:
         return False
     if not status(pod).get("podIP"):
@@ -77,7 +77,7 @@ def reference(pod: Object) -> dict[str, Any]:
 
 
 def same_entries(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
-    """Are two lists of addresses or endpoints equal but for the versions of the pods that they refer to?"""
+    """True if two lists of addresses or endpoints are equal, ignoring the resource versions of their target references."""
     return len(one) == len(other) and all(_without_version(a) == _without_version(b) for a, b in zip(one, other, strict=True))
 
 

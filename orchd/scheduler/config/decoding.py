@@ -94,7 +94,7 @@ class _ArgumentsReader:
         """Arguments need not say what they are, but must not be of another kind or version."""
         for name in _HEAD:
             if not isinstance(given.get(name, ""), str):
-                why = f"json: cannot unmarshal {shape.found(given[name])} into Go struct field .{name} of type string"
+                why = f"json: cannot unmarshal {shape.json_type(given[name])} into Go struct field .{name} of type string"
                 raise ConfigError(f"{place}decoding args for plugin {plugin}: couldn't get version/kind; json parse error: {why}")
         group = self._dialect(types.GROUP)
         version = given.get("apiVersion") or types.api_version(self._version, self._dialect)
@@ -131,7 +131,7 @@ def _unregistered(kind: str, api_version: str, dialect: Dialect) -> str:
 
 
 def _not_an_object(value: Any) -> str:
-    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {shape.found(value)} into Go value"
+    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {shape.json_type(value)} into Go value"
 
 
 def _shaped(document: Mapping[str, Any], wanted: Type, data: bytes, form: Form) -> dict[str, Any]:

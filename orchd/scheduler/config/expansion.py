@@ -115,7 +115,7 @@ def _once(name: str, names: list[str], point: str) -> None:
 
 
 def _weights(profile: Profile, names: Collection[str]) -> dict[str, int]:
-    """Weights of score plugins: the point's own before multiPoint's, and 1 where there is none."""
+    """Weights of score plugins: the weight under `score` overrides the one under `multiPoint`; the default is 1."""
     found: dict[str, int] = {}
     total = 0
     for plugin in (*profile.plugins["score"].enabled, *profile.plugins[MULTI_POINT].enabled):

@@ -1,4 +1,4 @@
-"""Default plugins of both versions, and what a profile makes of them."""
+"""Default plugins of both configuration versions, and the merge of a profile's plugins with them."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def of_provisioner(provisioner: str, dialect: Dialect) -> Migration | None:
 
 
 def is_on(migration: Migration, csi_node: Object | None, dialect: Dialect) -> bool:
-    """Does a driver serve the in-tree plugin on the node of a CSINode?"""
+    """True if the node's CSI driver has taken over the in-tree plugin."""
     return is_served(migration, served_plugins(csi_node, dialect), dialect)
 
 

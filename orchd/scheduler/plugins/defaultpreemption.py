@@ -55,7 +55,7 @@ class DefaultPreemption:
     async def post_filter(self, state: CycleState, pod: Pod, refused: IRefusals) -> str | None:
         if self._handle.pod_object(pod) is None or not self.eligible(pod, refused):
             return None
-        self._handle.numbers.preemption_attempts += 1
+        self._handle.metrics.preemption_attempts += 1
         self._now = self._handle.wall()
         candidates: Sequence[Candidate] = await self.candidates(state, pod, refused)
         if not candidates:
@@ -82,29 +82,29 @@ class DefaultPreemption:
             return True
         return not any(other.deleting and other.priority < pod.priority for other in self._handle.snapshot.pods(row))
 
-    def wanted(self, nodes: int) -> int:
-        """How many candidates are enough."""
+    def count_candidates(self, nodes: int) -> int:
+        """The number of candidates after which the search stops."""
         return min(nodes, max(nodes * self._percentage // 100, self._absolute))
 
     async def candidates(self, state: CycleState, pod: Pod, refused: IRefusals) -> list[Candidate]:
         """Nodes where removing pods helps, from a random one on, until there are enough. Others get their turn meanwhile."""
         snapshot, clock = self._handle.snapshot, self._handle.clock
-        # Most pods that wait have nobody below them: that is found out for all nodes at once.
+        # Usually no node has a pod of lower priority: checked for all nodes at once.
         rows = refused.resolvable() if (snapshot.lowest < pod.priority).any() else ()
         if not rows:
             return []
         self._handle.prepare_plain(state, pod)
         budgets = self._known_budgets()
-        start, enough = self._handle.random.randrange(len(rows)), self.wanted(len(rows))
+        start, enough = self._handle.random.randrange(len(rows)), self.count_candidates(len(rows))
         found: list[Candidate] = []
         # Those without violations and those with are counted apart: a violation is to be the last resort.
         clean = 0
-        begun = clock.seconds()
+        started = clock.seconds()
         for index in range(len(rows)):
             row = rows[(start + index) % len(rows)]
-            if clock.seconds() - begun > _TURN:
+            if clock.seconds() - started > _TURN:
                 await deferLater(clock, 0)
-                begun = clock.seconds()
+                started = clock.seconds()
             # A row without a node has no pods either.
             if snapshot.lowest[row] >= pod.priority:
                 continue
@@ -211,7 +211,7 @@ class DefaultPreemption:
                         self.log.warn("pod {pod} was not preempted: {why}", pod=victim.key, why=error.message)
                         return False
             self._tell(victim, pod, best.node)
-        self._handle.numbers.victims.observe(len(best.victims))
+        self._handle.metrics.victims.observe(len(best.victims))
         for other in self._handle.nominator.nominated(best.node):
             if other.priority < pod.priority:
                 await self._clear_nomination(other)

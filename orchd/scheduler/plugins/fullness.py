@@ -66,7 +66,7 @@ class Fullness:
         return out
 
     def counts(self, template: PodTemplate) -> bool:
-        """Does any resource count for the template?"""
+        """True if any resource is scored for the template."""
         return bool(self._counted(template))
 
     def plain(self, template: PodTemplate, node: NodeView) -> list[Amounts]:

@@ -74,7 +74,7 @@ class InterPodAffinity:
         return {} if found is None else found["metadata"].get("labels") or {}
 
     def matches(self, term: AffinityTerm, template: PodTemplate) -> bool:
-        """Does a term select pods of a template?"""
+        """True if the term selects pods of the template."""
         return term.matches(template, {} if term.namespace_selector is None else self._labels_of(template.namespace))
 
     def matches_all(self, terms: Sequence[AffinityTerm], template: PodTemplate) -> bool:

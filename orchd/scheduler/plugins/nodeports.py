@@ -44,7 +44,7 @@ class NodePorts:
 
 
 def ports_taken(template: PodTemplate, node: NodeView) -> bool:
-    """Does a pod of the node use a port that pods of the template want?"""
+    """True if a pod on the node uses a host port that the template requests."""
     used = [each for other in node.pods.values() for each in other.template.ports]
     return any(
         port == other_port and protocol == other_protocol and conflicts(ip, (other_ip,))

@@ -57,7 +57,7 @@ class NodeVolumeLimits:
         return _Limited(self, self._snapshot, pod) if next(claim_names(pod), None) is not None else None
 
     def exceeds(self, new: Volumes, facts: NodeFacts, csi_node: Object | None, others: Iterable[Pod]) -> bool:
-        """Plain form: would new volumes be too many for a node with other pods? Raises StorageError."""
+        """Plain form: True if new volumes exceed the node's limit, given its other pods. Raises StorageError."""
         limits = _limits(facts, csi_node) if new else {}
         attached = _NONE.union(*(self._attached_of(other, csi_node) for other in others)) if limits else _NONE
         # A volume that is there already is no further one.

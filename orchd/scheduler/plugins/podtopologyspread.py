@@ -88,7 +88,7 @@ class PodTopologySpread:
         return tuple(SpreadConstraint(key, skew, is_hard, selector) for key, skew, is_hard in self._defaults if is_hard == hard)
 
     def all_keys(self, template: PodTemplate) -> bool:
-        """Do only nodes with all topology keys count in scores?"""
+        """True if only nodes with all topology keys are scored."""
         return bool(template.spread) or not self._system
 
     def count_pods(self, template: PodTemplate, constraint: SpreadConstraint) -> Tally:

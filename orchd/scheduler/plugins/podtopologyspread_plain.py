@@ -18,7 +18,7 @@ IGNORED = -1
 
 
 def counts_as(other: Pod, template: PodTemplate, constraint: SpreadConstraint) -> bool:
-    """Does a constraint of the template count another pod?"""
+    """True if a constraint of the template counts the other pod."""
     return (
         not other.deleting and other.namespace == template.namespace and constraint.selector.matches(other.template.labels)
     )

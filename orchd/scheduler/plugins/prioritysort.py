@@ -1,4 +1,4 @@
-"""PrioritySort: higher priority first, then whoever joined the queue earlier."""
+"""PrioritySort: orders the queue by priority (descending), then by the time a pod was queued."""
 
 from __future__ import annotations
 

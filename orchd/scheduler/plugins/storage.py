@@ -70,7 +70,7 @@ class Storage:
         return self._informers["csinodes"].get("", name)
 
     def class_of_claim(self, claim: Object) -> Object | None:
-        """The storage class object of a claim; None when it has none, or there is none of this name."""
+        """The StorageClass object of a claim; None if the claim names no class or the class does not exist."""
         name = class_of(claim, self.dialect)
         return self.storage_class(name) if name else None
 

@@ -100,7 +100,7 @@ class VolumeWrites:
     # -- looking
 
     def bound(self, reserved: Reserved, pod: Pod, node_name: str) -> bool:
-        """Are all claims bound? Raises WriteError when they will not be bound on this node."""
+        """True if all claims are bound. Raises WriteError when they cannot be bound on this node."""
         row = self._snapshot.row_of(node_name)
         if row < 0:
             raise WriteError(f'failed to get node "{node_name}": {missing("node", node_name)}')

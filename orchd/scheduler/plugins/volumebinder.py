@@ -72,7 +72,7 @@ class VolumeBinder:
     # -- claims of a pod
 
     def check_claims(self, pod: Pod) -> bool:
-        """Has the pod claims at all? Raises StorageError for one that is missing, lost or going away."""
+        """True if the pod has claims. Raises StorageError for one that is missing, lost or being deleted."""
         found = False
         for name, ephemeral in claim_names(pod):
             found = True
@@ -108,7 +108,7 @@ class VolumeBinder:
         return Claims(tuple(bound), tuple(to_bind))
 
     def _waits(self, claim: Object) -> bool:
-        """Is a claim bound only when a pod that uses it is placed?"""
+        """True if the claim is bound when a pod that uses it is scheduled (WaitForFirstConsumer)."""
         storage_class = self.storage.class_of_claim(claim)
         return storage_class is not None and storage_class.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
 
@@ -177,7 +177,8 @@ class VolumeBinder:
     # -- provisioning
 
     def provisioning_class(self, claim: Object) -> Object | None:
-        """The class of a claim; None when it provisions nothing. Raises StorageError when there is none."""
+        """The class of a claim; None for a class without a provisioner. Raises StorageError if the claim names no class or the
+        class does not exist."""
         metadata, name = claim["metadata"], class_of(claim, self.dialect)
         if not name:
             raise StorageError(f'no class for claim "{metadata.get("namespace", "")}/{metadata["name"]}"')

@@ -127,7 +127,7 @@ class DiskLimits:
         return frozenset((cloud.source, each) for each in found)
 
     def _provisions(self, claim: Object) -> bool:
-        """Would a volume for the claim be of this sort?"""
+        """True if a volume provisioned for the claim would count against this limit."""
         name = claim["spec"].get("storageClassName")
         storage_class = self._storage.storage_class(name) if name else None
         return storage_class is not None and storage_class.get("provisioner") == self._dialect(self._cloud.migration.plugin)

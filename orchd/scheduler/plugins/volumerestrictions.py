@@ -85,7 +85,7 @@ def _conflicts(wanted: Iterable[Volume], pods: Iterable[Pod]) -> bool:
 
 
 def _conflict(volume: Volume, other: Volume) -> bool:
-    """Are two volumes the same disk, in a way that excludes each other?"""
+    """True if two volumes are the same disk and may not be used together."""
     for source, member in _DISKS.items():
         one, two = volume.get(source), other.get(source)
         if one and two and one.get(member) == two.get(member):

@@ -159,7 +159,7 @@ class SchedulingQueue:
         return not self.closed
 
     def take_now(self) -> QueuedPod | None:
-        """The next active pod, None when there is none at the moment."""
+        """Remove and return the next active pod; None if the active queue is empty."""
         while self._active:
             _, ticket, queued = heappop(self._active)
             if queued.ticket == ticket and queued.place == ACTIVE:

@@ -63,6 +63,7 @@ def review_of(context: Context, operation: str, obj: Object | None, old: Object 
         kind=_kind(context.resource, obj),
         warn=context.warn,
         annotate=context.annotate,
+        webhook_time=context.webhook_time,
     )
 
 

@@ -22,7 +22,7 @@ from orchd.kinds.gotext.json_syntax import type_name
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
 from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError, read_document, refused
-from orchd.txkit.log import Logger
+from orchd.txkit.file_reloading import FileReloader
 
 #: Timeout of one call in seconds.
 _SECONDS = 30.0
@@ -32,37 +32,28 @@ _ATTEMPTS, _PAUSE, _FACTOR, _JITTER = 5, 0.5, 1.5, 0.2
 _MOST_LATER, _LONGEST_LATER = 10, 30.0
 #: Maximum size of a response in bytes. Reviews are small.
 _MOST_BODY = 1024 * 1024
-#: Seconds after which the files are read again.
-_AGE = 60.0
+#: Seconds between checks of the files.
+_INTERVAL = 60.0
 
 #: Called after every call with the HTTP status as text (``<error>`` without one) and the duration in seconds.
 Observe = Callable[[str, float], None]
 
 
-class ConfigurationFile:
-    """The contents of a client configuration file, reloaded when older than a minute by `clock`."""
-
-    _log = Logger()
+class ConfigurationFile(FileReloader[ClientConfig]):
+    """The contents of a client configuration file and of the files that it names. Raises ValueError naming the file."""
 
     def __init__(self, path: str, clock: Callable[[], float]) -> None:
         self._path = Path(path)
-        self._clock = clock
-        self._found = self._read()
-        self._at = clock()
+        self._named: tuple[str, ...] = ()
+        super().__init__(
+            f"the client configuration {path}",
+            self._load,
+            lambda: (path, *self._named),
+            clock=clock,
+            interval=_INTERVAL,
+        )
 
-    def __call__(self) -> ClientConfig:
-        now = self._clock()
-        if now - self._at >= _AGE:
-            self._at = now
-            try:
-                self._found = self._read()
-            except ValueError as error:
-                # Files may be replaced one by one: keep the old configuration until the new one is complete.
-                self._log.warn("failed to reload: {error}", error=str(error))
-        return self._found
-
-    def _read(self) -> ClientConfig:
-        """Raises ValueError naming the file."""
+    def _load(self) -> ClientConfig:
         try:
             found = clientconfig.without_exec(clientconfig.load(self._path))
             if urlsplit(found.server).scheme not in ("https", "http"):
@@ -71,6 +62,7 @@ class ConfigurationFile:
                 found = replace(found, token=Path(found.token_file).read_text(encoding="utf-8").strip())
         except (OSError, ValueError) as error:
             raise ValueError(f"{self._path}: {error}") from error
+        self._named = (*found.files, *([found.token_file] if found.token_file else ()))
         return found
 
 

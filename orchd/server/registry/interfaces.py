@@ -38,6 +38,8 @@ class Context:
     manager: str = ""
     warn: Callable[[str], None] = lambda text: None
     annotate: Callable[[str, str], None] = lambda key, value: None
+    #: Called with the seconds that admission webhooks took.
+    webhook_time: Callable[[float], None] = lambda seconds: None
     #: Bytes of the request's body: how much there may be to look at.
     size: int = 0
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 
-from orchd.server.pipeline.endpoints.metrics import UnsuffixedCounter, cumulative
-from orchd.txkit.histogram import Histogram
+from orchd.txkit.histogram import Histogram, cumulative
+from orchd.txkit.instruments import UnsuffixedCounter
 
 #: Histogram bucket upper bounds in seconds.
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from orchd.server.pipeline.endpoints.metrics import Source, cumulative
+from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, FairnessMetrics
 from orchd.server.pipeline.fairness.stage import Fairness
+from orchd.txkit.histogram import cumulative
 
 _BOTH = ("priority_level", "flow_schema")
 

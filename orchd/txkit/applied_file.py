@@ -1,4 +1,6 @@
-"""Reloads of one configuration file while the process runs."""
+"""A configuration file that is applied again, by steps that may take time and fail, when its contents change.
+
+For values that are merely read, see `file_reloading`."""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
 from orchd.txkit.background import Background
-from orchd.txkit.file_stamps import stamps
+from orchd.txkit.file_reloading import stamps
 from orchd.txkit.log import Logger
 
 #: Seconds between checks of the file.
@@ -49,7 +51,7 @@ def digest(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}" if data else ""
 
 
-class FileReloader:
+class AppliedFile:
     """Applies the contents of a file whenever they change. `path` was read before, as `data`, which is in use.
 
     `apply` raises ValueError for contents that are wrong, which are not tried again, and NotAppliedError for contents
