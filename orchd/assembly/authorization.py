@@ -26,7 +26,7 @@ from orchd.server.authz.rbac import RoleBasedAuthorizer
 from orchd.server.authz.selfreview import SelfReviews
 from orchd.server.authz.union import AuthorizerUnion, Label
 from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
-from orchd.txkit.applied_file import AppliedFile, read_limited
+from orchd.txkit.config_file_watcher import ConfigFileWatcher, read_limited
 
 FLAG = "--authorization-config"
 _ALWAYS_ALLOW = "AlwaysAllow"
@@ -39,7 +39,7 @@ class Authorization:
     def __init__(self, settings: Settings, informers: IInformers, outside: OutboundServices) -> None:
         """Raises ValueError naming the invalid flag, file and field."""
         self._settings, self._informers, self._outside = settings, informers, outside
-        self.file: AppliedFile | None = None
+        self.file: ConfigFileWatcher | None = None
         chosen = settings.authorization
         if chosen.config_file:
             self._read(chosen.config_file)
@@ -104,7 +104,7 @@ class Authorization:
         async def apply(changed: bytes) -> None:
             self.union.use(*made.authorizers(parse_authorization(changed, dialect, known=known), needed=types))
 
-        self.file = AppliedFile(
+        self.file = ConfigFileWatcher(
             path, data, apply, what="authorization configuration", clock=outside.reactor, wall=outside.wall
         )
 

@@ -12,6 +12,7 @@ from orchd.config.settings import Settings
 from orchd.pki import bootstrap as pki
 from orchd.pki.keys import PrivateKey, PublicKey, load_private, load_public_keys
 from orchd.server.http.tls import KeyPairFiles, TlsSettings
+from orchd.server.registry.ranges import first_address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,11 @@ def advertised_address(settings: Settings) -> str:
     return address
 
 
+def api_service_address(settings: Settings) -> str:
+    """The cluster IP of the API service: the first usable address of the first service range."""
+    return first_address(settings.api.service_ranges[0])
+
+
 def local_url(settings: Settings, port: int) -> str:
     """The URL for clients on this machine."""
     bind = settings.serving.bind_address
@@ -53,10 +59,11 @@ def local_url(settings: Settings, port: int) -> str:
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 
-def prepare(settings: Settings, *, port: int, service_ip: str, now: float, renew: bool = False) -> ServerFiles:
-    """Make or read everything; with `renew` make the certificates anew. Raises OSError and ValueError that name the file."""
+def prepare(settings: Settings, *, port: int, now: float, renew: bool = False) -> ServerFiles:
+    """Read the files, and generate those that are missing or due; with `renew` generate all certificates. Raises OSError and
+    ValueError that name the file."""
     serving = settings.serving
-    names = [str(serving.bind_address), advertised_address(settings), service_ip]
+    names = [str(serving.bind_address), advertised_address(settings), api_service_address(settings)]
     if serving.external_hostname:
         names.append(serving.external_hostname)
     made = pki.ensure(

@@ -40,8 +40,8 @@ from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.reload_metrics import reload_metrics, server_identity
 from orchd.server.reconcilers.authentication_config import Authorities, CaBundlePublisher
-from orchd.txkit.applied_file import AppliedFile
 from orchd.txkit.background import Background
+from orchd.txkit.config_file_watcher import ConfigFileWatcher
 from orchd.txkit.log import Logger
 from orchd.txkit.services import Member, as_member
 
@@ -320,7 +320,7 @@ class Identity:
         server = server_identity(gethostname())
         return [reload_metrics(sort, file.counts, server) for sort, file in self._files()]
 
-    def _files(self) -> Iterable[tuple[str, AppliedFile]]:
+    def _files(self) -> Iterable[tuple[str, ConfigFileWatcher]]:
         if self.authentication.jwt is not None:
             yield "authentication", self.authentication.jwt.file
         if self.authorization.file is not None:

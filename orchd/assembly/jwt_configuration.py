@@ -17,8 +17,8 @@ from orchd.server.authn.oidc import OidcOptions, OpenIdTokens
 from orchd.server.authn.oidcissuer import Fetcher
 from orchd.server.authn.token_cache import CachedTokens, ITokenCacheMetrics
 from orchd.server.outbound.webhooks import WebhookClient
-from orchd.txkit.applied_file import AppliedFile, NotAppliedError, read_limited
 from orchd.txkit.background import Background
+from orchd.txkit.config_file_watcher import ConfigFileWatcher, NotAppliedError, read_limited
 from orchd.txkit.log import Logger
 
 FLAG = "--authentication-config"
@@ -78,7 +78,7 @@ class JwtConfiguration:
         self.tokens = JwtIssuers()
         self._active = self._make(self.initial)
         self._activate(self._active)
-        self.file = AppliedFile(
+        self.file = ConfigFileWatcher(
             path, data, self.apply, what="authentication configuration", clock=reactor, wall=wall
         )
 

@@ -30,6 +30,7 @@ from orchd.controllers.ttl_after_finished import finish_time
 from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
+from orchd.txkit.for_each import side_by_side
 
 #: Seconds before a failed pod is replaced, doubled for each further failure, and the longest.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0
@@ -299,7 +300,7 @@ class JobController(WorkloadController):
             await self._control.delete(job, pod)
             self._expected.expect_deletion(key, pod)
 
-        results = await podfacts.side_by_side([one(pod) for pod in pods])
+        results = await side_by_side([one(pod) for pod in pods])
         return next((r for r in results if isinstance(r, Failure)), None)
 
     async def _write_status(self, job: Object, fresh: dict[str, Any]) -> bool:

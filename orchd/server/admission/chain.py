@@ -168,9 +168,13 @@ class WriteReview:
         await self._chain.admit_review(review)
         return review.object
 
-    async def validate(self, obj: Object | None) -> None:
-        if self._steps[1]:
-            await self._chain.validate_review(self._of(obj))
+    async def validate(self, obj: Object | None, old: Object | None = None) -> None:
+        if not self._steps[1]:
+            return
+        review = self._of(obj)
+        if old is not None:
+            review.old_object = old
+        await self._chain.validate_review(review)
 
     def _of(self, obj: Object | None) -> Review:
         review = self._review

@@ -50,8 +50,9 @@ class IReview(Interface):
     async def mutate(obj: Object | None) -> Object | None:
         """The object to continue with: `obj`, or a new one that replaces it. None for a deletion."""
 
-    async def validate(obj: Object | None) -> None:
-        """Check the object that would be stored (None for a deletion)."""
+    async def validate(obj: Object | None, old: Object | None = None) -> None:
+        """Check the object that would be stored (None for a deletion). `old` replaces the old object that the review was made
+        with, where validation has to see another form of it."""
 
 
 class IAdmission(Interface):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from orchd.server.pipeline.endpoints.metrics import Source
-from orchd.txkit.applied_file import ReloadCounts, digest
+from orchd.txkit.config_file_watcher import ReloadCounts, digest
 
 _SERVER = "apiserver_id_hash"
 

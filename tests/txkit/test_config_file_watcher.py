@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from orchd.testing.results import result_of
-from orchd.txkit.applied_file import AppliedFile, NotAppliedError, digest, read_limited
+from orchd.txkit.config_file_watcher import ConfigFileWatcher, NotAppliedError, digest, read_limited
 
 
 class Followed:
@@ -21,7 +21,7 @@ class Followed:
         path.write_bytes(b"one")
         self.applied: list[bytes] = []
         self.answers: list[Exception | Deferred[None]] = []
-        self.reloader = AppliedFile(str(path), b"one", self._apply, what="thing", clock=self.clock, wall=lambda: 7.0)
+        self.reloader = ConfigFileWatcher(str(path), b"one", self._apply, what="thing", clock=self.clock, wall=lambda: 7.0)
         result_of(self.reloader.start())
 
     async def _apply(self, data: bytes) -> None:

@@ -1,6 +1,7 @@
-"""A configuration file that is applied again, by steps that may take time and fail, when its contents change.
+"""Applies a configuration file while the process runs, whenever its contents change.
 
-For values that are merely read, see `file_reloading`."""
+For values that are read and replaced in one step see `file_reloading`.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def digest(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}" if data else ""
 
 
-class AppliedFile:
+class ConfigFileWatcher:
     """Applies the contents of a file whenever they change. `path` was read before, as `data`, which is in use.
 
     `apply` raises ValueError for contents that are wrong, which are not tried again, and NotAppliedError for contents
