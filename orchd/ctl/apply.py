@@ -64,7 +64,7 @@ def refuse_prune(context: click.Context, parameter: click.Parameter, value: bool
 @pass_session
 def apply(
     session: Session, files: tuple[str, ...], recursive: bool, dry_run: str, force_conflicts: bool, field_manager: str,
-    server_side: bool, validate: str | None, form: str,
+    server_side: bool, validate: str, form: str,
 ) -> None:
     """Make objects as files say (server-side apply): creates what is missing, owns the fields that the files have."""  # fmt: skip
     objects = read_objects(session, files, recursive=recursive)
@@ -103,6 +103,7 @@ async def _current(api: Api, target: Target) -> Object | None:
 @click.command(cls=Command)
 @files_option
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that other managers own.")
+@click.option("--server-side", is_flag=True, expose_value=False, hidden=True, help="Always on.")
 @pass_session
 def diff(session: Session, files: tuple[str, ...], recursive: bool, force_conflicts: bool) -> None:
     """Print what apply would change. Exit status 0 without differences, 1 with some, 2 when it cannot be told."""

@@ -200,11 +200,11 @@ def done_suffix(dry_run: str) -> str:
 #: Words for field validation, and what the server calls it.
 _VALIDATION = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 validate_option: Callable[[F], F] = click.option(
-    "--validate", type=click.Choice(list(_VALIDATION)), default=None, is_flag=False, flag_value="strict",
-    help="Fields that the server does not know are refused (strict), warned of (warn) or left out (ignore); default: as the server does.",
+    "--validate", type=click.Choice(list(_VALIDATION)), default="strict", show_default=True, is_flag=False, flag_value="strict",
+    help="Fields that the server does not know are refused (strict), warned of (warn) or left out (ignore).",
 )  # fmt: skip
 
 
-def validation_query(validate: str | None) -> dict[str, str]:
+def validation_query(validate: str) -> dict[str, str]:
     """The query of a write with that flag."""
-    return {"fieldValidation": _VALIDATION[validate]} if validate else {}
+    return {"fieldValidation": _VALIDATION[validate]}

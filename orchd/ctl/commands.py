@@ -6,6 +6,7 @@ from typing import Final
 
 import click
 
+import orchd.ctl.create_more  # noqa: F401 - adds commands to `create`
 from orchd.ctl.apply import apply, diff
 from orchd.ctl.certs import certs
 from orchd.ctl.change import annotate, edit, label, patch, scale

@@ -32,7 +32,7 @@ def _redacted(value: Any, key: str = "") -> Any:
         return {name: _redacted(inner, name) for name, inner in value.items()}
     if isinstance(value, list):
         return [_redacted(inner) for inner in value]
-    if key in ("client-key-data", "token", "password"):
+    if key in ("token", "password"):
         return "REDACTED"
     return "DATA+OMITTED" if key.endswith("-data") else value
 

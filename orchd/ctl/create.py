@@ -35,7 +35,7 @@ from orchd.ctl.targets import target_of
 @form_option
 @click.pass_context
 def create(
-    context: click.Context, files: tuple[str, ...], recursive: bool, dry_run: str, validate: str | None, form: str
+    context: click.Context, files: tuple[str, ...], recursive: bool, dry_run: str, validate: str, form: str
 ) -> None:
     """Create objects of files, or one of the kinds below from arguments."""
     if context.invoked_subcommand is not None:
@@ -75,7 +75,7 @@ def create_made(
     session.run(work)
 
 
-def _pairs(given: tuple[str, ...], flag: str) -> dict[str, str]:
+def pairs(given: tuple[str, ...], flag: str) -> dict[str, str]:
     """KEY=VALUE arguments. Raises CommandError."""
     out = {}
     for each in given:
@@ -105,7 +105,7 @@ _literal = click.option("--from-literal", "literals", multiple=True, metavar="KE
 _from_file = click.option("--from-file", "sources", multiple=True, metavar="[KEY=]FILE", help="A value from a file or folder.")
 
 
-def _named(api_version: str, kind: str, name: str, **more: Any) -> Object:
+def named(api_version: str, kind: str, name: str, **more: Any) -> Object:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **more}
 
 
@@ -116,7 +116,7 @@ def _named(api_version: str, kind: str, name: str, **more: Any) -> Object:
 @pass_session
 def create_namespace(session: Session, name: str, dry_run: str, form: str) -> None:
     """Create a namespace."""
-    create_all(session, [_named("v1", "Namespace", name)], dry_run=dry_run, form=form)
+    create_all(session, [named("v1", "Namespace", name)], dry_run=dry_run, form=form)
 
 
 @create.command("configmap")
@@ -130,14 +130,14 @@ def create_config_map(
     session: Session, name: str, literals: tuple[str, ...], sources: tuple[str, ...], dry_run: str, form: str
 ) -> None:
     """Create a config map of literals and files."""
-    data, binary = dict(_pairs(literals, "--from-literal")), {}
+    data, binary = dict(pairs(literals, "--from-literal")), {}
     for key, value in _file_values(sources).items():
         try:
             data[key] = value.decode()
         except UnicodeDecodeError:
             binary[key] = base64.b64encode(value).decode()
     more = {"data": data, **({"binaryData": binary} if binary else {})}
-    create_all(session, [_named("v1", "ConfigMap", name, **more)], dry_run=dry_run, form=form)
+    create_all(session, [named("v1", "ConfigMap", name, **more)], dry_run=dry_run, form=form)
 
 
 @create.command("secret")
@@ -155,9 +155,9 @@ def create_secret(
     *sort, name = names
     if sort not in ([], ["generic"]):
         raise CommandError(f"create secret {sort[0]}: write create secret NAME with --type, --from-literal and --from-file")
-    values = {key: value.encode() for key, value in _pairs(literals, "--from-literal").items()} | _file_values(sources)
+    values = {key: value.encode() for key, value in pairs(literals, "--from-literal").items()} | _file_values(sources)
     data = {key: base64.b64encode(value).decode() for key, value in values.items()}
-    create_all(session, [_named("v1", "Secret", name, type=type_, data=data)], dry_run=dry_run, form=form)
+    create_all(session, [named("v1", "Secret", name, type=type_, data=data)], dry_run=dry_run, form=form)
 
 
 @create.command("serviceaccount")
@@ -167,21 +167,31 @@ def create_secret(
 @pass_session
 def create_service_account(session: Session, name: str, dry_run: str, form: str) -> None:
     """Create a service account."""
-    create_all(session, [_named("v1", "ServiceAccount", name)], dry_run=dry_run, form=form)
+    create_all(session, [named("v1", "ServiceAccount", name)], dry_run=dry_run, form=form)
 
 
 @create.command("deployment")
 @click.argument("name")
+@click.argument("words", nargs=-1, metavar="[-- COMMAND [ARG...]]")
 @click.option("--image", "images", multiple=True, required=True, help="Image of a container; may be repeated.")
 @click.option("-r", "--replicas", type=click.IntRange(min=0), default=1, show_default=True, help="Number of pods.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port on which the first container serves.")
 @dry_run_option
 @form_option
 @pass_session
-def create_deployment(session: Session, name: str, images: tuple[str, ...], replicas: int, dry_run: str, form: str) -> None:
-    """Create a deployment of containers with these images."""
+def create_deployment(
+    session: Session, name: str, words: tuple[str, ...], images: tuple[str, ...], replicas: int, port: int | None, dry_run: str, form: str
+) -> None:
+    """Create a deployment of containers with these images; words behind -- are the command of the only one."""
+    if words and len(images) > 1:
+        raise CommandError("a command behind -- goes with one --image: make others with set or edit")
     labels_ = {"app": name}
-    containers = [{"name": _container_name(image), "image": image} for image in images]
-    obj = _named("apps/v1", "Deployment", name, spec={
+    containers: list[Object] = [{"name": _container_name(image), "image": image} for image in images]
+    if words:
+        containers[0]["command"] = list(words)
+    if port:
+        containers[0]["ports"] = [{"containerPort": port}]
+    obj = named("apps/v1", "Deployment", name, spec={
         "replicas": replicas, "selector": {"matchLabels": labels_},
         "template": {"metadata": {"labels": labels_}, "spec": {"containers": containers}},
     })  # fmt: skip
@@ -215,7 +225,7 @@ def create_job(
         return
     container = {"name": name, "image": image, **({"command": list(words)} if words else {})}
     spec = {"template": {"spec": {"containers": [container], "restartPolicy": "Never"}}}
-    create_all(session, [_named("batch/v1", "Job", name, spec=spec)], dry_run=dry_run, form=form)
+    create_all(session, [named("batch/v1", "Job", name, spec=spec)], dry_run=dry_run, form=form)
 
 
 async def _run_of(api: Api, cron_job: str, name: str) -> list[Object]:
@@ -223,7 +233,7 @@ async def _run_of(api: Api, cron_job: str, name: str) -> list[Object]:
     found = await api.get(await api.discovery.find("cronjobs.batch"), cron_job)
     template = found["spec"]["jobTemplate"]
     metadata = template.get("metadata") or {}
-    job = _named("batch/v1", "Job", name, spec=template["spec"])
+    job = named("batch/v1", "Job", name, spec=template["spec"])
     job["metadata"] |= {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
     return [job]
 
@@ -259,7 +269,7 @@ def _create_rbac(session: Session, kind: str, name: str, dry_run: str, form: str
     async def make(api: Api) -> list[Object]:
         dialect = await api.dialect()
         group = dialect("rbac.authorization.{abbr}.io")
-        obj = _named(f"{group}/v1", kind, name)
+        obj = named(f"{group}/v1", kind, name)
         if rules is not None:
             obj["rules"] = await rules(api)
         for key, value in more.items():

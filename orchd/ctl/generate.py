@@ -220,7 +220,7 @@ def _service(
     cluster_ip: str, external_ip: str, external_name: str, load_balancer_ip: str, session_affinity: str,
 ) -> Object:  # fmt: skip
     if obj["kind"] not in _EXPOSED:
-        raise CommandError(f"cannot expose a {target.resource.qualified}: name a pod, service, deployment or replica set")
+        raise CommandError(f"cannot expose a {obj['kind']}: name a pod, service, deployment or replica set")
     found = _labels(selector, "--selector") or _selector_of(obj, target)
     own = _labels(labels, "--labels") or (obj["metadata"].get("labels") or {})
     spec: Object = {"selector": found, "ports": _ports(obj, target, ports, target_port, protocol)}

@@ -42,7 +42,7 @@ from orchd.errors import ApiError
 @pass_session
 def replace(
     session: Session, files: tuple[str, ...], recursive: bool, force: bool, cascade: str, grace_period: int, timeout: float,
-    subresource: str, field_manager: str, validate: str | None, dry_run: str, form: str,
+    subresource: str, field_manager: str, validate: str, dry_run: str, form: str,
 ) -> None:
     """Put objects of files in place of those that are there: fields that a file leaves out are removed."""  # fmt: skip
     if force and (dry_run != "none" or subresource):

@@ -199,7 +199,7 @@ def _list_variables(target: Target, obj: Object, pattern: str) -> None:
     for container in containers(obj):
         if not fnmatch.fnmatchcase(container["name"], pattern):
             continue
-        output.line(f"# {target.resource.singular} {target.name}, container {container['name']}")
+        output.line(f"# {target.resource.kind} {target.name}, container {container['name']}")
         for each in container.get("env") or ():
             reference = each.get("valueFrom")
             if not reference:

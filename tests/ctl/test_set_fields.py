@@ -64,8 +64,8 @@ def test_variables(web: Ctl) -> None:
     web("create", "configmap", "m", "--from-literal=some.key=1", "--from-literal=other=2")
     web("set", "env", "deploy/web", "--from=cm/m", "--keys=some.key", "--prefix=P_", "A-", "-c", "nginx")
     assert web("set", "env", "deploy/web", "--list").lines == [
-        "# deployment web, container nginx", "B=c=d", "# P_SOME_KEY from configmap m, key some.key",
-        "# deployment web, container busybox",
+        "# Deployment web, container nginx", "B=c=d", "# P_SOME_KEY from configmap m, key some.key",
+        "# Deployment web, container busybox",
     ]  # fmt: skip
     assert "has no key 'zz'" in web("set", "env", "deploy/web", "--from=cm/m", "--keys=zz", status=1).error
     assert "not a name of a variable" in web("set", "env", "deploy/web", "a b=c", status=1).error
@@ -161,7 +161,7 @@ def test_expose(web: Ctl) -> None:
     assert [(each["name"], each["port"], each["targetPort"]) for each in found["ports"]] == [("port-1", 80, "http"), ("port-2", 443, "http")]
     assert web("expose", "svc/s", "--name=t", "--type=NodePort", "--port=80").lines == ["service/t exposed"]
     web("create", "configmap", "m")
-    assert "cannot expose a configmaps" in web("expose", "cm/m", "--port=80", status=1).error
+    assert "cannot expose a ConfigMap" in web("expose", "cm/m", "--port=80", status=1).error
     assert "--port=x: ports are numbers" in web("expose", "deploy/web", "--port=x", status=1).error
 
 
@@ -228,3 +228,55 @@ def test_options_and_raw(ctl: Ctl) -> None:
     assert "--as-group GROUP" in ctl("options").out
     assert ctl("get", "--raw=/readyz?verbose=&exclude=etcd").out.startswith("[+]")
     assert "a path begins with /" in ctl("get", "--raw=x", status=1).error
+
+
+def test_create_more_kinds(ctl: Ctl) -> None:
+    """Services, ingresses, cron jobs, quotas, budgets, priority classes and tokens from arguments."""
+    ctl("create", "service", "nodeport", "s", "--tcp=80:web", "--tcp=443")
+    found = spec(ctl, "svc/s")
+    assert (found["type"], found["selector"]) == ("NodePort", {"app": "s"})
+    assert [(each["name"], each["targetPort"]) for each in found["ports"]] == [("80-web", "web"), ("443", 443)]
+    ctl("create", "service", "clusterip", "h", "--clusterip=None")
+    ctl("create", "svc", "externalname", "e", "--external-name=a.example")
+    ctl("create", "ingress", "i", "--rule=a.example/b*=s:80,tls=t", "--rule=a.example/c=s:web", "--class=k")
+    made = json.loads(ctl("get", "ingress", "i", "-o", "json").out)["spec"]
+    assert made["tls"] == [{"hosts": ["a.example"], "secretName": "t"}]
+    assert [(each["path"], each["pathType"]) for each in made["rules"][0]["http"]["paths"]] == [("/b", "Prefix"), ("/c", "Exact")]
+    ctl("create", "cronjob", "c", "--image=i", "--schedule=*/5 * * * *", "--", "date")
+    ctl("create", "quota", "q", "--hard=pods=3,requests.cpu=2")
+    ctl("create", "pdb", "b", "--selector=app=s", "--min-available=50%")
+    ctl("create", "priorityclass", "p", "--value=-5", "--preemption-policy=Never")
+    ctl("create", "serviceaccount", "sa")
+    assert ctl("create", "token", "sa").out.count(".") == 2
+    ctl("create", "deployment", "d", "--image=a/b:1", "--port=80", "--", "run", "it")
+    assert spec(ctl, "deploy/d")["containers"][0]["command"] == ["run", "it"]
+    for words, says in (
+        (("service", "nodeport", "x"), "which ports?"), (("service", "clusterip", "x", "--tcp=a"), "--tcp=PORT"),
+        (("ingress", "x", "--rule=a"), "HOST/PATH=SERVICE:PORT"), (("pdb", "x", "--selector=a=b"), "not both"),
+        (("quota", "x", "--hard=pods"), "--hard=KEY=VALUE"),
+    ):  # fmt: skip
+        assert says in ctl("create", *words, status=1).error
+
+
+def test_describe_shows_texts_but_no_secrets(ctl: Ctl) -> None:
+    """Keys of config maps stay as they are, their lines too; of secrets only sizes are printed."""
+    ctl("create", "configmap", "m", "--from-literal=aKey=one\ntwo")
+    assert "aKey:\n----\none\ntwo\n" in ctl("describe", "cm", "m").out
+    ctl("create", "secret", "s", "--from-literal=password=hunter22")
+    out = ctl("describe", "secret", "s").out
+    assert "password:  8 bytes" in out and "aHVudGVyMjI" not in out
+
+
+def test_nothing_to_change_is_said(ctl: Ctl) -> None:
+    """A label that is so already, a patch without effect, a deployment that is paused already."""
+    ctl("create", "configmap", "m")
+    ctl("label", "cm/m", "a=b")
+    assert ctl("label", "cm/m", "a=b").lines == ["configmap/m not labeled"]
+    assert ctl("label", "cm/m", "zz-").lines == ["configmap/m not labeled"]
+    assert ctl("patch", "cm/m", "-p", '{"metadata":{"labels":{"a":"b"}}}').lines == ["configmap/m patched (no change)"]
+    ctl("create", "deployment", "d", "--image=i")
+    ctl("rollout", "pause", "deploy/d")
+    assert "is already paused" in ctl("rollout", "pause", "deploy/d", status=1).error
+    assert "unknown field" in ctl("create", "-f", "-", status=1, send=MAP + "frob: 1\n").error
+    assert ctl("create", "-f", "-", "--validate=ignore", send=MAP.replace("name: m", "name: other") + "frob: 1\n").lines == ["configmap/other created"]
+    assert ctl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}").out == "admin\n"
