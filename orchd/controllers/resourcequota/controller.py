@@ -19,16 +19,16 @@ from orchd.kinds.objects.quota.scopes import in_scopes
 from orchd.kinds.objects.quota.usage import ONE, concerns, count_name, usage_of
 from orchd.kinds.objects.scalars import Quantity
 
-#: Kinds with a usage of their own; all others are only counted.
+#: Kinds with computed usage; all others are only counted.
 _MEASURED: Final = (PODS, SERVICES, CLAIMS)
-#: Seconds after which a quota is looked at again that names a kind which is not served, or not counted yet.
+#: Seconds until a quota is checked again that names a kind which is not served or not counted yet.
 _UNKNOWN: Final = 5.0
-#: What can be done with objects that are counted.
+#: Verbs that a counted resource must support.
 _COUNTABLE: Final = frozenset(("create", "list", "watch", "delete"))
 
 
 def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> dict[ResourceRef, tuple[Resource, list[str]]]:
-    """The resources that the names of a quota are about, each in one version, with these names."""
+    """The resources that a quota names, each in one version, with their names."""
     wanted = set(hard)
     found: dict[tuple[str, str], tuple[Resource, list[str]]] = {}
     for group in catalog.groups:
@@ -61,7 +61,7 @@ class ResourceQuotaController(Controller):
         self._counts = ObjectCounts(self.client, env.clock, env.random, self._counted)
         self._resources: dict[frozenset[str], dict[ResourceRef, tuple[Resource, list[str]]]] = {}
         self._catalog: Catalog | None = None
-        #: Numbers of objects that are measured for a quota.
+        #: Counters of objects for quotas.
         self._sizes: dict[Key, int] = {}
 
     async def stop(self) -> None:
@@ -71,7 +71,7 @@ class ResourceQuotaController(Controller):
     # -- what makes work
 
     def _quota_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """Changes of the status alone are admission's, or our own."""
+        """Queue changed quotas; changes of the status alone come from admission or this controller."""
         if new is not None and (old is None or spec(old) != spec(new) or "used" not in status(new)):
             self.queue.add(key_of(new))
         if new is None:
@@ -134,7 +134,7 @@ class ResourceQuotaController(Controller):
                 raise
 
     def _usage(self, quota: Object) -> tuple[Usage, bool]:
-        """What is used of the quota, and whether that says something about every name in it."""
+        """The usage of the quota, and True if it covers every name in it."""
         out: Usage = {}
         concerned = self._concerned(quota)
         size = 0
@@ -144,7 +144,7 @@ class ResourceQuotaController(Controller):
                 size += len(objects)
                 out |= self._sum(quota, objects, ref, resource, names)
             elif spec(quota).get("scopes") or spec(quota).get("scopeSelector"):
-                # Only pods are in any scope.
+                # Scopes select pods only.
                 out |= {name: _none() for name in names}
             else:
                 number = self._counts.count(ref, namespace(quota))
