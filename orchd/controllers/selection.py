@@ -53,7 +53,7 @@ K = TypeVar("K")
 #: Namespace and name.
 _Key = tuple[str, str]
 #: Pods that are looked at in one turn of the reactor while a group is filled.
-_PIECE: Final = 100
+_PIECE: Final = 30
 
 
 class _Group:
