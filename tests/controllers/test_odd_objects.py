@@ -93,10 +93,10 @@ def test_sets_of_any_size(cluster: Cluster, logged: list[Any]) -> None:
     cluster.settle()
     for ref, more in (
         (REPLICA_SETS, {}),
-        (DEPLOYMENTS, {}),
+        (DEPLOYMENTS, {"progressDeadlineSeconds": HUGE, "minReadySeconds": 1}),
         (STATEFUL_SETS, {"serviceName": "s", "podManagementPolicy": "Parallel"}),
     ):
-        cluster.create(ref, workload(ref.plural, replicas=HUGE, minReadySeconds=HUGE, **more))
+        cluster.create(ref, workload(ref.plural, **{"replicas": HUGE, "minReadySeconds": HUGE, **more}))
     job = {"parallelism": HUGE, "template": template({}, restartPolicy="Never"), "backoffLimit": HUGE, "activeDeadlineSeconds": HUGE * 2}
     cluster.create(JOBS, {"metadata": {"name": "j"}, "spec": job})
     rest(cluster, logged, passes=300, lines=200)
@@ -153,9 +153,6 @@ def test_pods_that_lie(cluster: Cluster, logged: list[Any]) -> None:
                 refused += 1
         cluster.settle(2)
     assert refused < 20
-    # Failed pods are replaced, again and again: more slowly each time only where the reference is.
-    for pod in cluster.names(PODS):
-        cluster.patch(PODS, pod, {"status": {"phase": "Running"}}, subresource="status")
     rest(cluster, logged, passes=300, lines=100)
 
 
