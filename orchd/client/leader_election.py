@@ -52,10 +52,11 @@ class ElectionTimes:
 
 
 class LeaderElection:
-    """`lead()` is awaited when this process becomes the leader; `cease()` is awaited when it is the leader no more, before
-    it is a candidate again, and must end what `lead` began. With `once` it is no candidate again: `lost()` is called.
+    """Acquires and renews the lock. `lead()` is awaited when this process becomes the leader. `cease()` is awaited when it
+    lost the lock, before it becomes a candidate again, and must stop what `lead` started. With `once` it does not become a
+    candidate again: `lost()` is called.
 
-    `failed` is told of what `lead` raises. `wall` is seconds since the epoch.
+    `failed` is called with the Failure of `lead`. `wall` is seconds since the epoch.
     """
 
     log = Logger()

@@ -1,4 +1,5 @@
-"""Which dependents are whose: adopt those that match and belong to nobody, let go of those that match no more."""
+"""Ownership of dependents by selector: adopt matching objects without a controller, release owned objects that no longer
+match."""
 
 from __future__ import annotations
 
@@ -75,7 +76,7 @@ async def claim_members(
 ) -> Census:
     """As `claim` for pods, but by their label sets: the cost grows with the number of different ones. `reference` is the
     owner reference that adopted pods get."""
-    owned, within = members.owned(namespace(parent), uid(parent)), namespace(parent)
+    owned, within = members.of_owner(namespace(parent), uid(parent)), namespace(parent)
     adopted: list[Object] = []
     if not deleting(parent):
         for found in list(owned.classes.values()):
@@ -87,7 +88,7 @@ async def claim_members(
         orphans = [each for found in classes for each in found.members.values() if not each.deleting]
         adopted = await _adopt(client, parent, parent_ref, reference, _shown(informer, orphans), PODS)
     # Read again: what was adopted may have been shown meanwhile, under the owner's uid.
-    owned = members.owned(within, uid(parent))
+    owned = members.of_owner(within, uid(parent))
     late = [members.describe(obj) for obj in adopted if uid(obj) not in owned.members]
     return Census((found for found in owned.classes.values() if selector.matches(found.labels)), late)
 

@@ -133,7 +133,7 @@ class Controller:
     # -- reading and writing
 
     async def live(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:
-        """The object as the server has it now, None when there is none."""
+        """The current object, read from the server instead of the informer; None if it does not exist."""
         try:
             obj: Object = await self.client.get(ref, namespace, name)
         except ApiError as error:

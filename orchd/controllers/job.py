@@ -34,6 +34,7 @@ from orchd.controllers.ttl_after_finished import finish_time
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
+from orchd.txkit.for_each import side_by_side
 
 #: Seconds before a failed pod is replaced, doubled for each further failure, and the longest.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0
@@ -247,7 +248,8 @@ class JobController(PodViewController):
         return len(active) + made, problem
 
     def _surplus(self, active: list[Object], count: int, done: set[int] | None) -> list[Object]:
-        """Pods to delete: of an indexed job those of no use any more, then the least useful."""
+        """Pods to delete: of an indexed job first those whose index is completed, duplicate or missing, then in the order in
+        which ReplicaSets scale down."""
         first: list[Object] = []
         if done is not None:
             seen: set[int] = set(done)
@@ -306,7 +308,7 @@ class JobController(PodViewController):
             await self._control.delete(job, pod)
             self._expected.expect_deletion(key, pod)
 
-        results = await podfacts.side_by_side([one(pod) for pod in pods])
+        results = await side_by_side([one(pod) for pod in pods])
         return next((r for r in results if isinstance(r, Failure)), None)
 
     async def _write_status(self, job: Object, fresh: dict[str, Any]) -> bool:

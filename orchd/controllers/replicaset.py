@@ -30,6 +30,7 @@ from orchd.controllers.objects import (
 from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
+from orchd.txkit.for_each import side_by_side
 
 #: Pods made or deleted in one pass.
 _BURST = 500
@@ -97,7 +98,7 @@ class ReplicaSetController(WorkloadController):
             return ("FailedCreate", failure.getErrorMessage()), failure
         surplus = min(mine.active - wanted, _BURST)
         if surplus > 0:
-            results = await podfacts.side_by_side([self._delete(key, parent, pod) for pod in self._choose_surplus(parent, mine, surplus)])
+            results = await side_by_side([self._delete(key, parent, pod) for pod in self._choose_surplus(parent, mine, surplus)])
             failures = [r for r in results if isinstance(r, Failure)]
             if failures:
                 return ("FailedDelete", failures[0].getErrorMessage()), failures[0]
@@ -114,7 +115,7 @@ class ReplicaSetController(WorkloadController):
         above = owner(parent)
         family = [parent] if above is None else self._owners.by_index(BY_CONTROLLER, str(above.get("uid", "")))
         for each in family:
-            per_node.update(self._members.owned(namespace(each), uid(each)).nodes)
+            per_node.update(self._members.of_owner(namespace(each), uid(each)).nodes)
         return mine.choose_surplus(count, per_node)
 
     def _until_available(self, parent: Object, mine: Census) -> float | None:

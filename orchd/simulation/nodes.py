@@ -8,13 +8,11 @@ from typing import Any
 from orchd.client.interfaces import Object
 from orchd.client.times import second_time
 from orchd.dialect import Dialect
+from orchd.kinds.release import VERSION
 from orchd.kinds.simulated import LABEL, RUNTIME
 from orchd.simulation.behaviour import NOT_READY, SILENT
 from orchd.simulation.pods import epoch
 from orchd.simulation.settings import SimulationSettings
-
-#: The release whose node agents these nodes stand for.
-_RELEASE = "v1.23.17"
 
 
 class NodeForms:
@@ -79,7 +77,7 @@ class NodeForms:
         capacity = dict(self._settings.capacity)
         annotated = (node["metadata"].get("labels") or {}).get(LABEL) != "true"
         if annotated and old.get("capacity"):
-            # Whoever registered this node said how large it is.
+            # The capacity was set by the client that registered the node.
             capacity = old["capacity"]
         addresses = old.get("addresses") or [
             {"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name},
@@ -128,9 +126,9 @@ class NodeForms:
             "operatingSystem": "linux",
             "osImage": "Simulated node (nothing runs here)",
             "kernelVersion": "simulated",
-            "containerRuntimeVersion": RUNTIME + _RELEASE[1:],
-            dialect("{short}letVersion"): _RELEASE,
-            dialect("{short}ProxyVersion"): _RELEASE,
+            "containerRuntimeVersion": RUNTIME + VERSION[1:],
+            dialect("{short}letVersion"): VERSION,
+            dialect("{short}ProxyVersion"): VERSION,
             "machineID": identity,
             "systemUUID": identity,
             "bootID": identity,

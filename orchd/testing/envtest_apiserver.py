@@ -94,9 +94,9 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.write(f"Usage: {program} {Options(capabilities=capabilities(), dialect=KUBERNETES)}\n")
         return
     if "--version" in arguments:
-        from orchd.assembly.runtime import RELEASE
+        from orchd.kinds.release import VERSION
 
-        sys.stdout.write(KUBERNETES("{Long} ") + RELEASE + "\n")
+        sys.stdout.write(KUBERNETES("{Long} ") + VERSION + "\n")
         return
     globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False)
     from twisted.internet import reactor as installed

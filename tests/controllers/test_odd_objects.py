@@ -41,9 +41,10 @@ def logged() -> Iterator[list[Any]]:
         if event["log_level"] >= LogLevel.warn:
             found.append(event)
 
-    globalLogPublisher.addObserver(keep)
+    observer: Any = keep
+    globalLogPublisher.addObserver(observer)
     yield found
-    globalLogPublisher.removeObserver(keep)
+    globalLogPublisher.removeObserver(observer)
 
 
 def workload(name: str, kind: str = "", **spec: Any) -> dict[str, Any]:
@@ -51,7 +52,7 @@ def workload(name: str, kind: str = "", **spec: Any) -> dict[str, Any]:
 
 
 def worked(cluster: Cluster) -> dict[str, int]:
-    group = cluster.server.server.controllers.group
+    group = cluster.server.server.background.controllers.group
     assert group is not None
     return {name: counts.worked for name, counts in group.counts()}
 
@@ -91,11 +92,12 @@ def test_sets_of_any_size(cluster: Cluster, logged: list[Any]) -> None:
     """A set that wants two thousand million pods is refused by a quota and waits longer and longer."""
     cluster.create(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "3"}}})
     cluster.settle()
-    for ref, more in (
+    kinds: tuple[tuple[ResourceRef, dict[str, Any]], ...] = (
         (REPLICA_SETS, {}),
         (DEPLOYMENTS, {"progressDeadlineSeconds": HUGE, "minReadySeconds": 1}),
         (STATEFUL_SETS, {"serviceName": "s", "podManagementPolicy": "Parallel"}),
-    ):
+    )
+    for ref, more in kinds:
         cluster.create(ref, workload(ref.plural, **{"replicas": HUGE, "minReadySeconds": HUGE, **more}))
     job = {"parallelism": HUGE, "template": template({}, restartPolicy="Never"), "backoffLimit": HUGE, "activeDeadlineSeconds": HUGE * 2}
     cluster.create(JOBS, {"metadata": {"name": "j"}, "spec": job})

@@ -34,6 +34,7 @@ from orchd.controllers.objects import (
 )
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
+from orchd.txkit.for_each import side_by_side
 
 #: Pods made or deleted in one pass.
 _BURST: Final = 250
@@ -148,7 +149,7 @@ class DaemonSetController(PodViewController):
             self._expected.expect_deletion(key, pod)
 
         _, problem = await podfacts.slow_start(len(wanted), make)
-        results = await podfacts.side_by_side([delete(pod) for pod in plan.delete[:_BURST]])
+        results = await side_by_side([delete(pod) for pod in plan.delete[:_BURST]])
         failures = [r for r in (problem, *results) if isinstance(r, Failure)]
         for failure in failures:
             if not (isinstance(failure.value, ApiError) and terminating_namespace(failure.value)):

@@ -147,7 +147,7 @@ class Planner:
             yield node, fresh[0] if fresh else None, old[0] if old else None, clear
 
     def _replace(self, plan: Plan, most: int) -> None:
-        """Old pods go that are of no use, and as many others as there may be nodes without a pod."""
+        """Delete old pods that are not available, and as many available ones as maxUnavailable permits."""
         missing = 0
         candidates: list[Object] = []
         for _, fresh, old, clear in self._pairs():

@@ -118,7 +118,7 @@ class EndpointsController(ServiceController[Target | None]):
         self._endpoints = self.follow(ENDPOINTS, self._endpoints_changed)
 
     def _endpoints_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """What somebody else took away is put back."""
+        """Enqueue the service whose Endpoints were deleted by another client, so that they are created again."""
         if new is None and old is not None and self._services.get(namespace(old), name(old)) is not None:
             self.queue.add((namespace(old), name(old)))
 

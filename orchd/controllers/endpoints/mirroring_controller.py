@@ -1,4 +1,4 @@
-"""EndpointSlices that mirror Endpoints which somebody else writes, for services without a selector."""
+"""EndpointSlices that mirror the Endpoints of services without a selector, which other clients write."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class EndpointSliceMirroringController(Controller):
     async def _write(
         self, key: Key, found: Object, wanted: dict[Group, list[dict[str, Any]]], current: list[Object]
     ) -> None:
-        """One slice for each group; slices that are of no use for their own group serve another one of their family."""
+        """Write one slice per group. A surplus slice is reused for another group of the same address family."""
         by_group: dict[Group, list[Object]] = {}
         for each in sorted(current, key=name):
             by_group.setdefault((str(each.get("addressType")), _ports(each.get("ports") or ())), []).append(each)

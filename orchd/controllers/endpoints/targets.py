@@ -33,7 +33,7 @@ class Port:
 
 
 def reachable(pod: Object, *, terminating: bool) -> bool:
-    """True if the pod has an address and has not finished. Pods that are being deleted count if `terminating`."""
+    """True if the pod has an address and may still be running. Terminating pods count only if `terminating`."""
     if deleting(pod) and not terminating:
         return False
     if not status(pod).get("podIP"):
