@@ -1,4 +1,4 @@
-"""Delays for batching changes before a pass over all objects of an owner, a service, a budget or a quota.
+"""How long changes are collected before a pass over an owner, a service, a budget or a quota with many objects.
 
 The time grows with the number of these objects, so that passes take a limited share of the processor, and a single change
 costs the same, however many there are. Few objects are not batched.

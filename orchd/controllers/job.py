@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from heapq import nsmallest
+from itertools import islice
 from typing import Any
 
 from twisted.python.failure import Failure
@@ -24,6 +25,7 @@ from orchd.controllers.objects import (
     namespace,
     owner_reference,
     seconds_of,
+    small_number,
     spec,
     status,
     uid,
@@ -151,8 +153,7 @@ class JobController(PodViewController):
         return len(done), done
 
     def _index(self, pod: Object) -> int | None:
-        text = annotations_of(pod).get(self._index_key, "")
-        return int(text) if text.isdigit() else None
+        return small_number(annotations_of(pod).get(self._index_key, ""))
 
     def _over(
         self, job: Object, mine: list[Object], failed: int, fresh: dict[str, Any]
@@ -273,7 +274,8 @@ class JobController(PodViewController):
         indexes: list[int] = []
         if done is not None:
             taken = done | {i for i in (self._index(p) for p in active) if i is not None}
-            indexes = [i for i in range(int(spec(job)["completions"])) if i not in taken][:missing]
+            free = (i for i in range(int(spec(job)["completions"])) if i not in taken)
+            indexes = list(islice(free, missing))
             missing = len(indexes)
 
         async def make(number: int) -> None:
@@ -341,10 +343,11 @@ class JobController(PodViewController):
 
 
 def _expanded(text: str, most: int) -> set[int]:
-    """The numbers of ``0,2-4`` below `most`."""
+    """The numbers of ``0,2-4`` below `most`. Parts of any other form, which only somebody else can have written, are left out."""
     out: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if first.isdigit():
-            out.update(i for i in range(int(first), int(last if dash else first) + 1) if i < most)
+        begin, end = small_number(first), small_number(last if dash else first)
+        if begin is not None and end is not None:
+            out.update(range(begin, min(end + 1, most)))
     return out

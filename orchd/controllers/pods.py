@@ -8,7 +8,7 @@ from typing import Any
 from twisted.python.failure import Failure
 
 from orchd.client.interfaces import Object
-from orchd.controllers.objects import annotations_of, condition, deleting, seconds_of, spec, status
+from orchd.controllers.objects import annotations_of, condition, deleting, seconds_of, small_number, spec, status
 from orchd.txkit.for_each import side_by_side
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -70,10 +70,8 @@ def deletion_rank(pod: Object, cost_annotation: str) -> tuple[tuple[Any, ...], t
 
 
 def _cost(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        return 0
+    number = small_number(text.removeprefix("-")) or 0
+    return -number if text.startswith("-") else number
 
 
 def _restarts(pod: Mapping[str, Any]) -> int:

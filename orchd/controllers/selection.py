@@ -53,7 +53,7 @@ K = TypeVar("K")
 #: Namespace and name.
 _Key = tuple[str, str]
 #: Pods per reactor turn while a group is filled.
-_PIECE: Final = 100
+_PIECE: Final = 30
 
 
 class _Group:

@@ -65,7 +65,7 @@ class PipelineEntrance:
 @implementer(IRawClient)
 class LocalClient(Methods):
     """A client that acts as one user. `agent` is the user agent, from which field managers are named. `turns`, shared by the
-    clients of a process, keeps callers that are answered together from continuing in one reactor turn."""
+    clients of a process, keeps callers that ask, or are answered, together from doing so in one reactor turn."""
 
     def __init__(
         self, pipeline: IPipeline, user: User, *, agent: str, clock: Callable[[], float], turns: TurnBudget | None = None
@@ -79,6 +79,8 @@ class LocalClient(Methods):
         self._turns = turns
 
     async def _handle(self, call: Call) -> Response:
+        if self._turns is not None:
+            await self._turns.wait()
         response: Response = await self._pipeline.handle(self._request(call))
         if self._turns is not None:
             await self._turns.wait()
