@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from secrets import token_bytes, token_hex
 from socket import gethostname
-from typing import Any
 
 from orchd.assembly import jwt_configuration
+from orchd.assembly.authorization import Authorization
 from orchd.assembly.files import ServerFiles
 from orchd.assembly.jwt_configuration import JwtConfiguration
 from orchd.assembly.metrics import ServerMetrics
+from orchd.assembly.outside import OutboundServices
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
 from orchd.config.identity import OidcSettings
@@ -31,41 +31,21 @@ from orchd.server.authn.oidc import OidcOptions, OpenIdTokens
 from orchd.server.authn.oidcissuer import Fetcher
 from orchd.server.authn.serviceaccount import ServiceAccountTokens, TokenIssuer
 from orchd.server.authn.signedtokens import Signer, Verifier
-from orchd.server.authn.token_cache import CachedTokens, ITokenCacheMetrics
+from orchd.server.authn.token_cache import CachedTokens
 from orchd.server.authn.tokenfile import TokenFile
 from orchd.server.authn.tokenwebhook import TokenWebhook
 from orchd.server.authn.websockettoken import WebSocketTokens
 from orchd.server.authn.x509 import ClientCertificates
-from orchd.server.authz import modes
-from orchd.server.authz.abac import AttributeBasedAuthorizer
-from orchd.server.authz.interfaces import IAuthorizer
-from orchd.server.authz.rbac import RoleBasedAuthorizer
-from orchd.server.authz.union import AuthorizerUnion
-from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
-from orchd.server.outbound.reviews import ConfigurationFile, Observe, RemoteReviews
 from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.reload_metrics import reload_metrics, server_identity
 from orchd.server.reconcilers.authentication_config import Authorities, CaBundlePublisher
 from orchd.txkit.background import Background
+from orchd.txkit.config_file_watcher import ConfigFileWatcher
 from orchd.txkit.log import Logger
 from orchd.txkit.services import Member, as_member
 
 _log = Logger(namespace="orchd.authn")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutboundServices:
-    """Collaborators of authenticators and authorizers that call external services: HTTP, `wall` (epoch seconds),
-    randomness and metrics."""
-
-    reactor: Any
-    calls: WebhookClient
-    wall: Callable[[], float]
-    random: Random
-    token_cache: ITokenCacheMetrics
-    token_reviews: Observe
-    access_reviews: Observe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +233,10 @@ def _outside_tokens(
         tokens.append(remembered(open_id, found=jwt_configuration.REMEMBERED, unknown=0))
     webhook = settings.authentication.webhook
     if webhook is not None:
-        reviews = _reviews("authentication-token-webhook-config-file", webhook.config_file, outside, outside.token_reviews)
+        try:
+            reviews = outside.reviews(webhook.config_file, observe=outside.token_reviews)
+        except ValueError as error:
+            raise ValueError(f"--authentication-token-webhook-config-file: {error}") from error
         method = TokenWebhook(settings.dialect, reviews, version=webhook.version, audiences=audiences)
         tokens.append(remembered(method, found=webhook.ttl, unknown=webhook.ttl))
     return tokens
@@ -288,59 +271,6 @@ def _open_id(
     )
 
 
-def _reviews(flag: str, path: str, outside: OutboundServices, observe: Observe) -> RemoteReviews:
-    try:
-        configuration = ConfigurationFile(path, outside.reactor.seconds)
-    except ValueError as error:
-        raise ValueError(f"--{flag}: {error}") from error
-    return RemoteReviews(outside.calls, configuration, outside.reactor, random=outside.random, observe=observe)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Authorization:
-    """The authorizer union, and its RBAC authorizer (None when RBAC is off) for escalation checks."""
-
-    union: AuthorizerUnion
-    rbac: RoleBasedAuthorizer | None
-
-
-def authorization(settings: Settings, informers: IInformers, *, outside: OutboundServices) -> Authorization:
-    """The authorizers of --authorization-mode. Raises ValueError naming the invalid mode or file."""
-    chosen = settings.authorization
-
-    def by_attributes() -> IAuthorizer:
-        try:
-            return AttributeBasedAuthorizer.read(settings.dialect, chosen.policy_file)
-        except (OSError, ValueError) as error:
-            raise ValueError(f"--authorization-policy-file: {error}") from error
-
-    def by_webhook() -> IAuthorizer:
-        webhook = chosen.webhook
-        assert webhook is not None, "the settings have one when the mode is chosen"
-        flag = "authorization-webhook-config-file"
-        return WebhookAuthorizer(
-            settings.dialect,
-            _reviews(flag, webhook.config_file, outside, outside.access_reviews),
-            WebhookOptions(
-                version=webhook.version,
-                authorized_ttl=webhook.authorized_ttl,
-                unauthorized_ttl=webhook.unauthorized_ttl,
-            ),
-            clock=outside.reactor.seconds,
-        )
-
-    union = modes.make_union(
-        chosen.modes,
-        dialect=settings.dialect,
-        informers=informers,
-        flags=settings.flags,
-        configured={"ABAC": by_attributes, "Webhook": by_webhook},
-        more=modes.drop_ins(),
-    )
-    rbac = next((a for a in union.authorizers if isinstance(a, RoleBasedAuthorizer)), None)
-    return Authorization(union=union, rbac=rbac)
-
-
 class Identity:
     """Authentication and authorization of one server, and the publisher of its CA bundles."""
 
@@ -363,7 +293,9 @@ class Identity:
             token_cache=counted.token_cache,
             token_reviews=counted.token_reviews.observe,
             access_reviews=counted.access_reviews.observe,
+            authorization=counted.authorization,
         )
+        self.authorization = Authorization(settings, informers, outside)
         self.authentication = authentication(
             settings,
             files,
@@ -372,13 +304,12 @@ class Identity:
             outside=outside,
             observe=counted.authentication.observe,
             observe_certificate=counted.authentication.certificate,
-            open_to_all="AlwaysAllow" in settings.authorization.modes,
+            open_to_all=self.authorization.open_to_all,
         )
-        self.authorization = authorization(settings, informers, outside=outside)
         self.publisher = _publisher(runtime, files, client, self.authentication)
 
     def issuers(self) -> Member:
-        """Fetches the discovery documents and keys of token issuers."""
+        """Fetches the discovery documents and keys of token issuers, and follows configuration files."""
         return as_member("issuers", self._begin, self._end)
 
     def publishing(self) -> Member:
@@ -386,16 +317,25 @@ class Identity:
 
     def metrics(self) -> Iterable[metrics.Source]:
         """Reloads of the configuration files."""
-        jwt = self.authentication.jwt
         server = server_identity(gethostname())
-        return [] if jwt is None else [reload_metrics("authentication", jwt.reloader.counts, server)]
+        return [reload_metrics(sort, file.counts, server) for sort, file in self._files()]
+
+    def _files(self) -> Iterable[tuple[str, ConfigFileWatcher]]:
+        if self.authentication.jwt is not None:
+            yield "authentication", self.authentication.jwt.file
+        if self.authorization.file is not None:
+            yield "authorization", self.authorization.file
 
     async def _begin(self) -> None:
         self.authentication.begin()
         if self.authentication.jwt is not None:
-            await self.authentication.jwt.start()
+            self.authentication.jwt.begin()
+        for _, file in self._files():
+            await file.start()
 
     async def _end(self) -> None:
+        for _, file in self._files():
+            await file.stop()
         if self.authentication.jwt is not None:
             await self.authentication.jwt.stop()
         await self.authentication.background.stop()

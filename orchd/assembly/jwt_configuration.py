@@ -50,7 +50,7 @@ class _IssuerSet:
 
 
 class JwtConfiguration:
-    """`tokens` authenticates tokens of the configured issuers; `initial` is the configuration of the start. A changed file
+    """`tokens` authenticates tokens of the configured issuers; `initial` is the configuration of the start. A changed `file`
     takes effect when all its issuers were reached, and as a whole; until then, and after an error, the previous one does."""
 
     _log = Logger()
@@ -78,17 +78,16 @@ class JwtConfiguration:
         self.tokens = JwtIssuers()
         self._active = self._make(self.initial)
         self._activate(self._active)
-        self.reloader = ConfigFileWatcher(
+        self.file = ConfigFileWatcher(
             path, data, self.apply, what="authentication configuration", clock=reactor, wall=wall
         )
 
-    async def start(self) -> None:
-        """Begin issuer discovery, and to watch the file."""
+    def begin(self) -> None:
+        """Begin issuer discovery. The caller starts and stops `file`."""
         self._active.begin()
-        await self.reloader.start()
 
     async def stop(self) -> None:
-        await self.reloader.stop()
+        """End issuer discovery."""
         await self._active.background.stop()
 
     async def apply(self, data: bytes) -> None:

@@ -21,7 +21,7 @@ from orchd.assembly.custom_kinds import CustomKinds, enabled_catalog
 from orchd.assembly.files import prepare
 from orchd.assembly.frontend import Frontend
 from orchd.assembly.identity import Identity
-from orchd.assembly.metrics import ServerMetrics
+from orchd.assembly.metrics import ServerMetrics, instruments_of
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
@@ -29,6 +29,7 @@ from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog
+from orchd.server.admission.chain import AdmissionChain
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.endpoints.reactor_metrics import ReactorMetrics
@@ -104,7 +105,7 @@ class ApiServer:
         self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open)
         self.background = BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files)
         self.reactor_metrics = ReactorMetrics(reactor)
-        self.api.metric_sources += self._metrics()
+        self.api.metric_sources += self._metrics(admission, registries)
         self.service = ServiceGroup(self._members(), failed, plain=(OSError, StoreError))
 
     def _members(self) -> list[Member]:
@@ -127,12 +128,17 @@ class ApiServer:
             as_member("reactor metrics", self.reactor_metrics.start, self.reactor_metrics.stop),
         ]
 
-    def _metrics(self) -> Iterable[Source]:
+    def _metrics(self, admission: AdmissionChain, registries: Registries) -> Iterable[Source]:
+        authentication, union = self.identity.authentication, self.identity.authorization.union
         return [
             *self.storage.metrics(),
             *self.api.metrics(),
             *self.metrics.sources(),
             *self.identity.metrics(),
+            instruments_of(lambda: (*authentication.bearer.methods, *union.authorizers, *admission.plugins)),
+            instruments_of(lambda: (self.aggregation.availability, self.objects.conversion)),
+            *registries.metrics(),
+            *self.frontend.metrics(),
             *self.background.metrics(),
             self.reactor_metrics.families,
         ]

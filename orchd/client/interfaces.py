@@ -137,6 +137,14 @@ class ISocketClient(IRawClient):
         Status for a refusal."""
 
 
+class IForwardingClient(IRawClient):
+    """A client through which requests of others go, with its own credentials."""
+
+    async def forward(method: str, target: str, headers: Any, body: bytes) -> Any:
+        """The answer of any code as an `IResponse` of Twisted, its body unread. `target` is a path with its query, below the path of the server's address.
+        `headers` (`twisted.web.http_headers.Headers`) are sent beside those of the credentials. Raises ApiError when there is no answer."""
+
+
 class IInformer(Interface):
     """A continuously updated view of one resource: a copy kept by list and watch, or the watch cache of the server."""
 

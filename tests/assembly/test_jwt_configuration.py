@@ -55,7 +55,12 @@ class Configured:
             audiences=("api",), disallowed=("https://accounts",), cache_metrics=NullTokenCacheMetrics(),
             reactor=self.clock, wall=lambda: float(NOW),
         )  # fmt: skip
-        result_of(self.jwt.start())
+        self.jwt.begin()
+        result_of(self.jwt.file.start())
+
+    def stop(self) -> None:
+        result_of(self.jwt.file.stop())
+        result_of(self.jwt.stop())
 
     def who(self, issuer: str) -> str | None:
         token = signed({"iss": issuer, "aud": "c", "sub": "ann", "exp": NOW + 600})
@@ -70,14 +75,14 @@ class Configured:
 
     @property
     def counts(self) -> tuple[int, int]:
-        return self.jwt.reloader.counts.succeeded, self.jwt.reloader.counts.failed
+        return self.jwt.file.counts.succeeded, self.jwt.file.counts.failed
 
 
 @pytest.fixture
 def configured(tmp_path: Path) -> Any:
     made = Configured(tmp_path / "authn.json", Web(ONE, TWO), ONE)
     yield made
-    result_of(made.jwt.stop())
+    made.stop()
     assert not made.clock.getDelayedCalls()
 
 
@@ -125,7 +130,7 @@ def test_errors_of_an_issuer_are_told(tmp_path: Path) -> None:
     with pytest.raises(AuthenticationError, match="oidc: authenticator not initialized"):
         configured.who(ONE)
     configured.replace(text(TWO))
-    result_of(configured.jwt.stop())
+    configured.stop()
     assert not configured.clock.getDelayedCalls()
 
 

@@ -170,7 +170,7 @@ def test_progress_of_rollouts() -> None:
 def test_delete(ctl: Ctl) -> None:
     """Delete waits until the object is gone, and says why it is not when the time is over."""
     ctl("apply", "-f", "-", send=MAP)
-    assert ctl("delete", "cm", "m").lines == ["configmap/m deleted"]
+    assert ctl("delete", "cm", "m").lines == ['configmap "m" deleted']
     assert "not found" in ctl("delete", "cm", "m", status=1).error
     assert ctl("delete", "cm", "m", "--ignore-not-found").status == 0
     assert "selector (-l) or --all" in ctl("delete", "cm", status=1).error
@@ -255,7 +255,9 @@ def test_what_there_is_not_says_what_to_use(ctl: Ctl, tmp_path: Path) -> None:
     """Kustomizations, Go templates and commands that are elsewhere are refused with what does the same."""
     assert "kustomize build d | " in ctl("apply", "-k", "d", status=1).error
     assert "use jsonpath" in ctl("get", "ns", "-o", "go-template={{.a}}", status=1).error
-    assert "no command 'set': patch" in ctl("set", "image", status=1).error
+    assert "no command 'debug': describe" in ctl("debug", "pod/a", status=1).error
+    assert "--prune is not built here: label" in ctl("apply", "-f", "x", "--prune", status=1).error
+    assert "cluster-info dump is not built here: get" in ctl("cluster-info", "dump", status=1).error
     assert "no command 'create x'" in ctl("create", "x", status=1).error
 
 

@@ -193,7 +193,8 @@ class HorizontalPodAutoscalerController(Controller):
             note = f"couldn't convert selector into a corresponding internal selector object: {error.message}"
             self._refuse(autoscaler, draft, "InvalidSelector", note, note)
             return None
-        pods = [pod for pod in self._pods.list(namespace(autoscaler)) if selector.matches(labels(pod))]
+        found = self._pods.list(namespace(autoscaler), labels=selector.exact)
+        pods = [pod for pod in found if selector.matches(labels(pod))]
         return Target(
             namespace(autoscaler), int(spec(scale).get("replicas") or 0), int(status(scale).get("replicas") or 0), selector, pods
         )

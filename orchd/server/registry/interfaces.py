@@ -130,6 +130,9 @@ class IStorageStrategy(Interface):
         """Cluster-wide unique values that the object holds (an address, a node port), by names that only this kind
         uses. Used where several servers write to one store; see `orchd.server.registry.claiming_writer`."""
 
+    def observe_update(obj: Object, old: Object) -> None:
+        """Record metrics of a change that was stored."""
+
     def time_to_live(obj: Object) -> int | None:
         """Seconds after which the store deletes the object (events); None: never."""
 

@@ -19,7 +19,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.digits import integer
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import ObjectView
-from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, FairnessMetrics
+from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, WATCHERS, FairnessMetrics
 from orchd.server.pipeline.fairness.queues import Full, Level, Queuing, Ticket
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
@@ -56,7 +56,7 @@ class Assigned:
 
 class Fairness:
     """Priority and fairness with `total` seats for all levels; a request waits at most `patience` seconds. `count`
-    estimates the number of objects of a resource, which determines the seats of a list. `mandatory` are the flow
+    estimates the number of objects of a resource, which determines the seats of a list, `watchers` its watches. `mandatory` are the flow
     schemas and priority levels that apply even when they are not stored."""
 
     def __init__(
@@ -68,6 +68,7 @@ class Fairness:
         total: int,
         patience: float,
         count: Callable[[RequestInfo], int],
+        watchers: Callable[[RequestInfo], int] = lambda info: 0,
         mandatory: tuple[Iterable[ObjectView], Iterable[ObjectView]],
     ) -> None:
         self._clock = clock
@@ -75,6 +76,7 @@ class Fairness:
         self._total = total
         self._patience = patience
         self._count = count
+        self._watchers = watchers
         self._schema_header = dialect("X-{Long}-PF-FlowSchema-UID")
         self._level_header = dialect("X-{Long}-PF-PriorityLevel-UID")
         self._mandatory = tuple({each["metadata"]["name"]: each for each in objects} for objects in mandatory)
@@ -154,6 +156,8 @@ class Fairness:
             return await then(request)
         assigned, flow = self.assign(user, info)
         half, underway = mutating(info), self._underway
+        if half and info.is_resource:
+            assigned.numbers.watchers.observe(WATCHERS, self._watchers(info))
         level = assigned.level
         if level is None:
             underway.executing[half].add()
