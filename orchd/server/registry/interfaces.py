@@ -38,7 +38,7 @@ class Context:
     manager: str = ""
     warn: Callable[[str], None] = lambda text: None
     annotate: Callable[[str, str], None] = lambda key, value: None
-    #: Bytes of the request's body: how much there may be to look at.
+    #: Bytes of the request's body or, for a change, of the stored object if that is larger: how much there may be to look at.
     size: int = 0
 
 
