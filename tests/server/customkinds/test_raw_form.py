@@ -105,10 +105,10 @@ def test_deletion(server: InProcessServer) -> None:
 
         def finish(self) -> None: ...
 
-    assert answer.response.stream is not None
-    answer.response.stream.start(Sink())
+    stream: Any = answer.response.stream
+    stream.start(Sink())
     run(server.request("DELETE", PATH.format("v1") + "/one"))
-    answer.response.stream.stop()
+    stream.stop()
     last = orjson.loads(frames[-1])
     assert last["type"] == "DELETED"
     assert last["object"]["metadata"]["annotations"] == patch["metadata"]["annotations"]

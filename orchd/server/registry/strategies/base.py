@@ -54,7 +54,8 @@ class Strategy:
         self.creates_on_update = row.creates_on_update
         self.unconditional_update = row.unconditional_update
         self.returns_object = row.returns_deleted
-        self.default_propagation = "" if not row.collected else "Orphan" if row.orphans else "Background"
+        collected = row.collected and settings.garbage_collection
+        self.default_propagation = "" if not collected else "Orphan" if row.orphans else "Background"
         status = resource.subresources.get("status")
         self.has_status = status is not None and "status" in self.type.fields
         self._generation = None if row.generation is None else tuple(tuple(path.split(".")) for path in row.generation)
@@ -142,6 +143,9 @@ class Strategy:
 
     def unique_values(self, obj: Object) -> frozenset[str]:
         return _NO_CLAIMS
+
+    def observe_update(self, obj: Object, old: Object) -> None:
+        """Record nothing."""
 
     def time_to_live(self, obj: Object) -> int | None:
         return None
