@@ -46,9 +46,7 @@ class FieldManagement:
         if not patched:
             obj = single_owners(obj, context.warn)
         if context.resource.converter is None:
-            # Schemas of custom kinds are as large as their authors like.
-            size = context.size if context.resource.custom else 0
-            owned = await self._aside(size, _update, context, live, obj, self._target(context))
+            owned = await self._aside(context.size, _update, context, live, obj, self._target(context))
         else:
             try:
                 owned = await self._convert(context, lambda target: _update(context, live, obj, target))
@@ -72,7 +70,7 @@ class FieldManagement:
         target = self._target(context, translations)
         while True:
             try:
-                return work(target)
+                return await self._aside(context.size, work, target)
             except ConversionNeededError as wanted:
                 (made,) = await self._access.versions.to_requested(wanted.resource, [wanted.object])
                 translations.add(wanted, made)
