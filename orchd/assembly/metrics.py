@@ -16,6 +16,7 @@ from orchd.client.request_counts import DURATIONS, RequestCounts
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.admission_metrics import AdmissionMetrics, WebhookMetrics
+from orchd.server.pipeline.endpoints.authorization_metrics import AuthorizationMetrics
 from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics, ReviewMetrics, TokenCacheMetrics
 from orchd.server.pipeline.endpoints.metric_selection import MetricSelection, metric_selection
 from orchd.txkit.histogram import cumulative
@@ -28,6 +29,7 @@ class ServerMetrics:
         self.authentication = AuthenticationMetrics(dialect)
         self.token_cache = TokenCacheMetrics()
         self.token_reviews, self.access_reviews = ReviewMetrics("authn"), ReviewMetrics("authz")
+        self.authorization = AuthorizationMetrics()
         self.admission = AdmissionMetrics()
         self.webhooks = WebhookMetrics()
 
@@ -37,9 +39,21 @@ class ServerMetrics:
             self.token_cache.families,
             self.token_reviews.families,
             self.access_reviews.families,
+            self.authorization.families,
             self.admission.families,
             self.webhooks.families,
         ]
+
+
+def instruments_of(owners: Callable[[], Iterable[object]]) -> metrics.Source:
+    """The metrics of objects that have an attribute `instruments`; others are passed over."""
+
+    def families() -> Iterable[Metric]:
+        for owner in owners():
+            for instrument in getattr(owner, "instruments", ()):
+                yield instrument.family()
+
+    return families
 
 
 def controller_metrics(counts: Callable[[], Iterable[tuple[str, Any]]]) -> Iterable[metrics.Source]:

@@ -223,7 +223,7 @@ class LocalScheduler:
         return self._terms.scheduler
 
     def members(self) -> list[Member]:
-        return [as_member("events of the scheduler", _nothing, self.broadcaster.stop), cast(Member, self.leadership)]
+        return [as_member("events of the scheduler", stop=self.broadcaster.stop), cast(Member, self.leadership)]
 
     def metrics(self) -> Iterable[Source]:
         return [self._terms.families]
@@ -267,10 +267,6 @@ def scheduler_election(
         namespace=fields["resource_namespace"],
         name=fields["resource_name"],
     )
-
-
-async def _nothing() -> None:
-    """Start hook of members that have only a stop hook."""
 
 
 async def _posted_pod(request: Request) -> dict[str, Any]:

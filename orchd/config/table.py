@@ -38,6 +38,12 @@ OWN: Final[tuple[Row, ...]] = (
      " path; false: not at all."),
     ("history-events", "int", "100000", "built",
      "Maximum number of changes in the history of the embedded store."),
+    ("authentication-config", "string", "", "built",
+     "AuthenticationConfiguration file: issuers of JSON web tokens, and conditions of anonymous requests. Reloaded when it changes."
+     " Excludes the --oidc-* flags."),
+    ("authorization-config", "string", "", "built",
+     "AuthorizationConfiguration file: the ordered list of authorizers, with any number of webhooks. Reloaded when it changes."
+     " Excludes --authorization-mode and the --authorization-webhook-* flags."),
     ("simulated-nodes", "int", "", "built",
      "Nodes to simulate: they are Ready, and pods on them run without running anything. 0 for none."),
     ("simulate-annotated-nodes", "bool", "", "built",

@@ -4,6 +4,7 @@ match."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from orchd.client.interfaces import IClient, IInformer, Object, ResourceRef
@@ -22,6 +23,14 @@ from orchd.controllers.objects import (
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 
+#: Gives the objects of the controller with a uid, or with "/namespace" those of a namespace that nothing controls.
+Controlled = Callable[[str], Iterable[Object]]
+
+
+def controlled_by(informer: IInformer) -> Controlled:
+    """The objects of an informer, which is indexed by controller."""
+    return partial(informer.by_index, BY_CONTROLLER)
+
 
 async def claim(
     client: IClient,
@@ -31,16 +40,16 @@ async def claim(
     api_version: str,
     kind: str,
     selector: LabelSelector,
-    informer: IInformer,
+    controlled: Controlled,
     ref: ResourceRef,
     fits: Callable[[Object], bool] = lambda obj: True,
 ) -> list[Object]:
-    """The dependents of `parent` in `informer` (which is indexed by controller), after adopting and letting go.
+    """The dependents of `parent` after adopting and letting go.
 
     An object belongs to the parent if the selector matches its labels and `fits` accepts it.
     """
     mine: list[Object] = []
-    for obj in informer.by_index(BY_CONTROLLER, uid(parent)):
+    for obj in controlled(uid(parent)):
         if namespace(obj) != namespace(parent):
             continue
         if selector.matches(labels(obj)) and fits(obj):
@@ -50,7 +59,7 @@ async def claim(
             await _patch(client, ref, obj, kept or None)
     if deleting(parent):
         return mine
-    orphans = informer.by_index(BY_CONTROLLER, "/" + namespace(parent))
+    orphans = controlled("/" + namespace(parent))
     found = [obj for obj in orphans if not deleting(obj) and selector.matches(labels(obj)) and fits(obj)]
     return mine + await _adopt(client, parent, parent_ref, owner_reference(parent, api_version, kind), found, ref)
 

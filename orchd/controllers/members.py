@@ -205,4 +205,4 @@ class Census:
 
     def choose_surplus(self, count: int, per_node: Mapping[str, int]) -> list[Member]:
         """The active members that are deleted first. `per_node` counts related pods on each node."""
-        return nsmallest(count, self, key=lambda m: (*m.urgency, -per_node.get(m.node, 0), *m.age))
+        return nsmallest(count, self, key=lambda m: (m.urgency, -per_node.get(m.node, 0), m.age))

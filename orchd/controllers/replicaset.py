@@ -12,7 +12,7 @@ from orchd.controllers import pods as podfacts
 from orchd.controllers.adoption import claim_members
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.members import Census, Member
+from orchd.controllers.members import Census, Member, Members
 from orchd.controllers.objects import (
     BY_CONTROLLER,
     REPLICA_SETS,
@@ -44,11 +44,14 @@ class ReplicaSetController(WorkloadController):
     account = "replicaset-controller"
     ref = REPLICA_SETS
     subject = ("apps/v1", "ReplicaSet")
-    batched = False
 
     def __init__(self, env: Environment, *, workers: int = 0) -> None:
         super().__init__(env, workers=workers or env.settings.concurrent_replicaset_syncs)
         index_by_controller(self._owners)
+        self._members = Members(self.subject[1], env.dialect("controller.{long}.io/pod-deletion-cost"))
+
+    def observe_pod(self, old: Object | None, new: Object | None) -> None:
+        self._members.observe(old, new)
 
     async def reconcile(self, key: Key) -> float | None:
         parent = self._owners.get(*key)

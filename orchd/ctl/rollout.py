@@ -239,6 +239,9 @@ def _pausing(name: str, paused: bool | None, word: str, text: str) -> None:
             for target in await named_targets(api, words):
                 if target.resource.kind != "Deployment":
                     raise CommandError(f"{target.label}: only deployments can be paused")
+                found = await api.get(target.resource, target.name, target.namespace)
+                if bool(found["spec"].get("paused")) == bool(paused):
+                    raise CommandError(f"{target.label} is {'already' if paused else 'not'} paused: nothing was changed")
                 body: dict[str, Any] = {"spec": {"paused": paused}}
                 await api.patch(target.resource, target.name, body, namespace=target.namespace)
                 output.line(f"{target.label} {word}")

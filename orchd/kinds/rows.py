@@ -150,6 +150,18 @@ class Subresource:
     scale: Scale | None = None
 
 
+def scale_subresource(group: str, resource: str, selector: str = "object") -> Subresource:
+    """The scale subresource. Arguments as the members of `Scale`."""
+    return Subresource(
+        name="scale",
+        kind="Scale",
+        group="autoscaling",
+        version="v1",
+        served_by="scale",
+        scale=Scale(not_found=(group, resource), selector=selector),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindRow:
     """What is known of a kind. Defaults are those of most kinds, and of custom kinds."""

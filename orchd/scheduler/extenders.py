@@ -1,4 +1,4 @@
-"""Extenders: services outside that take part in filtering, scoring, preemption and binding.
+"""Extenders: external services that take part in filtering, scoring, preemption and binding.
 
 Members of messages are called as the reference's fields are; in answers their case does not matter.
 """

@@ -1,4 +1,4 @@
-"""The scheduler as one thing to start and stop."""
+"""The scheduler service: its parts, start and stop."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SYNC_TIMEOUT = 30.0
 
 @implementer(IInformers)
 class AskedInformers:
-    """Remembers the informers that were asked for."""
+    """Records the informers that are requested."""
 
     def __init__(self, informers: IInformers) -> None:
         self._informers = informers

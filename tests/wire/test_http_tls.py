@@ -148,7 +148,7 @@ async def test_client_certificates(server: Running, tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_disconnect_cancels(server: Running) -> None:
-    """Closing the connection, politely or not, cancels what runs and stops what streams."""
+    """A connection that ends, orderly or with a reset, cancels its running request or stops its stream."""
     polite = await thread(server.connect)
     rude = await thread(server.connect)
     await thread(polite.sendall, b"GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -157,8 +157,9 @@ async def test_disconnect_cancels(server: Running) -> None:
     rude.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
     rude.close()
     polite.close()
-    await until(lambda: server.paths.feeds[0].stopped and server.paths.cancelled)
     await until(lambda: len(server.factory) == 0)
+    assert server.paths.feeds[0].stopped
+    assert server.paths.cancelled
 
 
 @pytest_twisted.ensureDeferred
@@ -191,7 +192,8 @@ async def test_damaged_record(server: Running) -> None:
     await until(lambda: server.paths.waiting)
     raw = socket.socket(fileno=client.detach())
     raw.sendall(b"\x17\x03\x03\x00\x20" + b"x" * 32)
-    await until(lambda: server.paths.cancelled)
+    await until(lambda: len(server.factory) == 0)
+    assert server.paths.cancelled
     raw.close()
 
 

@@ -16,6 +16,7 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, labels, namespace, spec, status
 from orchd.errors import ApiError
 from orchd.kinds.catalog import split_group_version
+from orchd.kinds.conditions import with_condition
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -38,13 +39,8 @@ class _Draft:
     def set(self, type_: str, value: bool, reason: str, message: str) -> None:
         """Set a condition; its transition time changes with its status only."""
         text = "True" if value else "False"
-        found = next((c for c in self.conditions if c.get("type") == type_), None)
-        if found is None:
-            found = {"type": type_}
-            self.conditions.append(found)
-        if found.get("status") != text:
-            found["lastTransitionTime"] = timestamp(self._now)
-        found.update(status=text, reason=reason, message=message)
+        fresh = {"type": type_, "status": text, "reason": reason, "message": message, "lastTransitionTime": timestamp(self._now)}
+        self.conditions = with_condition(self.conditions, fresh)
 
     def finish(self, current: int, desired: int, metrics: list[dict[str, Any]] | None, rescaled: bool) -> dict[str, Any]:
         """The whole status."""
@@ -197,7 +193,8 @@ class HorizontalPodAutoscalerController(Controller):
             note = f"couldn't convert selector into a corresponding internal selector object: {error.message}"
             self._refuse(autoscaler, draft, "InvalidSelector", note, note)
             return None
-        pods = [pod for pod in self._pods.list(namespace(autoscaler)) if selector.matches(labels(pod))]
+        found = self._pods.list(namespace(autoscaler), labels=selector.exact)
+        pods = [pod for pod in found if selector.matches(labels(pod))]
         return Target(
             namespace(autoscaler), int(spec(scale).get("replicas") or 0), int(status(scale).get("replicas") or 0), selector, pods
         )

@@ -1,4 +1,4 @@
-"""How full nodes would be with one more pod: requested and allocatable amounts of the resources that a score counts."""
+"""Utilization of nodes with one more pod: requested and allocatable amounts of the scored resources."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Fullness:
                 out.append((name, weight, template.bare_nonzero[column], column))
                 continue
             amount = (template.bare if self._nonzero else template.balanced).get(name, 0)
-            # Extended resources count for pods that ask for them only.
+            # Extended resources count only for pods that request them.
             if amount or not is_extended(name):
                 out.append((name, weight, amount, -1))
         return out

@@ -1,4 +1,4 @@
-"""NodeResourcesFit: a node must have what a pod requests; scores by how full it would be (three strategies)."""
+"""NodeResourcesFit: a node must have what a pod requests; scores utilization by one of three strategies."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ TOO_MANY = "Too many pods"
 
 
 def insufficient(resource: str) -> str:
-    """The reason for a resource of which there is not enough."""
+    """The reason for an insufficient resource."""
     return f"Insufficient {resource}"
 
 
 @implementer(IPreFilter, IColumnFilter, IColumnScore)
 class NodeResourcesFit:
     name = "NodeResourcesFit"
-    #: What the filter says in a profile that does not have the plugin as a pre-filter.
+    #: Error of the filter in a profile in which the plugin is not enabled as a pre-filter.
     unprepared = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
     events = (
         ClusterEvent("pods", Action.DELETE),

@@ -16,7 +16,7 @@ class PrioritySort:
     events = ()
 
     def __init__(self, handle: IHandle, args: object) -> None:
-        """There is nothing to configure."""
+        """Takes no arguments."""
 
     def key(self, pod: Pod, added: float) -> Any:
         return -pod.priority, added

@@ -26,15 +26,12 @@ from orchd.server.registry.version_translation import (
     version_of,
 )
 from orchd.txkit.aside import Aside
-from orchd.txkit.log import Logger
 
 T = TypeVar("T")
 
 
 class FieldManagement:
     """Computes managers of fields. Objects are in the requested version."""
-
-    log = Logger()
 
     def __init__(self, access: ObjectStore, strategies: StrategyOf, aside: Aside) -> None:
         """`aside` runs work on large objects away from the reactor."""
@@ -55,11 +52,7 @@ class FieldManagement:
         else:
             try:
                 owned = await self._convert(context, lambda target: _update(context, live, obj, target))
-            except ApiError as error:
-                self.log.warn(
-                    "managed fields of {resource} {name} are dropped: {error}",
-                    resource=context.resource.plural, name=(obj.get("metadata") or {}).get("name", ""), error=error.message,
-                )
+            except ApiError:
                 owned = _with_entries(obj, None)
         return single_owners(owned, context.warn, admitted=True) if patched else owned
 

@@ -15,6 +15,7 @@ from twisted.internet.defer import Deferred, DeferredList, gatherResults
 from twisted.internet.task import deferLater
 
 from orchd.assembly.capabilities import capabilities
+from orchd.assembly.files import api_service_address
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
 from orchd.config import settings
@@ -106,7 +107,7 @@ async def test_first_starts_at_once(etcd: Etcd, tmp_path: Path, prefix: str) -> 
             keys = [(item["metadata"].get("namespace"), item["metadata"]["name"]) for item in first]
             assert len(set(keys)) == len(keys)
         (service,) = (await servers[0].client.list(ResourceRef("", "v1", "services")))["items"]
-        assert service["spec"]["clusterIP"] == servers[0].service_ip
+        assert service["spec"]["clusterIP"] == api_service_address(servers[0].settings)
     finally:
         await DeferredList([server.service.stopService() for server in servers])
 

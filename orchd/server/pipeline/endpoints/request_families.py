@@ -194,6 +194,12 @@ def watch_metrics(watching: WatchVerb) -> Source:
         for plural, count in watching.dropped.items():
             cut.add_metric([plural], float(count))
         yield cut
+        initial = CounterMetricFamily(
+            "apiserver_init_events", "Events that watches began with: the initial state, and past changes.", labels=("resource",)
+        )
+        for plural, count in watching.initial.items():
+            initial.add_metric([plural], float(count))
+        yield initial
         events = CounterMetricFamily("apiserver_watch_events", "Events sent to watches, by kind.", labels=("group", "version", "kind"))
         sizes = HistogramMetricFamily(
             "apiserver_watch_events_sizes", "Size of the events sent to watches in bytes, by kind.", labels=("group", "version", "kind")

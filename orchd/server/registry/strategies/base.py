@@ -144,6 +144,9 @@ class Strategy:
     def unique_values(self, obj: Object) -> frozenset[str]:
         return _NO_CLAIMS
 
+    def observe_update(self, obj: Object, old: Object) -> None:
+        """Record nothing."""
+
     def time_to_live(self, obj: Object) -> int | None:
         return None
 

@@ -74,6 +74,9 @@ class Watches(Protocol):
     def event_sizes(self, resource: Resource) -> Histogram:
         """Sizes in bytes of the events of a kind, in `EVENT_SIZES`; streams add theirs."""
 
+    def count_initial(self, resource: Resource, number: int) -> None:
+        """A watch begins with so many events: of the initial state, or of the past."""
+
     def count_dropped(self, resource: Resource) -> None:
         """A watch ends because its client is too slow."""
 
@@ -267,6 +270,7 @@ class WatchStream:
         chosen = self._query.selection
         page = self._cache.page(prefix=self._query.scope, match=chosen.match, labels=chosen.labels, fields=chosen.fields)
         self._after = page.revision
+        self._owner.count_initial(self.resource, len(page.entries))
         for at in range(0, len(page.entries), BATCH):
             piece = page.entries[at : at + BATCH]
             for entry in piece if self._feed is None else await self._feed.entries(piece):
@@ -279,6 +283,7 @@ class WatchStream:
         """Send the changes of the cache's window after `_after`."""
         while past := self._cache.past(after=self._after, most=_PIECE):
             wanted = [c for c in past if self._is_selected(c)]
+            self._owner.count_initial(self.resource, len(wanted))
             for change in wanted if self._feed is None else await self._feed.changes(wanted):
                 self._after = change.revision
                 frame = self._encode.change(change)
