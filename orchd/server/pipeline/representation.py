@@ -25,7 +25,7 @@ from orchd.kinds.objects import convert, shape
 from orchd.kinds.objects.tabulate import table
 from orchd.kinds.objects.tabulate.ages import Ages
 from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response
-from orchd.server.registry.interfaces import ListPage
+from orchd.server.registry.interfaces import ListPage, Written
 
 NO_STORE = ("Cache-Control", "no-cache, private")
 #: Lists of more bytes are generated while they are sent, in pieces of this many items.
@@ -359,6 +359,11 @@ class Presenter:
     def response(self, view: Representation, body: Body, *, code: int = 200) -> Response:
         """A complete response."""
         return Response(code=code, content_type=view.chosen.content_type, headers=[NO_STORE], body=body)
+
+    def written(self, request: Request, view: Representation, written: Written) -> Response:
+        """The response of a write: the object, or nothing where neither the client nor the audit uses it."""
+        needed = request.need_answer or request.audited
+        return self.response(view, self.entry(view, written.entry) if needed else b"", code=201 if written.created else 200)
 
     def failure(self, request: Request, error: ApiError) -> Response:
         """The Status of an error, in a format that the request accepts (JSON if it accepts none)."""
