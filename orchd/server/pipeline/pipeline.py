@@ -8,6 +8,7 @@ from random import Random
 
 from zope.interface import implementer
 
+from orchd.kinds.naming import random_uuid
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import IPipeline, Next, Request, Response, Stage
 from orchd.txkit.log import current_request
@@ -33,7 +34,7 @@ class Pipeline:
     async def handle(self, request: Request) -> Response:
         if request.info is None:
             request.info = requestinfo.parse(request.method, request.path, request.query)
-        request.audit_id = request.header("audit-id") or self._new_id()
+        request.audit_id = request.header("audit-id") or random_uuid(self._random)
         # Requests of local clients run inside of other work, whose log lines are not theirs.
         outer = current_request.get()
         current_request.set(request.audit_id)
@@ -47,10 +48,6 @@ class Pipeline:
         response.headers += request.answer_headers
         response.headers.append(("Audit-Id", request.audit_id))
         return response
-
-    def _new_id(self) -> str:
-        text = f"{self._random.getrandbits(128):032x}"
-        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
 
 
 def _enter(stage: Stage, then: Next, request: Request) -> Awaitable[Response]:
