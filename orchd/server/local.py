@@ -100,10 +100,13 @@ class LocalClient(Methods):
             credentials=Credentials(headers=headers),
             received=self._clock(),
             user=self._user,
+            need_answer=call.need_answer,
         )
 
     async def _call(self, call: Call) -> Object:
         response = await self._handle(call)
+        if not call.need_answer and response.code < 400 and response.stream is None:
+            return {}
         answer = _value(response)
         if response.stream is not None:
             # Of another server, behind API aggregation.
