@@ -14,7 +14,7 @@ from orchd.txkit.background import Background
 
 T = TypeVar("T")
 
-#: Seconds from a change of definitions until the next build: definitions often come in groups.
+#: Seconds from a change of definitions until the next build: definitions are often created in groups.
 SETTLE = 0.5
 
 
