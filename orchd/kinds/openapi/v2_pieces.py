@@ -1,6 +1,7 @@
 """The OpenAPI v2 document of a catalog as encoded pieces, one per resource, in JSON and in protobuf.
 
-A change of a custom kind affects a few pieces of thousands: only those are encoded again, the others are kept compressed.
+A change of a custom kind affects a few of thousands of pieces: only those are encoded again; the others are cached in
+compressed form.
 The bytes are those of the whole document (`v2.document`) encoded at once.
 """
 

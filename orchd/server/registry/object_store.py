@@ -1,4 +1,4 @@
-"""`ObjectStore`: the stored objects of every resource, as entries of its cache and as what is written to the store."""
+"""`ObjectStore`: access to the stored objects of every resource: entries of its cache, and writers to the store."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _OLD_VOLUMES: Final = {
     "storageos": "deprecated in v1.22, support removal is planned in v1.26",
     "quobyte": "deprecated in v1.22, support removal is planned in v1.26",
 }
-#: Annotations without effect -> what the warning says.
+#: Annotations without effect -> text of the warning.
 _OLD_ANNOTATIONS: Final = {
     "scheduler.alpha.{long}.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
     "security.alpha.{long}.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
