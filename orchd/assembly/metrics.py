@@ -13,6 +13,7 @@ from orchd.client.event_writer import EventCounts
 from orchd.client.events import EventBroadcaster
 from orchd.client.queue import BOUNDS, WorkQueue
 from orchd.client.request_counts import DURATIONS, RequestCounts
+from orchd.controllers.group import ControllerGroup
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.admission_metrics import AdmissionMetrics, WebhookMetrics
@@ -53,9 +54,19 @@ def instruments_of(owners: Callable[[], Iterable[object]]) -> metrics.Source:
     return families
 
 
-def controller_metrics(counts: Callable[[], Iterable[tuple[str, Any]]]) -> Iterable[metrics.Source]:
-    """Metrics of controllers, by name."""
+def controller_metrics(group: Callable[[], ControllerGroup | None]) -> Iterable[metrics.Source]:
+    """Metrics of controllers: by name, and their own. `group` gives None while none run."""
+
+    def counts() -> Iterable[tuple[str, Any]]:
+        running = group()
+        return () if running is None else running.counts()
+
+    def controllers() -> Iterable[object]:
+        running = group()
+        return () if running is None else running.controllers
+
     return [
+        instruments_of(controllers),
         metrics.by_label(
             "orchd_controller_keys",
             "Keys processed by controllers.",
