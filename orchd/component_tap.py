@@ -62,7 +62,7 @@ def options(name: str, dialect: Dialect) -> ComponentOptions:
 
 def make_service(name: str, given: ComponentOptions, reactor: Any = None) -> IService:
     """The service of a component; see `orchd.tap.makeService` for `reactor`."""
-    settings = given.made()
+    settings = given.component_settings()
     if reactor is not None:
         made: IService = COMPONENTS[name](settings, reactor, None)
         return made

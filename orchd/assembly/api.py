@@ -183,7 +183,7 @@ class Api:
 
     def audit(self) -> list[Member]:
         """The audit backend; stops after every audited component."""
-        return [] if self.trail is None else [as_member("audit", self._start_audit, self.trail.stop)]
+        return [] if self.trail is None else [as_member("audit", stop=self.trail.stop)]
 
     def reconcilers(self) -> list[Member]:
         """The flow control reconciler, if priority and fairness is enabled."""
@@ -246,9 +246,6 @@ class Api:
         """End the watches of a custom kind's version that changed its schema or is no longer served."""
         self._subsystems.registries.strategies.forget(resource)
         self.watches.end_unserved(resource, self._subsystems.definitions.current)
-
-    async def _start_audit(self) -> None:
-        """Does nothing: sinks are open as soon as they are constructed."""
 
     def _address(self) -> str:
         settings = self._runtime.settings

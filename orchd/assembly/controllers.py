@@ -139,11 +139,11 @@ class Controllers:
             components["controller-manager"] = self.leadership.check
 
     def member(self) -> Member:
-        return cast(Member, self.leadership) if self._names else as_member("controllers", _nothing, _nothing)
+        return cast(Member, self.leadership) if self._names else as_member("controllers")
 
     def events(self) -> Member:
         """The event broadcaster; starts before the controllers, so that events recorded at their stop are written."""
-        return as_member("events of controllers", _nothing, self.broadcaster.stop)
+        return as_member("events of controllers", stop=self.broadcaster.stop)
 
     def metrics(self) -> Iterable[Source]:
         return controller_metrics(lambda: self.group)
@@ -160,10 +160,6 @@ class Controllers:
         self._prepared = None
         term.may_write = may_write
         return term
-
-
-async def _nothing() -> None:
-    """Hook of members that have only a start or only a stop."""
 
 
 def candidate_identity(secret: bytes, random: Random) -> str:

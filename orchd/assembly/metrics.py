@@ -19,6 +19,7 @@ from orchd.controllers.group import ControllerGroup
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.admission_metrics import AdmissionMetrics, WebhookMetrics
+from orchd.server.pipeline.endpoints.authorization_metrics import AuthorizationMetrics
 from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics, ReviewMetrics, TokenCacheMetrics
 from orchd.server.pipeline.endpoints.metric_selection import MetricSelection, metric_selection
 from orchd.txkit.histogram import cumulative
@@ -31,6 +32,7 @@ class ServerMetrics:
         self.authentication = AuthenticationMetrics(dialect)
         self.token_cache = TokenCacheMetrics()
         self.token_reviews, self.access_reviews = ReviewMetrics("authn"), ReviewMetrics("authz")
+        self.authorization = AuthorizationMetrics()
         self.admission = AdmissionMetrics()
         self.webhooks = WebhookMetrics()
 
@@ -40,6 +42,7 @@ class ServerMetrics:
             self.token_cache.families,
             self.token_reviews.families,
             self.access_reviews.families,
+            self.authorization.families,
             self.admission.families,
             self.webhooks.families,
         ]

@@ -138,7 +138,7 @@ class SchedulerTerms:
     def families(self) -> Iterable[Metric]:
         """A source for /metrics."""
         found = self.scheduler
-        return () if found is None else scheduler_metrics(found.numbers, found.queue, found.sizes)()
+        return () if found is None else scheduler_metrics(found.metrics, found.queue, found.sizes)()
 
     async def explain(self, request: Request) -> Response:
         """GET ?namespace=N&pod=P: why a pod was placed on its node. POST of a pod: where it would be placed."""
@@ -223,7 +223,7 @@ class LocalScheduler:
         return self._terms.scheduler
 
     def members(self) -> list[Member]:
-        return [as_member("events of the scheduler", _nothing, self.broadcaster.stop), cast(Member, self.leadership)]
+        return [as_member("events of the scheduler", stop=self.broadcaster.stop), cast(Member, self.leadership)]
 
     def metrics(self) -> Iterable[Source]:
         return [self._terms.families]
@@ -267,10 +267,6 @@ def scheduler_election(
         namespace=fields["resource_namespace"],
         name=fields["resource_name"],
     )
-
-
-async def _nothing() -> None:
-    """Start hook of members that have only a stop hook."""
 
 
 async def _posted_pod(request: Request) -> dict[str, Any]:

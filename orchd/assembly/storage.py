@@ -53,7 +53,7 @@ class Storage:
         return (self.store, self.store.inner) if isinstance(self.store, EncryptedStore) else (self.store,)
 
     def notes(self) -> list[str]:
-        """What somebody who looks at the server's health should know of the stored data."""
+        """Lines for the verbose health report: the number of stored values that cannot be read, if any."""
         count = sum(cache.unreadable for cache in self.caches.caches.values())
         values = "stored value" if count == 1 else "stored values"
         return [f"{count} {values} cannot be read, see the metric orchd_cache_unreadable"] if count else []

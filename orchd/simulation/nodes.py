@@ -29,14 +29,14 @@ class NodeForms:
         return [f"simulated-{number}" for number in range(self._settings.nodes)]
 
     def simulated(self, node: Object) -> bool:
-        """Is the simulation to report for this node?"""
+        """True if the simulation reports for this node."""
         metadata = node["metadata"]
         if (metadata.get("labels") or {}).get(LABEL) == "true":
             return self._number(metadata["name"]) < self._settings.nodes
         return self._settings.annotated and (metadata.get("annotations") or {}).get(self.annotation) == "fake"
 
     def surplus(self, node: Object) -> bool:
-        """Was this node registered by a simulation of more nodes?"""
+        """True if an earlier simulation with more nodes registered this node."""
         metadata = node["metadata"]
         return (metadata.get("labels") or {}).get(LABEL) == "true" and self._number(metadata["name"]) >= self._settings.nodes
 
@@ -62,7 +62,7 @@ class NodeForms:
 
     @staticmethod
     def silent(node: Object) -> bool:
-        """Was this node asked to fall silent?"""
+        """True if an annotation asks that this node stops reporting."""
         return (node["metadata"].get("annotations") or {}).get(SILENT) == "true"
 
     def ready_at(self, node: Object, now: float) -> float:
@@ -77,7 +77,7 @@ class NodeForms:
         capacity = dict(self._settings.capacity)
         annotated = (node["metadata"].get("labels") or {}).get(LABEL) != "true"
         if annotated and old.get("capacity"):
-            # Whoever registered this node said how large it is.
+            # The capacity was set by the client that registered the node.
             capacity = old["capacity"]
         addresses = old.get("addresses") or [
             {"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name},
@@ -136,7 +136,7 @@ class NodeForms:
 
 
 def differs(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Do two statuses differ in more than the time of the report?"""
+    """True if two statuses differ in more than their heartbeat times."""
 
     def compared(status: dict[str, Any]) -> dict[str, Any]:
         conditions = status.get("conditions") or ()

@@ -67,7 +67,7 @@ def _value(given: Iterable[str], name: str) -> str:
 
 
 def _is_double(url: str) -> bool:
-    """Is the program of `orchd.testing.envtest_etcd` there, instead of an etcd?"""
+    """True if `orchd.testing.envtest_etcd` answers there, not an etcd."""
     try:
         with urllib.request.urlopen(f"{url.rstrip('/')}/version", timeout=_ETCD_LIMIT) as answer:
             return MARK in json.loads(answer.read())

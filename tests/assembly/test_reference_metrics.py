@@ -73,7 +73,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Distribution, "family", recorded)
         server = make_server(tmp_path_factory.mktemp("data"), *FLAGS)
-        assert server.server.controllers.group is not None, "it leads at once: nobody else is on its store"
+        assert server.server.background.controllers.group is not None, "it leads at once: nobody else is on its store"
         etcd = EtcdStore(server.clock, make_servers(server.clock, ("http://127.0.0.1:1",), TlsFiles()), dialect_name="", random=Random(1))
         encrypted = EncryptedStore(MemoryStore(server.clock), {}, mark=b"")
         for source in server.server.api.metric_sources:

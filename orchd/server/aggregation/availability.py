@@ -10,6 +10,7 @@ from twisted.internet.task import LoopingCall
 
 from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds.conditions import find_condition, with_condition
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
 from orchd.server.retrying_worker import RetryingWorker
@@ -57,14 +58,11 @@ def _ready(endpoints: Object, port_name: str) -> bool:
 def concluded(status: Object, found: Finding, *, now: str) -> Object:
     """`status` with the condition; lastTransitionTime changes only with its status."""
     state, reason, message = found
-    conditions: list[Object] = list(status.get("conditions") or ())
-    index = next((i for i, c in enumerate(conditions) if c.get("type") == _AVAILABLE), len(conditions))
-    before: Object = conditions[index] if index < len(conditions) else {}
-    since = before.get("lastTransitionTime") if before.get("status") == state else None
-    conditions[index:index + 1] = [{
-        **before, "type": _AVAILABLE, "status": state, "lastTransitionTime": since or now, "reason": reason, "message": message,
-    }]
-    return {**status, "conditions": conditions}
+    before = find_condition(status, _AVAILABLE) or {}
+    fresh = {
+        **before, "type": _AVAILABLE, "status": state, "lastTransitionTime": now, "reason": reason, "message": message,
+    }  # fmt: skip
+    return {**status, "conditions": with_condition(status.get("conditions") or (), fresh)}
 
 
 def _state(status: Object) -> str:

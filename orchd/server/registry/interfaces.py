@@ -12,11 +12,10 @@ from orchd.cache.interfaces import Entry, ICache
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object as Object
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.kinds.patch.fieldset import FieldSet
 from orchd.server.registry.operations import Delete, Write
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +49,9 @@ class IReview(Interface):
     async def mutate(obj: Object | None) -> Object | None:
         """The object to continue with: `obj`, or a new one that replaces it. None for a deletion."""
 
-    async def validate(obj: Object | None) -> None:
-        """Check the object that would be stored (None for a deletion)."""
+    async def validate(obj: Object | None, old: Object | None = None) -> None:
+        """Check the object that would be stored (None for a deletion). `old` replaces the old object that the review was made
+        with, where validation has to see another form of it."""
 
 
 class IAdmission(Interface):

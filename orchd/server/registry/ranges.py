@@ -76,6 +76,11 @@ class NumberRange:
         self._reserved.discard(value)
 
 
+def first_address(network: IPv4Network | IPv6Network) -> str:
+    """The first usable address of a network, which is that of the API service."""
+    return str(network.network_address + 1)
+
+
 class AddressRange:
     """Allocator of the usable addresses of a network: without the network address, and without the IPv4 broadcast
     address.
@@ -91,11 +96,6 @@ class AddressRange:
         # The reference limits the size of its bitmap, and so the usable part of an IPv6 range.
         last = last - 1 if network.version == 4 else min(last, first + (1 << 16) - 1)
         self._numbers = NumberRange(first + 1, last, used, random)
-
-    @property
-    def first(self) -> str:
-        """The first usable address: that of the API service."""
-        return str(self._address(self._numbers.low))
 
     def _address(self, number: int) -> IPv4Address | IPv6Address:
         return IPv4Address(number) if self.network.version == 4 else IPv6Address(number)

@@ -103,7 +103,7 @@ class JobStrategy(Strategy):
 
     def deletion_warnings(self, options: Mapping[str, Any]) -> Sequence[str]:
         asked = options.get("propagationPolicy") is not None or options.get("orphanDependents") is not None
-        return () if asked or self.default_propagation != "Orphan" else (_ORPHANED_PODS,)
+        return () if asked or not self.row.orphans else (_ORPHANED_PODS,)
 
 
 class APIServiceStrategy(Strategy):

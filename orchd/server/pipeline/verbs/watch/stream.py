@@ -196,7 +196,7 @@ class WatchStream:
         self._end = self._clock.seconds() + self._seconds
         self._expiry = self._clock.callLater(self._seconds, self.finish)
         if self._query.options.bookmarks:
-            self._schedule_bookmark(self._seconds / 2)
+            self._schedule_bookmark()
 
     def _send_state(self) -> None:
         start(self._list()).addErrback(self._broken)
@@ -222,9 +222,10 @@ class WatchStream:
         if self._feed is None or self._feed.idle:
             self._send(self._encode.bookmark(max(self._cache.revision, self._after)))
 
-    def _schedule_bookmark(self, least: float = 0.0) -> None:
-        """The next bookmark in a minute, or shortly before the end if that is earlier; none after that."""
-        wait = min(BOOKMARK_EVERY, max(self._end - BOOKMARK_BEFORE_END - self._clock.seconds(), least))
+    def _schedule_bookmark(self) -> None:
+        """The next bookmark in a minute, or shortly before the end if that is earlier; none after that. Watches shorter than
+        `BOOKMARK_BEFORE_END` have none, as in the reference."""
+        wait = min(BOOKMARK_EVERY, self._end - BOOKMARK_BEFORE_END - self._clock.seconds())
         # A rounding remainder is not worth another bookmark.
         if wait > 0.01:
             self._bookmark = self._clock.callLater(wait, self._bookmark_due)
