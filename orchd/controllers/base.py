@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from twisted.internet.interfaces import IDelayedCall
@@ -16,6 +16,7 @@ from orchd.controllers.loop import ControlLoop
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
+from orchd.txkit.instruments import Instrument
 
 #: Namespace ("" for cluster-scoped objects) and name.
 Key = tuple[str, str]
@@ -35,6 +36,8 @@ class Controller:
     account: ClassVar[str]
     component: ClassVar[str] = ""
     subject: ClassVar[tuple[str, str]] = ("", "")
+    #: Metrics.
+    instruments: Sequence[Instrument] = ()
 
     def __init__(self, env: Environment, *, workers: int = 5) -> None:
         self.env = env

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import islice
 from typing import Any
@@ -35,6 +36,8 @@ from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 from orchd.txkit.for_each import side_by_side
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Counter, Distribution
 
 #: Initial back-off in seconds before a failed pod is replaced, doubled with each failure, and its maximum.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0
@@ -61,6 +64,20 @@ def generate_name(job: str, index: int) -> str:
     return job[: _LONGEST_PREFIX - len(tail)] + tail
 
 
+_SYNC = ("completion_mode", "result", "action")
+
+
+@dataclass(slots=True)
+class _Sync:
+    """What one look at a job did, for metrics."""
+
+    action: str
+
+
+def _mode(job: Object) -> str:
+    return "Indexed" if spec(job).get("completionMode") == "Indexed" else "NonIndexed"
+
+
 class JobController(PodViewController):
     name = "job"
     account = "job-controller"
@@ -71,6 +88,13 @@ class JobController(PodViewController):
         self._index_key = env.dialect("batch.{long}.io/job-completion-index")
         super().__init__(env, annotation=self._index_key)
         self._failures: dict[Key, int] = {}
+        self._syncs = Counter("job_controller_job_sync_total", "Jobs that were looked at, by what was done.", _SYNC)
+        self._seconds = Distribution(
+            "job_controller_job_sync_duration_seconds", "Seconds to look at a job, by what was done.", exponential(0.004, 2, 15), _SYNC
+        )
+        self._ended = Counter("job_controller_job_finished_total", "Jobs that ended, by result.", ("completion_mode", "result"))
+        self._ended_pods = Counter("job_controller_job_pods_finished_total", "Pods of jobs that ended, by result.", ("completion_mode", "result"))
+        self.instruments = (self._syncs, self._seconds, self._ended, self._ended_pods)
 
     # -- what makes work
 
@@ -105,9 +129,17 @@ class JobController(PodViewController):
             controlled=self._views.controlled,
             ref=PODS,
         )
-        return await self._pass(key, job, mine)
+        began, mode, result = self.env.clock.seconds(), _mode(job), "error"
+        sync = _Sync(action="reconciling" if self._expected.pause(key) else "tracking")
+        try:
+            wait = await self._pass(key, job, mine, sync)
+            result = "success"
+        finally:
+            self._syncs.add(mode, result, sync.action)
+            self._seconds.observe(self.env.clock.seconds() - began, mode, result, sync.action)
+        return wait
 
-    async def _pass(self, key: Key, job: Object, mine: list[Object]) -> float | None:
+    async def _pass(self, key: Key, job: Object, mine: list[Object], sync: _Sync) -> float | None:
         now = self.env.wall()
         suspended = bool(spec(job).get("suspend"))
         fresh = {k: v for k, v in status(job).items() if k not in ("active", "succeeded", "failed")}
@@ -122,11 +154,14 @@ class JobController(PodViewController):
         problem: Failure | None = None
         count = len(active)
         if over is not None:
+            sync.action = "pods_deleted" if active else sync.action
             problem = await self._delete(key, job, active)
             if problem is None:
                 failed, count = failed + count, 0
         elif not pause and not deleting(job):
             count, problem = await self._manage(key, job, active, succeeded, done)
+            if count != len(active):
+                sync.action = "pods_created" if count > len(active) else "pods_deleted"
         fresh.update({k: v for k, v in (("active", count), ("succeeded", succeeded), ("failed", failed)) if v})
         if done is not None:
             fresh["completedIndexes"] = compress_indexes(done)
@@ -134,6 +169,7 @@ class JobController(PodViewController):
                 del fresh["completedIndexes"]
         finished = self._conclude(job, fresh, over, suspended, succeeded, count) if problem is None else False
         if await self._write_status(job, fresh):
+            self._count(job, fresh)
             self._record_conclusion(job, fresh)
         if problem is not None:
             problem.raiseException()
@@ -322,6 +358,17 @@ class JobController(PodViewController):
                 raise
             return False
         return True
+
+    def _count(self, job: Object, fresh: dict[str, Any]) -> None:
+        """Count what has ended since the last status."""
+        mode, before = _mode(job), status(job)
+        for result in ("succeeded", "failed"):
+            more = int(fresh.get(result) or 0) - int(before.get(result) or 0)
+            if more > 0:
+                self._ended_pods.add(mode, result, by=more)
+        for kind, result in (("Complete", "succeeded"), ("Failed", "failed")):
+            if condition(fresh, kind) is not None and condition(before, kind) is None:
+                self._ended.add(mode, result)
 
     def _record_conclusion(self, job: Object, fresh: dict[str, Any]) -> None:
         """Record Events for new conditions."""

@@ -23,6 +23,7 @@ from orchd.controllers.objects import (
     namespace,
     owner,
     owner_reference,
+    seconds_of,
     spec,
     status,
     uid,
@@ -31,6 +32,8 @@ from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 from orchd.txkit.for_each import side_by_side
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Distribution
 
 #: Maximum number of pods created or deleted per reconciliation.
 _BURST = 500
@@ -47,6 +50,12 @@ class ReplicaSetController(WorkloadController):
 
     def __init__(self, env: Environment, *, workers: int = 0) -> None:
         super().__init__(env, workers=workers or env.settings.concurrent_replicaset_syncs)
+        self._age_ratio = Distribution(
+            "replicaset_controller_sorting_deletion_age_ratio",
+            "Time for which a pod that is deleted was ready, relative to that of the youngest ready pod.",
+            exponential(0.25, 2, 6),
+        )
+        self.instruments = (self._age_ratio,)
         index_by_controller(self._owners)
         self._members = Members(self.subject[1], env.dialect("controller.{long}.io/pod-deletion-cost"))
 
@@ -116,7 +125,19 @@ class ReplicaSetController(WorkloadController):
         family = [parent] if above is None else self._owners.by_index(BY_CONTROLLER, str(above.get("uid", "")))
         for each in family:
             per_node.update(self._members.of_owner(namespace(each), uid(each)).nodes)
-        return mine.choose_surplus(count, per_node)
+        chosen = mine.choose_surplus(count, per_node)
+        self._observe_ages(chosen, mine)
+        return chosen
+
+    def _observe_ages(self, chosen: list[Member], mine: Census) -> None:
+        """Compare the ages of ready pods that go with that of the youngest ready one."""
+        now = self.env.wall()
+        ages = {member.uid: now - (seconds_of(member.since) or now) for member in mine if member.ready}
+        youngest = min(ages.values(), default=0.0)
+        if youngest > 0:
+            for member in chosen:
+                if member.uid in ages:
+                    self._age_ratio.observe(ages[member.uid] / youngest)
 
     def _until_available(self, parent: Object, mine: Census) -> float | None:
         """Seconds until a ready pod may become available."""

@@ -29,6 +29,8 @@ from orchd.controllers.objects import (
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Distribution
 
 #: Seconds added to the next check, so that it runs just after the minute starts.
 _SLACK = 0.1
@@ -45,6 +47,12 @@ class CronJobController(Controller):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)
+        self._skew = Distribution(
+            "cronjob_controller_cronjob_job_creation_skew_duration_seconds",
+            "Seconds from the time at which a job was due to its creation.",
+            exponential(1, 2, 10),
+        )
+        self.instruments = (self._skew,)
         self._crons = self.follow(CRON_JOBS, primary=True)
         self._jobs = self.follow(JOBS, self._job_changed)
         index_by_controller(self._jobs)
@@ -153,6 +161,7 @@ class CronJobController(Controller):
             fresh.pop("active", None)
         made = await self._create(cron, called)
         if made is not None:
+            self._skew.observe(max(0.0, self.env.wall() - due))
             fresh["active"] = [*fresh.get("active", ()), self._reference(made)]
         fresh["lastScheduleTime"] = timestamp(due)
         return again

@@ -6,6 +6,7 @@ The graph only says what to look at. Before anything is deleted or changed the s
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from twisted.internet.interfaces import IDelayedCall
@@ -23,6 +24,7 @@ from orchd.controllers.objects import MERGE, deleting
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.txkit.background import Background
+from orchd.txkit.instruments import Counter, Instrument
 
 #: Seconds between checks for a changed catalog (one comparison), and after a change of a custom kind.
 _CATALOG_PERIOD, _CATALOG_SOON = 1.0, 0.25
@@ -64,6 +66,8 @@ class GarbageCollector:
         )
         self._background = Background()
         self._monitors: dict[ResourceRef, Monitor] = {}
+        #: Failed lists and watches of resources that are not monitored any more.
+        self._past_failures = 0
         self._catalog: Catalog | None = None
         self._timer: IDelayedCall | None = None
         self._stopped = False
@@ -120,6 +124,7 @@ class GarbageCollector:
             self._catalog = catalog
             wanted = collectable(catalog)
             for ref in [r for r in self._monitors if r not in wanted]:
+                self._past_failures += self._monitors[ref].failed
                 self._monitors.pop(ref).close()
                 for node in self.graph.of_resource(ref):
                     self._gone(ref, node.uid)
@@ -127,6 +132,15 @@ class GarbageCollector:
                 if ref not in self._monitors:
                     self._monitor(ref)
         self._look_at_catalog(_CATALOG_PERIOD)
+
+    @property
+    def instruments(self) -> Sequence[Instrument]:
+        """Metrics."""
+        failed = Counter(
+            "garbagecollector_controller_resources_sync_error_total", "Resources that could not be listed or watched, each time."
+        )
+        failed.add(by=self._past_failures + sum(monitor.failed for monitor in self._monitors.values()))
+        return (failed,)
 
     def _monitor(self, ref: ResourceRef) -> None:
         env = self._env

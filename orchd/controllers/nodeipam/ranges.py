@@ -28,6 +28,13 @@ class RangeSet:
         self._count = 1 << (mask - whole.prefixlen)
         self._used: set[int] = set()
         self._next = 0
+        #: Ranges that were given or occupied, that were taken back, and the tries that the last `take` needed.
+        self.allocations = self.releases = self.tries = 0
+
+    @property
+    def usage(self) -> float:
+        """The part of the ranges that is in use."""
+        return len(self._used) / self._count
 
     def take(self) -> Network | None:
         """Allocate a free range; None if all are in use."""
@@ -35,17 +42,23 @@ class RangeSet:
             at = (self._next + step) % self._count
             if at not in self._used:
                 self._used.add(at)
+                self.allocations += 1
+                self.tries = step
                 self._next = (at + 1) % self._count
                 return self._range(at)
         return None
 
     def occupy(self, network: Network) -> None:
         """Mark the ranges that overlap `network` as used."""
-        self._used.update(self._touched(network))
+        touched = self._touched(network)
+        self.allocations += len(touched) - len(self._used.intersection(touched))
+        self._used.update(touched)
 
     def release(self, network: Network) -> None:
         """Release a range."""
-        self._used.difference_update(self._touched(network))
+        touched = self._touched(network)
+        self.releases += len(self._used.intersection(touched))
+        self._used.difference_update(touched)
 
     def _touched(self, network: Network) -> range:
         if network.version != self.whole.version or not overlap(self.whole, network):

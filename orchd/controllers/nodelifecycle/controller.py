@@ -19,6 +19,7 @@ from orchd.controllers.nodelifecycle.health import (
     excluded,
     ready_status,
 )
+from orchd.controllers.nodelifecycle.metrics import NodeMetrics
 from orchd.controllers.nodelifecycle.pod_eviction import PodEviction
 from orchd.controllers.nodelifecycle.zones import Zones, zone_of
 from orchd.controllers.objects import (
@@ -63,6 +64,8 @@ class NodeLifecycleController(Controller):
         self._zones = Zones(env.settings)
         self._health: dict[str, NodeHealth] = {}
         self._removed: list[NodeHealth] = []
+        self._numbers = NodeMetrics()
+        self.instruments = self._numbers.instruments
         self._background = Background()
         self._lease_namespace = env.dialect("{short}-node-lease")
         self._nodes = self.follow(NODES, self._node_changed, primary=True)
@@ -165,19 +168,25 @@ class NodeLifecycleController(Controller):
 
     async def judge(self) -> None:
         """Check the health of all nodes once."""
+        began = self.env.clock.seconds()
         gone, self._removed = self._removed, []
         for each in gone:
             self._announce(each, "RemovingNode", f"Removing Node {each.name} from Controller")
         readiness: dict[str, list[bool]] = {}
         for health in list(self._health.values()):
+            before = self.env.clock.seconds()
             try:
                 ready = await self._judge_one(health)
             except ApiError as error:
                 if error.code not in (404, 409):
                     self.log.warn("health of node {name}: {error}", name=health.name, error=error.message)
                 continue
+            finally:
+                self._numbers.one_node.observe(self.env.clock.seconds() - before)
             if not health.excluded:
                 readiness.setdefault(health.zone, []).append(ready == "True")
+        self._numbers.count_zones(readiness)
+        self._numbers.all_nodes.observe(self.env.clock.seconds() - began)
         await self._weigh_disruption(readiness)
 
     async def _judge_one(self, health: NodeHealth) -> str:
@@ -311,6 +320,7 @@ class NodeLifecycleController(Controller):
             return
         if not self._settings.enable_taint_manager:
             await self._pod_eviction.empty(node)
+            self._numbers.count_eviction(zone_of(self.dialect, node))
             health = self._health.get(called)
             if health is not None:
                 health.emptied = health.evicting = True
@@ -319,6 +329,7 @@ class NodeLifecycleController(Controller):
         if ready == "Unknown":
             right, wrong = wrong, right
         await self._write_taints(node, self._taints.swap(node, [right], [wrong], "NoExecute", self.env.wall()))
+        self._numbers.count_eviction(zone_of(self.dialect, node))
 
     # -- events
 
