@@ -21,6 +21,10 @@ class Span(Protocol):
     @property
     def recording(self) -> bool: ...
 
+    @property
+    def ended(self) -> bool:
+        """True after `end`. Background work that began inside of an operation may see its span long after."""
+
     def child(self, name: str, attributes: Mapping[str, Value], *, outgoing: bool = False) -> Span:
         """A span below this one, which begins now; `outgoing` for a request to another server. Only while `recording`."""
 
@@ -83,4 +87,4 @@ class traced:
 def trace_headers() -> Mapping[str, str]:
     """Headers that pass the current trace context on; none outside of traces."""
     span = current_span.get()
-    return span.headers() if span is not None else {}
+    return {} if span is None or span.ended else span.headers()

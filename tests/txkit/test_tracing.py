@@ -16,6 +16,7 @@ class Played:
 
     def __init__(self, name: str, story: list[str], recording: bool = True) -> None:
         self.name, self.story, self.recording = name, story, recording
+        self.ended = False
 
     def child(self, name: str, attributes: Mapping[str, Value], *, outgoing: bool = False) -> Played:
         self.story.append(f"{self.name} > {name}")
@@ -28,7 +29,7 @@ class Played:
         self.story.append(f"{self.name} failed: {why}")
 
     def end(self) -> None:
-        self.recording = False
+        self.recording, self.ended = False, True
         self.story.append(f"{self.name} ended")
 
     def headers(self) -> Mapping[str, str]:
@@ -48,6 +49,12 @@ def test_nothing_without_a_trace() -> None:
     finally:
         current_span.set(None)
     assert story == []
+    outer.end()
+    current_span.set(outer)
+    try:
+        assert trace_headers() == {}
+    finally:
+        current_span.set(None)
 
 
 def test_spans_follow_their_work() -> None:

@@ -55,6 +55,8 @@ class Outside:
         self.calls: list[tuple[str, Any, str]] = []
         #: Trace contexts of the calls, "" without one.
         self.traces: list[str] = []
+        #: Queries of the calls.
+        self.queries: list[str] = []
         self._server: ThreadingHTTPServer | None = None
 
     @property
@@ -82,6 +84,7 @@ class Outside:
                 shown: Any = self.connection
                 names = [v for part in (shown.getpeercert() or {}).get("subject", ()) for k, v in part if k == "commonName"]
                 outside.traces.append(self.headers.get("traceparent") or "")
+                outside.queries.append(self.path.partition("?")[2])
                 outside.calls.append((self.path.partition("?")[0], document, "".join(names)))
                 self._answer(outside.reply(document))
 

@@ -50,10 +50,13 @@ class RequestTrace:
         self._spans, self._wall = spans, wall
 
     async def __call__(self, request: Request, then: Next) -> Response:
-        outer = current_span.get()
+        previous = current_span.get()
+        # The span of work that has ended is not that of this request: background work keeps it.
+        outer = None if previous is None or previous.ended else previous
         if outer is not None and not outer.recording:
-            # A request of this process, below one that is not sampled or has ended.
+            # A request of this process, below one that is not sampled.
             return await then(request)
+        current_span.set(outer)
         began = self._wall()
         request.trace_began = began
         _authenticated.set(None)
@@ -64,7 +67,7 @@ class RequestTrace:
             self._end(request, str(error) or type(error).__name__)
             raise
         finally:
-            current_span.set(outer)
+            current_span.set(previous)
         self._begin(request, began, outer)
         span = request.span
         if span is not None:

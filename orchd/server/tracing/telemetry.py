@@ -74,15 +74,16 @@ class Delivery(SpanExporter):
 class TelemetrySpan:
     """A span of the library; see `orchd.txkit.tracing.Span`."""
 
-    __slots__ = ("_context", "_span", "_tracer")
+    __slots__ = ("_context", "_span", "_tracer", "ended")
 
     def __init__(self, tracer: Any, span: OtelSpan) -> None:
         self._tracer, self._span = tracer, span
+        self.ended = False
         self._context = set_span_in_context(span, Context())
 
     @property
     def recording(self) -> bool:
-        return self._span.is_recording()
+        return not self.ended and self._span.is_recording()
 
     def child(self, name: str, attributes: Mapping[str, Value], *, outgoing: bool = False) -> TelemetrySpan:
         kind = SpanKind.CLIENT if outgoing else SpanKind.INTERNAL
@@ -102,6 +103,7 @@ class TelemetrySpan:
         self._span.set_status(Status(StatusCode.ERROR, why[:_LONGEST]))
 
     def end(self) -> None:
+        self.ended = True
         self._span.end()
 
     def headers(self) -> Mapping[str, str]:

@@ -207,7 +207,12 @@ def test_requests_inside_of_requests() -> None:
     """A request of the server to itself is below the work that made it, or not there if that is not recorded."""
 
     async def nested(request: Request) -> Response:
-        return await server.get("/api/v1/nodes") if request.path != "/api/v1/nodes" else Response(code=200)
+        if request.path == "/api/v1/nodes":
+            return Response(code=200)
+        before = current_span.get()
+        response = await server.get("/api/v1/nodes")
+        assert before is not None and current_span.get() is before
+        return response
 
     server = Server(1.0, nested)
     result_of(server.get("/api/v1/pods"))
@@ -237,6 +242,28 @@ def test_work_after_the_end_is_not_recorded() -> None:
     finally:
         current_span.set(None)
     assert len(server.spans()) == count
+
+
+def test_requests_after_the_end_are_their_own() -> None:
+    """A request that background work makes later begins a trace, below nothing; and the context stays as it was."""
+    kept: list[Any] = []
+
+    async def answer(request: Request) -> Response:
+        kept.append(current_span.get())
+        return Response(code=200)
+
+    server = Server(1.0, answer)
+    result_of(server.get("/api/v1/pods"))
+
+    async def later() -> None:
+        current_span.set(kept[0])
+        await server.get("/api/v1/nodes")
+        assert current_span.get() is kept[0]
+
+    result_of(later())
+    found = server.spans()
+    first, second = found["GET /api/v1/pods"], found["GET /api/v1/nodes"]
+    assert parent(second) == 0 and trace_id(first) != trace_id(second) and second.kind is SpanKind.SERVER
 
 
 def test_before_the_start_and_after_the_end() -> None:
