@@ -23,5 +23,5 @@ class JwtIssuers:
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
         if not self.methods:
             return None
-        method = self.methods.get(claimed_issuer(token))
+        method = self.methods.get(claimed_issuer(token) or "")
         return None if method is None else await method.authenticate_token(token, audiences)
