@@ -84,6 +84,8 @@ LAYERS = {
     # Control loops of the server itself, which write through a client.
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
     " server.authn.x509 server.pipeline.fairness.stage",
+    # Spans around requests and their parts. Only the module for the tracing library imports that library.
+    "server.tracing": "server.pipeline server.authn.interfaces server.authz.interfaces server.registry.interfaces kinds txkit",
     "server.local": "server.pipeline client kinds server.authn.interfaces txkit",
     "controllers": "client kinds pki txkit plugins",
     # A client of the API that plays nodes; works in loops as controllers do.

@@ -23,6 +23,7 @@ from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
+from orchd.assembly.tracing import Traces
 from orchd.assembly.ui import Page
 from orchd.assembly.verbs import VerbDependencies, named_verbs
 from orchd.client.interfaces import IClient
@@ -93,6 +94,7 @@ class Subsystems:
     registries: Registries
     aggregation: Aggregation
     client: IClient
+    traces: Traces
 
 
 class Api:
@@ -149,8 +151,9 @@ class Api:
                 foreign=subsystems.aggregation.discovered,
             )
         authorizer = identity.authorization.union
-        authorization = identity_stages.Authorization(authorizer, forbidden, runtime.dialect)
-        authentication = identity_stages.Authentication(identity.authentication.chain)
+        traces = subsystems.traces
+        authorization = identity_stages.Authorization(traces.authorizer(authorizer), forbidden, runtime.dialect)
+        authentication = identity_stages.Authentication(traces.chain(identity.authentication.chain))
         audit = stages.after_authentication(self.trail)
         impersonation = identity_stages.Impersonating(
             authorizer,
@@ -160,6 +163,7 @@ class Api:
         )
         self.pipeline = Pipeline(
             [
+                *traces.outermost(),
                 *stages.outermost(settings, reactor.seconds),
                 self.request_metrics,
                 Failure(self._presenter.failure),
@@ -168,11 +172,13 @@ class Api:
                 *self.page.before_authentication(),
                 self.deadline,
                 authentication,
+                *traces.after_authentication(),
                 *audit,
                 impersonation,
                 *self.page.before_authorization(),
                 limits,
                 authorization,
+                *traces.innermost(),
             ],
             self._routes(self._dispatch()),
             runtime.random,

@@ -120,8 +120,8 @@ class JwtConfiguration:
 
     def _activate(self, made: _IssuerSet) -> None:
         # A new cache: users of a previous configuration must not outlive it.
-        self.tokens.methods = tuple(
-            CachedTokens(
+        self.tokens.methods = {
+            issuer.url: CachedTokens(
                 issuer,
                 self._reactor,
                 found=REMEMBERED,
@@ -130,7 +130,7 @@ class JwtConfiguration:
                 numbers=self._cache_metrics,
             )
             for issuer in made.issuers
-        )
+        }
 
     def _make(self, configuration: AuthenticationConfiguration) -> _IssuerSet:
         return _IssuerSet(configuration, self._authenticator)

@@ -185,6 +185,7 @@ class Settings:
     aggregation: AggregationSettings
     nodes: NodeSettings
     verbosity: Verbosity
+    tracing_file: str = ""
     #: Values of all flags by their names in the tables, for drop-ins.
     flags: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = field(default=())
@@ -257,6 +258,7 @@ class SettingsBuilder:
             aggregation=self._aggregation(),
             nodes=self._nodes(),
             verbosity=self._verbosity(),
+            tracing_file=self._tracing_file(),
             flags=dict(self._values),
             warnings=tuple(self._warnings),
         )
@@ -374,6 +376,12 @@ class SettingsBuilder:
         if directives and not any(d.startswith("max-age=") for d in directives):
             raise self._error("strict-transport-security-directives", "max-age=seconds is required")
         return directives
+
+    def _tracing_file(self) -> str:
+        path: str = self._values["tracing-config-file"]
+        if path and self._values["feature-gates"].get("APIServerTracing") is False:
+            raise self._error("tracing-config-file", "the feature gate APIServerTracing is off")
+        return path
 
     def _authorization(self) -> AuthorizationSettings:
         modes: tuple[str, ...] = self._values["authorization-mode"]

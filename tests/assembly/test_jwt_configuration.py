@@ -92,6 +92,8 @@ def test_each_issuer_has_its_tokens(configured: Configured) -> None:
     configured.replace(text(ONE, TWO))
     assert (configured.who(ONE), configured.who(TWO)) == ("ann", "ann")
     assert configured.counts == (1, 0)
+    for rubbish in ("", "a.b.c", signed({"sub": "x"})):
+        assert result_of(configured.jwt.tokens.authenticate_token(rubbish, ("api",))) is None
 
 
 def test_what_is_gone_is_not_remembered(configured: Configured) -> None:

@@ -28,6 +28,8 @@ from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import ISink, Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.testing.server import BytesBody
+from orchd.txkit.tracing import current_span
+from tests.txkit.test_tracing import Played
 
 CLOCK: Any = reactor
 ALICE = User(name="alice", groups=("people", "others"), extra={"scopes": ("a", "b"), "Odd key/": ("c",)})
@@ -173,6 +175,23 @@ def place() -> Iterator[Place]:
     stopped = made.listening.stopListening()
     if stopped is not None:
         pytest_twisted.blockon(stopped)
+
+
+@pytest_twisted.ensureDeferred
+async def test_trace_contexts(place: Place) -> None:
+    """Outside of traces the client's context is passed on; in a trace, that of the request, and the call is a span."""
+    theirs = {"Traceparent": "00-" + "1" * 32 + "-" + "2" * 16 + "-01", "Tracestate": "a=b"}
+    _, body = await place.ask(headers=theirs)
+    assert orjson.loads(body)["headers"]["traceparent"] == [theirs["Traceparent"]]
+    story: list[str] = []
+    current_span.set(Played("ours", story))
+    try:
+        _, body = await place.ask(headers=theirs)
+    finally:
+        current_span.set(None)
+    sent = orjson.loads(body)["headers"]
+    assert sent["traceparent"] == ["HTTP GET"] and "tracestate" not in sent
+    assert story == ["ours > HTTP GET", "HTTP GET.http.status_code = 200", "HTTP GET ended"]
 
 
 @pytest_twisted.ensureDeferred

@@ -69,6 +69,11 @@ class OpenIdTokens:
             DistributedClaims(options.groups_claim, fetch, issuer) if options.groups_claim else None
         )
 
+    @property
+    def url(self) -> str:
+        """The issuer."""
+        return self._options.issuer
+
     def begin(self) -> None:
         """Begin issuer discovery."""
         self._issuer = self._make_issuer(self._options.issuer, self._options.discovery)

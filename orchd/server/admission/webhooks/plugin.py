@@ -19,6 +19,7 @@ from orchd.server.admission.plugin import Plugin, labels_of
 from orchd.server.admission.webhooks import matching, reviews
 from orchd.server.admission.webhooks.matching import Call, Hook
 from orchd.server.outbound.webhooks import NO_CREDENTIALS, Credentials, WebhookError
+from orchd.txkit.tracing import traced
 
 GROUP = "admissionregistration.{abbr}.io"
 _NAMESPACES = ResourceRef("", "v1", "namespaces")
@@ -127,7 +128,8 @@ class WebhookPlugin(Plugin):
         )
         assert self.context.webhooks is not None
         try:
-            given = await self.context.webhooks.post(hook.where, document, hook.seconds, self._credentials)
+            with traced(f"Call {'mutating' if self.mutating else 'validating'} webhook", {"webhook": hook.name, "uid": uid}):
+                given = await self.context.webhooks.post(hook.where, document, hook.seconds, self._credentials)
             verdict = reviews.answer(given, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect)
         except WebhookError as error:
             raise FailedCallError(hook, f"failed to call webhook: {error}", code=error.code) from error
