@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from orchd.controllers.certificates.requests import requests_ref
 from orchd.controllers.objects import CONFIG_MAPS, SECRETS
 from orchd.dialect import CLUSTER_INFO_KEY, ORCH
 from orchd.errors import ApiError
+from orchd.pki.certificates import chain_pem, new_authority
+from orchd.pki.keys import private_pem
 from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import Cluster
 
@@ -255,4 +257,32 @@ def test_a_node_joins(tmp_path: Path) -> None:
     with pytest.raises(ApiError) as caught:
         run(node.list(SECRETS, "default"))
     assert caught.value.code == 403
+    cluster.stop()
+
+
+def test_an_authority_for_each_signer(tmp_path: Path) -> None:
+    """Each signer has its own pair of files; requests for one without a pair stay as they are."""
+    flags = []
+    for name in ("{short}let-client", "{short}-apiserver-client"):
+        made = new_authority(ORCH(name), now=datetime.fromtimestamp(NOW, UTC))
+        for word, data in (("cert", chain_pem(made.certificate)), ("key", private_pem(made.key))):
+            path = tmp_path / f"{ORCH(name)}.{word}"
+            path.write_bytes(data)
+            flags.append(f"--cluster-signing-{ORCH(name)}-{word}-file={path}")
+    cluster = Cluster(tmp_path / "data", ["csrsigning"], flags)
+    requests = Requests(cluster)
+    requests.bind("system:node-bootstrapper", "joes")
+    signed = {}
+    serving = ["digital signature", "key encipherment", "server auth"]
+    for name, signer, usages in (("a", NODE_CLIENT, NODE_USAGES), ("b", CLIENT, ["client auth"]), ("c", NODE_SERVING, serving)):
+        requests.post(name, signer, usages, request(names=[DNS] if name == "c" else None))
+        found = requests.approve(name)
+        issuer = certificate(found).issuer.rfc4514_string() if found["status"].get("certificate") else ""
+        signed[name] = issuer, reasons(found)
+    approved = [("Approved", "r")]
+    assert signed == {
+        "a": (f"CN={ORCH('{short}let-client')}", approved),
+        "b": (f"CN={ORCH('{short}-apiserver-client')}", approved),
+        "c": ("", approved),
+    }
     cluster.stop()

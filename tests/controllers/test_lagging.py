@@ -10,6 +10,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.daemonset.controller import DaemonSetController
+from orchd.controllers.disruption.controller import BUDGETS, DisruptionController
 from orchd.controllers.endpoints.mirroring_controller import EndpointSliceMirroringController
 from orchd.controllers.endpoints.slice_controller import EndpointSliceController
 from orchd.controllers.interfaces import Factory
@@ -206,3 +207,24 @@ class TestAdoption:
         cluster.patch(PODS, "p", {"metadata": {"ownerReferences": [taken]}})
         cluster.create(REPLICA_SETS, replica_set(1))
         assert owners(cluster, "p") == ["1"]
+
+
+def test_a_budget_whose_owner_is_not_shown_yet(make: Make) -> None:
+    """The owner of a pod may be shown after the pod: the budget is counted again then."""
+    cluster = make(DisruptionController)
+    cluster.informers.hold(REPLICA_SETS)
+    made = cluster.create(REPLICA_SETS, replica_set(2))
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": made["metadata"]["uid"], "controller": True}
+    pod = {"metadata": {"name": "p", "labels": LABELS, "ownerReferences": [owner]}, "spec": template(LABELS)["spec"]}
+    cluster.create(PODS, pod)
+    budget = {"metadata": {"name": "b"}, "spec": {"maxUnavailable": 1, "selector": {"matchLabels": LABELS}}}
+    cluster.create(BUDGETS, budget)
+
+    def reason() -> tuple[str, int]:
+        (found,) = cluster.items(BUDGETS)
+        return found["status"]["conditions"][0]["reason"], found["status"]["expectedPods"]
+
+    assert reason() == ("SyncFailed", 0)
+    cluster.informers.release(REPLICA_SETS)
+    cluster.settle()
+    assert reason() == ("InsufficientPods", 2)
