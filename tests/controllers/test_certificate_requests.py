@@ -16,6 +16,8 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from orchd.client.interfaces import ResourceRef
+from orchd.client.times import second_time
+from orchd.controllers.certificates.cleaner import end_of
 from orchd.controllers.certificates.requests import requests_ref
 from orchd.controllers.objects import CONFIG_MAPS, SECRETS
 from orchd.dialect import CLUSTER_INFO_KEY, ORCH
@@ -194,6 +196,35 @@ def test_old_requests_are_deleted(requests: Requests) -> None:
     assert names() == ["pending"]
     requests.cluster.settle(9_000)
     assert names() == []
+
+
+def decided(**times: float) -> list[dict[str, Any]]:
+    """Conditions that were set so many seconds after the beginning."""
+    return [{"type": type_, "status": "True", "lastUpdateTime": second_time(NOW + at)} for type_, at in times.items()]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "lifetime", "end"),
+    [
+        ([], None, 86_400.0),
+        (decided(Denied=60), None, 3660.0),
+        (decided(Failed=60), None, 3660.0),
+        (decided(Approved=10, Failed=60), None, 3660.0),
+        (decided(Approved=10, Denied=5), None, 3605.0),
+        # Approved but not issued: the signer may only be slow.
+        (decided(Approved=60), None, None),
+        (decided(Approved=60), 86_400.0, 3660.0),
+        (decided(Approved=60), 600.0, 600.0),
+    ],
+)
+def test_the_end_of_a_request(conditions: list[dict[str, Any]], lifetime: float | None, end: float | None) -> None:
+    """An hour after a decision that was carried out, a day without one, or with the certificate's end, whichever is first."""
+    status: dict[str, Any] = {"conditions": conditions}
+    if lifetime is not None:
+        made = new_authority("x", now=datetime.fromtimestamp(NOW, UTC), lifetime=timedelta(seconds=lifetime))
+        status["certificate"] = base64.b64encode(chain_pem(made.certificate)).decode()
+    found = end_of({"metadata": {"creationTimestamp": second_time(NOW)}, "status": status})
+    assert (None if found is None else found - NOW) == end
 
 
 def token(id_: str, **data: str) -> dict[str, Any]:

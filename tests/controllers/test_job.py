@@ -116,7 +116,7 @@ def test_pauses_grow(cluster: Cluster) -> None:
     cluster.settle()
 
     def fail() -> str:
-        name = next(p["metadata"]["name"] for p in cluster.items(PODS) if p["status"].get("phase") == "Pending")
+        name: str = next(p["metadata"]["name"] for p in cluster.items(PODS) if p["status"].get("phase") == "Pending")
         cluster.patch(PODS, name, {"status": {"phase": "Failed"}}, subresource="status")
         return name
 

@@ -27,7 +27,9 @@ from orchd.controllers.objects import (
 )
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.statefulset.controller import StatefulSetController
-from orchd.testing.server import run
+from orchd.controllers.ttl_after_finished import TtlAfterFinished
+from orchd.kinds.objects.scalars import timestamp
+from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import template
 from tests.controllers.lagging_support import LaggingCluster
 
@@ -228,3 +230,24 @@ def test_a_budget_whose_owner_is_not_shown_yet(make: Make) -> None:
     cluster.informers.release(REPLICA_SETS)
     cluster.settle()
     assert reason() == ("InsufficientPods", 2)
+
+
+def finished_job(cluster: LaggingCluster, seconds: int) -> None:
+    cluster.create(JOBS, job(ttlSecondsAfterFinished=seconds))
+    ended = {"type": "Complete", "status": "True", "lastTransitionTime": timestamp(NOW + cluster.passed)}
+    cluster.patch(JOBS, "j", {"status": {"conditions": [ended]}}, "status")
+
+
+def test_a_job_that_is_to_live_longer(make: Make) -> None:
+    """Before a finished job is deleted the server is asked how long it is wanted."""
+    cluster = make(TtlAfterFinished)
+    finished_job(cluster, 10)
+    cluster.informers.hold(JOBS)
+    cluster.patch(JOBS, "j", {"spec": {"ttlSecondsAfterFinished": 60}})
+    cluster.settle(20)
+    assert cluster.names(JOBS) == ["j"]
+    cluster.informers.release(JOBS)
+    cluster.settle(30)
+    assert cluster.names(JOBS) == ["j"]
+    cluster.settle(20)
+    assert [each["metadata"]["finalizers"] for each in cluster.items(JOBS)] == [["foregroundDeletion"]]
