@@ -176,6 +176,9 @@ class JobController(PodViewController):
         if new_failure and not finished:
             self._failures[key] = self._failures.get(key, 0) + 1
             return self._backoff(key)
+        if succeeded > int(status(job).get("succeeded") or 0):
+            # A job that gets on does not pay for what failed before.
+            self._failures.pop(key, None)
         return pause or self._until_deadline(job, fresh)
 
     def _succeeded(self, job: Object, mine: list[Object]) -> tuple[int, set[int] | None]:

@@ -11,7 +11,7 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import PODS, deleting, index_by_controller, labels, namespace, owner, spec
+from orchd.controllers.objects import PODS, deleting, labels, namespace, owner, spec
 from orchd.controllers.pod_control import PodControl
 from orchd.controllers.podviews import PodsByOwner
 from orchd.controllers.selection import index_by_selector, list_selecting
@@ -32,7 +32,6 @@ class WorkloadController(Controller):
         self._control = PodControl(self.client, self.recorder, *self.subject)
         self._owners = self.follow(self.ref, self._owner_changed, primary=True)
         self._pods = self.follow(PODS, self._pod_changed, complete=True)
-        index_by_controller(self._pods)
         index_by_selector(self._owners, self.selector)
         self._expected: Expectations[Key] = Expectations(self._pods, env.clock.seconds)
 

@@ -124,6 +124,14 @@ def test_a_wrong_status_is_corrected(cluster: Cluster) -> None:
     assert used(cluster) == {"pods": "0"}
 
 
+def test_a_removed_status_is_restored(cluster: Cluster) -> None:
+    """Without what is used admission knows nothing: it is written at once."""
+    cluster.create(QUOTAS, quota(pods="2"))
+    cluster.settle()
+    cluster.patch(QUOTAS, "q", {"status": {"used": None}}, subresource="status")
+    assert used(cluster) == {"pods": "0"}
+
+
 def test_a_lost_pod_is_given_back(cluster: Cluster) -> None:
     """A pod whose grace has passed counts no more, though nothing confirms its end."""
     cluster.create(NODES, {"metadata": {"name": "n"}}, "")
