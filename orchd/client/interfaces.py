@@ -8,6 +8,8 @@ from typing import Any
 
 from zope.interface import Attribute, Interface
 
+from orchd.kinds.jsonvalues import Object as Object
+
 
 @dataclass(frozen=True, slots=True)
 class ResourceRef:
@@ -16,10 +18,6 @@ class ResourceRef:
     group: str
     version: str
     plural: str
-
-
-#: An object as plain JSON data. Objects from clients and informers are shared: do not modify them.
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +139,14 @@ class ISocketClient(IRawClient):
     async def websocket(path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:
         """Open a WebSocket that speaks one of `protocols`, the first of which is preferred. Raises ApiError with the server's
         Status for a refusal."""
+
+
+class IForwardingClient(IRawClient):
+    """A client through which requests of others go, with its own credentials."""
+
+    async def forward(method: str, target: str, headers: Any, body: bytes) -> Any:
+        """The answer of any code as an `IResponse` of Twisted, its body unread. `target` is a path with its query, below the path of the server's address.
+        `headers` (`twisted.web.http_headers.Headers`) are sent beside those of the credentials. Raises ApiError when there is no answer."""
 
 
 class IInformer(Interface):

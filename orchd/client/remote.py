@@ -30,6 +30,7 @@ from orchd.client.exec_plugin import ExecCredentials
 from orchd.client.interfaces import (
     Answer,
     IByteStream,
+    IForwardingClient,
     ISocketClient,
     IWatchStream,
     IWebSocket,
@@ -58,7 +59,7 @@ _WATCH_SECONDS, _WATCH_GRACE = 300, 30.0
 _MOST_BODY = 512 * 1024 * 1024
 
 
-@implementer(ISocketClient)
+@implementer(IForwardingClient, ISocketClient)
 class RemoteClient(Methods):
     """Speaks to one server as one user. `timeout` seconds bound every wait for an answer; watches end by themselves.
 
@@ -132,7 +133,7 @@ class RemoteClient(Methods):
     async def _send(self, call: Call) -> IResponse:
         waited = await self._throttle.wait()
         self.counts.observe(self.counts.waits, call, self._server, waited)
-        self._transport.reread()
+        self._transport.reload()
         credential = await self._credentials.get(self._transport.config)
         query = urlencode(call.query, quote_via=quote)
         url = f"{self._server}{call.path}" + (f"?{query}" if query else "")
@@ -205,8 +206,25 @@ class RemoteClient(Methods):
         stream: IByteStream = ByteStream(await self._request(call), self._reactor, self._server, seconds)
         return stream
 
+    async def forward(self, method: str, target: str, headers: Headers, body: bytes) -> IResponse:
+        self._transport.reload()
+        credential = await self._credentials.get(self._transport.config)
+        sent = headers.copy()
+        if credential.authorization:
+            sent.setRawHeaders("Authorization", [credential.authorization])
+        for name, value in self._impersonation:
+            sent.addRawHeader(name, value)
+        url = f"{self._server}{target}".encode()
+        producer = BytesBodyProducer(body) if body else None
+        response: IResponse = await self._bounded(
+            self._transport.request(method.encode(), url, sent, producer, (credential.certificate, credential.key))
+        )
+        if response.code == 401:
+            self._credentials.refused(credential)
+        return response
+
     async def websocket(self, path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:
-        self._transport.reread()
+        self._transport.reload()
         credential = await self._credentials.get(self._transport.config)
         headers = [("User-Agent", self._user_agent), *self._impersonation]
         if credential.authorization:

@@ -9,7 +9,15 @@ import click
 from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import APPLY, Api
-from orchd.ctl.command import Command, done_suffix, dry_query, dry_run_option, files_option
+from orchd.ctl.command import (
+    Command,
+    done_suffix,
+    dry_query,
+    dry_run_option,
+    files_option,
+    validate_option,
+    validation_query,
+)
 from orchd.ctl.errors import CommandError, explain_api_error
 from orchd.ctl.get import labels
 from orchd.ctl.manifests import read_objects
@@ -39,21 +47,29 @@ def check_namespace(api: Api, session: Session, target: Target) -> None:
         )
 
 
+def refuse_prune(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        raise CommandError("--prune is not built here: label the objects of a set, and delete -l SELECTOR those that it no longer has")
+
+
 @click.command(cls=Command)
 @files_option
 @dry_run_option
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that other managers own.")
 @click.option("--field-manager", default=COMMAND_LINE, show_default=True, help="Name under which fields are owned.")
+@click.option("--prune", is_flag=True, expose_value=False, callback=refuse_prune, hidden=True, help="Refused: not built here.")
+@validate_option
 @click.option("--server-side", is_flag=True, default=True, hidden=True, help="Always on.")
 @form_option
 @pass_session
 def apply(
     session: Session, files: tuple[str, ...], recursive: bool, dry_run: str, force_conflicts: bool, field_manager: str,
-    server_side: bool, form: str,
+    server_side: bool, validate: str, form: str,
 ) -> None:
     """Make objects as files say (server-side apply): creates what is missing, owns the fields that the files have."""  # fmt: skip
     objects = read_objects(session, files, recursive=recursive)
     query = {"fieldManager": field_manager, **dry_query(dry_run), **({"force": "true"} if force_conflicts else {})}
+    query |= validation_query(validate)
 
     async def work(api: Api) -> None:
         for obj in objects:
@@ -87,6 +103,7 @@ async def _current(api: Api, target: Target) -> Object | None:
 @click.command(cls=Command)
 @files_option
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that other managers own.")
+@click.option("--server-side", is_flag=True, expose_value=False, hidden=True, help="Always on.")
 @pass_session
 def diff(session: Session, files: tuple[str, ...], recursive: bool, force_conflicts: bool) -> None:
     """Print what apply would change. Exit status 0 without differences, 1 with some, 2 when it cannot be told."""
@@ -100,7 +117,7 @@ def diff(session: Session, files: tuple[str, ...], recursive: bool, force_confli
 
 
 def _differs(session: Session, files: tuple[str, ...], *, recursive: bool, force_conflicts: bool) -> bool:
-    """Print the differences; are there any?"""
+    """Print the differences. True if there are any."""
     objects = read_objects(session, files, recursive=recursive)
     query = {"dryRun": "All", **({"force": "true"} if force_conflicts else {})}
 

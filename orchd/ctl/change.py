@@ -46,11 +46,12 @@ def patch(
 
     async def work(api: Api) -> None:
         for target in await named_targets(api, words):
+            before = await api.get(target.resource, target.name, target.namespace, subresource=subresource)
             done = await api.patch(
                 target.resource, target.name, body, namespace=target.namespace, content_type=_TYPES[type_],
                 subresource=subresource, query=dry_query(dry_run),
             )  # fmt: skip
-            await report(api, target, done, "patched", form=form, dry_run=dry_run)
+            await report(api, target, done, "patched" if done != before else "patched (no change)", form=form, dry_run=dry_run)
 
     session.run(work)
 
@@ -162,11 +163,15 @@ def _mark_command(name: str, field: str, word: str) -> click.Command:
             for target, obj in chosen:
                 current = (obj["metadata"].get(field)) or {}
                 if list_:
-                    output.line(f"Listing {field} for {target.label}:")
+                    if len(chosen) > 1:
+                        output.line(f"Listing {field} for {target.label}:")
                     for key, value in sorted(current.items()):
                         output.line(f"{key}={value}")
                     continue
                 check_overwrite(target, current, changes, overwrite)
+                if all(current.get(key) == value for key, value in changes.items()):
+                    await report(api, target, obj, f"not {word}", form=form, dry_run=dry_run)
+                    continue
                 if dry_run != "client":
                     obj = await api.patch(
                         target.resource, target.name, {"metadata": {field: changes}}, namespace=target.namespace,

@@ -43,7 +43,9 @@ class Duration(click.ParamType[float]):
 DURATION = Duration()
 
 
-def _global_options(*, hidden: bool) -> list[click.Option]:
+def global_options(*, hidden: bool) -> list[click.Option]:
+    """The flags of every command."""
+
     def option(*names: str, **more: Any) -> click.Option:
         return click.Option(names, expose_value=False, callback=_remember, hidden=hidden, **more)
 
@@ -53,9 +55,16 @@ def _global_options(*, hidden: bool) -> list[click.Option]:
         option("--context", metavar="NAME", help="Context of the configuration; default: its current one."),
         option("-n", "--namespace", metavar="NAME", help="Namespace; default: that of the context, else 'default'."),
         option("-s", "--server", metavar="URL", help="Address of the server instead of the configured one."),
+        option("--cluster", metavar="NAME", help="Cluster of the configuration instead of the context's."),
+        option("--user", metavar="NAME", help="User of the configuration instead of the context's."),
         option("--token", help="Bearer token instead of the configured credentials."),
+        option("--client-certificate", "certificate", metavar="FILE", help="Client certificate instead of the configured one."),
+        option("--client-key", "key", metavar="FILE", help="Key of --client-certificate."),
+        option("--certificate-authority", "authority", metavar="FILE", help="Certificates that the server's is checked against."),
+        option("--tls-server-name", "server_name", metavar="NAME", help="Name that the server's certificate must have."),
         option("--as", "as_user", metavar="USER", help="Impersonate a user."),
         option("--as-group", "as_groups", metavar="GROUP", multiple=True, help="Impersonate a group; may be repeated."),
+        option("--as-uid", metavar="UID", help="Impersonate a user with this uid."),
         option(
             "--insecure-skip-tls-verify", "insecure", is_flag=True, help="Do not check the server's certificate: not safe."
         ),
@@ -98,25 +107,21 @@ class Command(click.Command):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         taken = {name for parameter in self.params for name in parameter.opts}
-        self.params += [each for each in _global_options(hidden=True) if not taken & set(each.opts)]
+        self.params += [each for each in global_options(hidden=True) if not taken & set(each.opts)]
 
 
 #: Short names of commands, as of types.
 ALIASES = {
+    "svc": "service", "pdb": "poddisruptionbudget", "pc": "priorityclass", "ing": "ingress", "cj": "cronjob",
     "ns": "namespace", "cm": "configmap", "sa": "serviceaccount", "deploy": "deployment", "csr": "certificate", "no": "nodes",
     "node": "nodes", "po": "pods", "pod": "pods",
 }  # fmt: skip
 #: Commands that users of similar programs look for, and what does the same here.
 _INSTEAD = {
-    "replace": "apply -f FILE, or edit",
-    "set": "patch, edit or apply change fields of objects",
-    "run": "create deployment NAME --image=IMAGE, or apply -f FILE with a pod",
-    "expose": "create service, or apply -f FILE with a service",
-    "autoscale": "apply -f FILE with a HorizontalPodAutoscaler",
-    "cluster-info": "version, config view and get --raw=/readyz?verbose say what there is",
     "kustomize": "kustomize is a program of its own: kustomize build DIR | apply -f -",
-    "proxy": "get --raw=PATH reads any path",
     "debug": "describe and logs show what there is, exec runs commands",
+    "plugin": "plugins are not built here: call the program itself",
+    "alpha": "no command is in trial here",
 }
 
 
@@ -127,7 +132,7 @@ class Group(click.Group):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.params += _global_options(hidden=bool(named.get("hidden_flags")))
+        self.params += global_options(hidden=bool(named.get("hidden_flags")))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -190,3 +195,16 @@ def dry_query(dry_run: str) -> dict[str, str]:
 def done_suffix(dry_run: str) -> str:
     """What follows a message about a write that was not kept."""
     return {"server": " (server dry run)", "client": " (dry run)"}.get(dry_run, "")
+
+
+#: Words for field validation, and what the server calls it.
+_VALIDATION = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
+validate_option: Callable[[F], F] = click.option(
+    "--validate", type=click.Choice(list(_VALIDATION)), default="strict", show_default=True, is_flag=False, flag_value="strict",
+    help="Fields that the server does not know are refused (strict), warned of (warn) or left out (ignore).",
+)  # fmt: skip
+
+
+def validation_query(validate: str) -> dict[str, str]:
+    """The query of a write with that flag."""
+    return {"fieldValidation": _VALIDATION[validate]}

@@ -33,11 +33,18 @@ class GlobalFlags:
 
     config: str = ""
     context: str = ""
+    cluster: str = ""
+    user: str = ""
     namespace: str = ""
     server: str = ""
     token: str = ""
+    authority: str = ""
+    certificate: str = ""
+    key: str = ""
+    server_name: str = ""
     as_user: str = ""
     as_groups: tuple[str, ...] = field(default=())
+    as_uid: str = ""
     insecure: bool = False
     request_timeout: float = 30.0
 
@@ -60,7 +67,7 @@ def read_document(flags: GlobalFlags, environment: Mapping[str, str]) -> dict[st
     for path in candidate_files(flags, environment):
         if not path.exists() and not flags.config:
             continue
-        document = _read(path)
+        document = read_file(path)
         for key in ("clusters", "users", "contexts"):
             names = {entry["name"] for entry in merged[key]}
             merged[key] += [e for e in _absolute(document, key, path.parent.absolute()) if e["name"] not in names]
@@ -69,13 +76,16 @@ def read_document(flags: GlobalFlags, environment: Mapping[str, str]) -> dict[st
     return merged
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_file(path: Path) -> dict[str, Any]:
+    """The document of one file; an empty file is an empty one. Raises CommandError."""
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}: name another file with --config") from None
     except yaml.YAMLError as error:
         raise CommandError(explain_yaml_error(str(path), error)) from None
+    if document is None:
+        return {}
     if not isinstance(document, dict):
         raise CommandError(f"{path}: not a client configuration: it must be a mapping of kind Config")
     return document
@@ -104,6 +114,7 @@ def load(flags: GlobalFlags, environment: Mapping[str, str]) -> ClientConfig:
     document = read_document(flags, environment)
     try:
         if document["contexts"]:
+            document = _with_entries(document, flags)
             config = clientconfig.parse(yaml.safe_dump(document), context=flags.context, server=flags.server)
         elif flags.server:
             config = ClientConfig(server=flags.server)
@@ -114,6 +125,19 @@ def load(flags: GlobalFlags, environment: Mapping[str, str]) -> ClientConfig:
     except OSError as error:
         raise CommandError(f"client configuration: {error.filename}: {error.strerror}") from None
     return _with_flags(config, flags)
+
+
+def _with_entries(document: dict[str, Any], flags: GlobalFlags) -> dict[str, Any]:
+    """The document with the chosen context's cluster and user replaced by those of the flags."""
+    changes = {key: value for key, value in (("cluster", flags.cluster), ("user", flags.user)) if value}
+    if not changes:
+        return document
+    name = flags.context or document.get("current-context") or ""
+    contexts = [
+        {**each, "context": {**(each.get("context") or {}), **changes}} if each["name"] == name else each
+        for each in document["contexts"]
+    ]
+    return {**document, "contexts": contexts}
 
 
 def _of_pod(flags: GlobalFlags, environment: Mapping[str, str]) -> ClientConfig:
@@ -130,8 +154,24 @@ def _with_flags(config: ClientConfig, flags: GlobalFlags) -> ClientConfig:
         changes |= {"token": flags.token, "token_file": "", "username": "", "password": "", "exec": None}
     if flags.insecure:
         changes |= {"insecure": True, "authority": b"", "authority_file": ""}
+    if flags.authority:
+        changes |= {"authority": _pem(flags.authority, "--certificate-authority"), "authority_file": "", "insecure": False}
+    if bool(flags.certificate) != bool(flags.key):
+        raise CommandError("--client-certificate and --client-key belong together: give both")
+    if flags.certificate:
+        pair = {"certificate": _pem(flags.certificate, "--client-certificate"), "key": _pem(flags.key, "--client-key")}
+        changes |= {**pair, "certificate_file": "", "key_file": "", "exec": None}
+    if flags.server_name:
+        changes["server_name"] = flags.server_name
     if flags.as_user:
-        changes["impersonation"] = Impersonation(user=flags.as_user, groups=flags.as_groups)
-    elif flags.as_groups:
-        raise CommandError("--as-group needs --as: groups are impersonated together with a user")
+        changes["impersonation"] = Impersonation(user=flags.as_user, uid=flags.as_uid, groups=flags.as_groups)
+    elif flags.as_groups or flags.as_uid:
+        raise CommandError("--as-group and --as-uid need --as: they are impersonated together with a user")
     return replace(config, **changes)
+
+
+def _pem(path: str, flag: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}: check the path of {flag}") from None

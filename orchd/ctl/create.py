@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,16 @@ import click
 from orchd.client.interfaces import Object
 from orchd.ctl.api import Api
 from orchd.ctl.apply import check_namespace, form_option, report
-from orchd.ctl.command import F, Group, dry_query, dry_run_option, files_option, stacked
+from orchd.ctl.command import (
+    F,
+    Group,
+    dry_query,
+    dry_run_option,
+    files_option,
+    stacked,
+    validate_option,
+    validation_query,
+)
 from orchd.ctl.errors import CommandError
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
@@ -22,9 +31,12 @@ from orchd.ctl.targets import target_of
 @click.group(cls=Group, invoke_without_command=True)
 @files_option
 @dry_run_option
+@validate_option
 @form_option
 @click.pass_context
-def create(context: click.Context, files: tuple[str, ...], recursive: bool, dry_run: str, form: str) -> None:
+def create(
+    context: click.Context, files: tuple[str, ...], recursive: bool, dry_run: str, validate: str, form: str
+) -> None:
     """Create objects of files, or one of the kinds below from arguments."""
     if context.invoked_subcommand is not None:
         if files:
@@ -32,20 +44,24 @@ def create(context: click.Context, files: tuple[str, ...], recursive: bool, dry_
         return
     session = context.find_object(Session)
     assert session is not None, "the program puts it there"
-    create_all(session, read_objects(session, files, recursive=recursive), dry_run=dry_run, form=form)
+    objects = read_objects(session, files, recursive=recursive)
+    create_all(session, objects, dry_run=dry_run, form=form, query=validation_query(validate))
 
 
-def create_all(session: Session, objects: list[Object], *, dry_run: str, form: str) -> None:
+def create_all(
+    session: Session, objects: list[Object], *, dry_run: str, form: str, query: Mapping[str, str] | None = None
+) -> None:
     async def make(api: Api) -> list[Object]:
         return objects
 
-    create_made(session, make, dry_run=dry_run, form=form)
+    create_made(session, make, dry_run=dry_run, form=form, query=query)
 
 
 def create_made(
-    session: Session, make: Callable[[Api], Awaitable[list[Object]]], *, dry_run: str, form: str
+    session: Session, make: Callable[[Api], Awaitable[list[Object]]], *, dry_run: str, form: str,
+    query: Mapping[str, str] | None = None,
 ) -> None:
-    """Create what `make` gives, which may ask the server."""
+    """Create what `make` gives, which may ask the server."""  # fmt: skip
 
     async def work(api: Api) -> None:
         for obj in await make(api):
@@ -53,13 +69,13 @@ def create_made(
             check_namespace(api, session, target)
             made = obj
             if dry_run != "client":
-                made = await api.create(target.resource, obj, namespace=target.namespace, query=dry_query(dry_run))
+                made = await api.create(target.resource, obj, namespace=target.namespace, query={**dry_query(dry_run), **(query or {})})
             await report(api, target, made, "created", form=form, dry_run=dry_run)
 
     session.run(work)
 
 
-def _pairs(given: tuple[str, ...], flag: str) -> dict[str, str]:
+def pairs(given: tuple[str, ...], flag: str) -> dict[str, str]:
     """KEY=VALUE arguments. Raises CommandError."""
     out = {}
     for each in given:
@@ -89,7 +105,7 @@ _literal = click.option("--from-literal", "literals", multiple=True, metavar="KE
 _from_file = click.option("--from-file", "sources", multiple=True, metavar="[KEY=]FILE", help="A value from a file or folder.")
 
 
-def _named(api_version: str, kind: str, name: str, **more: Any) -> Object:
+def named(api_version: str, kind: str, name: str, **more: Any) -> Object:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **more}
 
 
@@ -100,7 +116,7 @@ def _named(api_version: str, kind: str, name: str, **more: Any) -> Object:
 @pass_session
 def create_namespace(session: Session, name: str, dry_run: str, form: str) -> None:
     """Create a namespace."""
-    create_all(session, [_named("v1", "Namespace", name)], dry_run=dry_run, form=form)
+    create_all(session, [named("v1", "Namespace", name)], dry_run=dry_run, form=form)
 
 
 @create.command("configmap")
@@ -114,14 +130,14 @@ def create_config_map(
     session: Session, name: str, literals: tuple[str, ...], sources: tuple[str, ...], dry_run: str, form: str
 ) -> None:
     """Create a config map of literals and files."""
-    data, binary = dict(_pairs(literals, "--from-literal")), {}
+    data, binary = dict(pairs(literals, "--from-literal")), {}
     for key, value in _file_values(sources).items():
         try:
             data[key] = value.decode()
         except UnicodeDecodeError:
             binary[key] = base64.b64encode(value).decode()
     more = {"data": data, **({"binaryData": binary} if binary else {})}
-    create_all(session, [_named("v1", "ConfigMap", name, **more)], dry_run=dry_run, form=form)
+    create_all(session, [named("v1", "ConfigMap", name, **more)], dry_run=dry_run, form=form)
 
 
 @create.command("secret")
@@ -139,9 +155,9 @@ def create_secret(
     *sort, name = names
     if sort not in ([], ["generic"]):
         raise CommandError(f"create secret {sort[0]}: write create secret NAME with --type, --from-literal and --from-file")
-    values = {key: value.encode() for key, value in _pairs(literals, "--from-literal").items()} | _file_values(sources)
+    values = {key: value.encode() for key, value in pairs(literals, "--from-literal").items()} | _file_values(sources)
     data = {key: base64.b64encode(value).decode() for key, value in values.items()}
-    create_all(session, [_named("v1", "Secret", name, type=type_, data=data)], dry_run=dry_run, form=form)
+    create_all(session, [named("v1", "Secret", name, type=type_, data=data)], dry_run=dry_run, form=form)
 
 
 @create.command("serviceaccount")
@@ -151,21 +167,31 @@ def create_secret(
 @pass_session
 def create_service_account(session: Session, name: str, dry_run: str, form: str) -> None:
     """Create a service account."""
-    create_all(session, [_named("v1", "ServiceAccount", name)], dry_run=dry_run, form=form)
+    create_all(session, [named("v1", "ServiceAccount", name)], dry_run=dry_run, form=form)
 
 
 @create.command("deployment")
 @click.argument("name")
+@click.argument("words", nargs=-1, metavar="[-- COMMAND [ARG...]]")
 @click.option("--image", "images", multiple=True, required=True, help="Image of a container; may be repeated.")
 @click.option("-r", "--replicas", type=click.IntRange(min=0), default=1, show_default=True, help="Number of pods.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port on which the first container serves.")
 @dry_run_option
 @form_option
 @pass_session
-def create_deployment(session: Session, name: str, images: tuple[str, ...], replicas: int, dry_run: str, form: str) -> None:
-    """Create a deployment of containers with these images."""
+def create_deployment(
+    session: Session, name: str, words: tuple[str, ...], images: tuple[str, ...], replicas: int, port: int | None, dry_run: str, form: str
+) -> None:
+    """Create a deployment of containers with these images; words behind -- are the command of the only one."""
+    if words and len(images) > 1:
+        raise CommandError("a command behind -- goes with one --image: make others with set or edit")
     labels_ = {"app": name}
-    containers = [{"name": _container_name(image), "image": image} for image in images]
-    obj = _named("apps/v1", "Deployment", name, spec={
+    containers: list[Object] = [{"name": _container_name(image), "image": image} for image in images]
+    if words:
+        containers[0]["command"] = list(words)
+    if port:
+        containers[0]["ports"] = [{"containerPort": port}]
+    obj = named("apps/v1", "Deployment", name, spec={
         "replicas": replicas, "selector": {"matchLabels": labels_},
         "template": {"metadata": {"labels": labels_}, "spec": {"containers": containers}},
     })  # fmt: skip
@@ -199,7 +225,7 @@ def create_job(
         return
     container = {"name": name, "image": image, **({"command": list(words)} if words else {})}
     spec = {"template": {"spec": {"containers": [container], "restartPolicy": "Never"}}}
-    create_all(session, [_named("batch/v1", "Job", name, spec=spec)], dry_run=dry_run, form=form)
+    create_all(session, [named("batch/v1", "Job", name, spec=spec)], dry_run=dry_run, form=form)
 
 
 async def _run_of(api: Api, cron_job: str, name: str) -> list[Object]:
@@ -207,7 +233,7 @@ async def _run_of(api: Api, cron_job: str, name: str) -> list[Object]:
     found = await api.get(await api.discovery.find("cronjobs.batch"), cron_job)
     template = found["spec"]["jobTemplate"]
     metadata = template.get("metadata") or {}
-    job = _named("batch/v1", "Job", name, spec=template["spec"])
+    job = named("batch/v1", "Job", name, spec=template["spec"])
     job["metadata"] |= {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
     return [job]
 
@@ -243,7 +269,7 @@ def _create_rbac(session: Session, kind: str, name: str, dry_run: str, form: str
     async def make(api: Api) -> list[Object]:
         dialect = await api.dialect()
         group = dialect("rbac.authorization.{abbr}.io")
-        obj = _named(f"{group}/v1", kind, name)
+        obj = named(f"{group}/v1", kind, name)
         if rules is not None:
             obj["rules"] = await rules(api)
         for key, value in more.items():
@@ -299,7 +325,7 @@ _binding_options: Callable[[F], F] = stacked(
 )
 
 
-def _subjects(users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple[str, ...]) -> list[Object]:
+def subjects_of(users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple[str, ...]) -> list[Object]:
     out: list[Object] = [{"kind": "User", "name": name} for name in users] + [{"kind": "Group", "name": name} for name in groups]
     for each in accounts:
         namespace, _, name = each.partition(":")
@@ -324,7 +350,7 @@ def create_role_binding(
         raise CommandError("give --role or --clusterrole, and not both")
     reference = {"kind": "Role" if role else "ClusterRole", "name": role or clusterrole}
     _create_rbac(
-        session, "RoleBinding", name, dry_run, form, None, roleRef=reference, subjects=_subjects(users, groups, accounts)
+        session, "RoleBinding", name, dry_run, form, None, roleRef=reference, subjects=subjects_of(users, groups, accounts)
     )
 
 
@@ -340,5 +366,5 @@ def create_cluster_role_binding(
     """Give a cluster role to users, groups and service accounts everywhere."""  # fmt: skip
     _create_rbac(
         session, "ClusterRoleBinding", name, dry_run, form, None,
-        roleRef={"kind": "ClusterRole", "name": clusterrole}, subjects=_subjects(users, groups, accounts),
+        roleRef={"kind": "ClusterRole", "name": clusterrole}, subjects=subjects_of(users, groups, accounts),
     )  # fmt: skip

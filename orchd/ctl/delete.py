@@ -23,7 +23,8 @@ from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, selected, target_of
 from orchd.errors import ApiError
 
-_POLICIES = {"background": "Background", "foreground": "Foreground", "orphan": "Orphan"}
+#: What happens to dependents, by the word for it.
+POLICIES = {"background": "Background", "foreground": "Foreground", "orphan": "Orphan"}
 #: Seconds between looks at whether an object is gone, and how long is waited without --timeout.
 _LOOK, _LONGEST = 0.5, 7 * 24 * 3600.0
 
@@ -34,27 +35,31 @@ _LOOK, _LONGEST = 0.5, 7 * 24 * 3600.0
 @selector_options
 @everywhere_option
 @click.option("--all", "every", is_flag=True, help="All objects of the type (in the namespace).")
-@click.option("--cascade", type=click.Choice(list(_POLICIES)), default="background", show_default=True, help="What happens to dependents.")
+@click.option("--cascade", type=click.Choice(list(POLICIES)), default="background", show_default=True, help="What happens to dependents.")
 @click.option("--grace-period", type=int, default=-1, help="Seconds for pods to end; 0 with --force deletes at once.")
 @click.option("--force", is_flag=True, help="With --grace-period=0 (its default then): remove without confirmation of nodes.")
 @click.option("--now", is_flag=True, help="As --grace-period=1.")
 @click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until the objects are gone.")
 @click.option("--timeout", type=DURATION, default=_LONGEST, help="Longest wait; default: a week.")
 @click.option("--ignore-not-found", is_flag=True, help="A missing object is no error.")
+@click.option("-i", "--interactive", is_flag=True, help="Ask before anything is deleted.")
+@click.option("-o", "--output", "form", type=click.Choice(["", "name"]), default="", help="name: print names only.")
 @dry_run_option
 @pass_session
 def delete(
     session: Session, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, selector: str, field_selector: str,
     everywhere: bool, every: bool, cascade: str, grace_period: int, force: bool, now: bool, wait: bool, timeout: float,
-    ignore_not_found: bool, dry_run: str,
+    ignore_not_found: bool, interactive: bool, form: str, dry_run: str,
 ) -> None:
     """Delete objects and wait until they are gone."""  # fmt: skip
     if now and grace_period >= 0:
         raise CommandError("--now and --grace-period cannot be used together: leave out one")
+    if files and words:
+        raise CommandError("give objects by -f or by name, not both")
     if grace_period == 0 and not force:
         raise CommandError("--grace-period=0 needs --force: pods may go on running on their nodes")
     grace = 1 if now else 0 if force and grace_period < 0 else grace_period
-    options: Object = {"propagationPolicy": _POLICIES[cascade], **({"gracePeriodSeconds": grace} if grace >= 0 else {})}
+    options: Object = {"propagationPolicy": POLICIES[cascade], **({"gracePeriodSeconds": grace} if grace >= 0 else {})}
 
     async def work(api: Api) -> None:
         listed: set[Target] = set()
@@ -73,7 +78,10 @@ def delete(
             chosen = [*(target for target in targets if target.name), *(target for target, _ in found)]
         if not chosen:
             output.line("No resources found")
-        left = [done for each in chosen if (done := await _delete(api, each, options, dry_run, ignore_not_found or each in listed))]
+        if interactive and not _confirmed(chosen):
+            output.line("deletion is cancelled")
+            return
+        left = [done for each in chosen if (done := await _delete(api, each, options, dry_run, ignore_not_found or each in listed, form))]
         if wait and dry_run == "none":
             end = api.clock.seconds() + timeout
             for target, uid in left:
@@ -82,8 +90,14 @@ def delete(
     session.run(work)
 
 
+def _confirmed(chosen: list[Target]) -> bool:
+    output.line("You are about to delete the following resource(s):")
+    output.lines(target.label for target in chosen)
+    return click.confirm("Do you want to continue?", default=False)
+
+
 async def _delete(
-    api: Api, target: Target, options: Object, dry_run: str, ignore_not_found: bool
+    api: Api, target: Target, options: Object, dry_run: str, ignore_not_found: bool, form: str
 ) -> tuple[Target, str] | None:
     """The object and its uid if it was deleted."""
     try:
@@ -96,7 +110,10 @@ async def _delete(
             return None
         raise
     word = "force deleted" if options.get("gracePeriodSeconds") == 0 else "deleted"
-    output.line(f"{target.resource.label(target.name)} {word}{done_suffix(dry_run)}")
+    if form == "name":
+        output.line(target.label)
+    else:
+        output.line(f'{target.resource.name_in_messages} "{target.name}" {word}{done_suffix(dry_run)}')
     uid = (answer.get("details") or {}).get("uid") or (answer.get("metadata") or {}).get("uid") or ""
     return target, str(uid)
 

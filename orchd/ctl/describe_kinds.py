@@ -1,4 +1,4 @@
-"""Descriptions of the kinds that people look at most: pods, nodes, deployments."""
+"""Descriptions of the kinds that people look at most: pods, nodes, deployments, config maps, secrets."""
 
 from __future__ import annotations
 
@@ -168,6 +168,27 @@ async def _deployment(api: Api, obj: Object) -> list[str]:
     return lines
 
 
+async def _config_map(api: Api, obj: Object) -> list[str]:
+    """Keys as they are, and texts with all their lines."""
+    lines = ["", "Data", "===="]
+    for key, text in sorted((obj.get("data") or {}).items()):
+        lines += [f"{key}:", "----", *str(text).split("\n"), ""]
+    lines += ["", "BinaryData", "===="]
+    return lines + [f"{key}: {_decoded_size(text)} bytes" for key, text in sorted((obj.get("binaryData") or {}).items())]
+
+
+async def _secret(api: Api, obj: Object) -> list[str]:
+    """Sizes of values, never the values."""
+    lines = [row("Type", obj.get("type")), "", "Data", "===="]
+    return lines + [f"{key}:  {_decoded_size(text)} bytes" for key, text in sorted((obj.get("data") or {}).items())]
+
+
+def _decoded_size(text: str) -> int:
+    return len(text) // 4 * 3 - text[-2:].count("=")
+
+
 #: Lines about an object of a kind, after the head and before the events.
 Section = Callable[[Api, Object], Awaitable[list[str]]]
-SECTIONS: Final[dict[str, Section]] = {"Pod": _pod, "Node": _node, "Deployment": _deployment}
+SECTIONS: Final[dict[str, Section]] = {
+    "Pod": _pod, "Node": _node, "Deployment": _deployment, "ConfigMap": _config_map, "Secret": _secret,
+}

@@ -47,10 +47,15 @@ class Resource:
         """As messages name it: ``deployments.apps``."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
+    @property
+    def name_in_messages(self) -> str:
+        """As messages about one object name it: ``deployment.apps``."""
+        word = self.singular or self.kind.lower()
+        return f"{word}.{self.group}" if self.group else word
+
     def label(self, name: str) -> str:
         """An object as output names it: ``deployment.apps/web``."""
-        word = self.singular or self.kind.lower()
-        return f"{word}.{self.group}/{name}" if self.group else f"{word}/{name}"
+        return f"{self.name_in_messages}/{name}"
 
     def answers_to(self, word: str) -> bool:
         lower = word.lower()

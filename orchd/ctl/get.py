@@ -20,7 +20,7 @@ from orchd.ctl.command import Command, everywhere_option, files_option, selector
 from orchd.ctl.discovery import Resource
 from orchd.ctl.errors import CommandError
 from orchd.ctl.manifests import read_objects
-from orchd.ctl.printers import FORMS, printer
+from orchd.ctl.printers import FORMS, printer, without_managed_fields
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, target_of
 from orchd.errors import ApiError
@@ -43,6 +43,8 @@ class View:
     ignore_not_found: bool = False
     show_kind: bool = False
     managed: bool = False
+    subresource: str = ""
+    events: bool = False
 
     @property
     def tabular(self) -> bool:
@@ -64,16 +66,19 @@ class View:
 @click.option("--watch-only", is_flag=True, help="Print changes only.")
 @click.option("--no-headers", is_flag=True, help="Leave out the headings of columns.")
 @click.option("--show-labels", is_flag=True, help="Add a column with all labels.")
-@click.option("-L", "--label-columns", default="", metavar="KEY,...", help="Add a column per label.")
+@click.option("-L", "--label-columns", multiple=True, metavar="KEY,...", help="Add a column per label; may be repeated.")
 @click.option("--sort-by", default="", metavar="PATH", help="Sort by the value at a JSONPath such as .metadata.name.")
 @click.option("--ignore-not-found", is_flag=True, help="A missing object is no error.")
 @click.option("--show-kind", is_flag=True, help="Put the type in front of names.")
 @click.option("--show-managed-fields", "managed", is_flag=True, help="Keep metadata.managedFields in yaml and json.")
+@click.option("--subresource", default="", metavar="NAME", help="A subresource such as status or scale, of objects by name.")
+@click.option("--output-watch-events", "events", is_flag=True, help="With -w: print what happened (ADDED, MODIFIED, DELETED) as well.")
 @click.option("--raw", "raw", default="", metavar="PATH", help="Print what the server answers at a path such as /healthz.")
 @click.option("--chunk-size", type=int, default=0, hidden=True, expose_value=False, help="Lists are always read in pages.")
 @pass_session
 def get(
-    session: Session, /, raw: str, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, no_headers: bool, label_columns: str,
+    session: Session, /, raw: str, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, no_headers: bool,
+    label_columns: tuple[str, ...],
     **flags: Any,
 ) -> None:
     """Print objects: tables made by the server, yaml, json, names, paths."""  # fmt: skip
@@ -85,7 +90,7 @@ def get(
             raise CommandError(f"--raw={raw}: a path begins with /")
         output.line(session.run(lambda api: api.text(path, dict(parse_qsl(query, keep_blank_values=True)))).rstrip("\n"))
         return
-    columns = tuple(filter(None, label_columns.split(",")))
+    columns = tuple(key for each in label_columns for key in each.split(",") if key)
     view = View(headings=not no_headers, label_columns=columns, **flags)
 
     async def work(api: Api) -> None:
@@ -103,6 +108,10 @@ async def show(api: Api, targets: Sequence[Target], view: View) -> None:
     """Print targets. Raises CommandError when one of several was not found, after the others were printed."""
     if view.everywhere and any(target.name for target in targets):
         raise CommandError("an object cannot be fetched by name across all namespaces: leave out -A, or the name")
+    if view.events and not (view.watch or view.watch_only):
+        raise CommandError("--output-watch-events needs -w: without it nothing is followed")
+    if view.subresource:
+        _check_subresource(targets, view)
     if view.watch or view.watch_only:
         if len(targets) != 1:
             raise CommandError("-w follows one object or one type: name one")
@@ -111,6 +120,15 @@ async def show(api: Api, targets: Sequence[Target], view: View) -> None:
     failures = await (_show_tables if view.tabular else _show_objects)(api, targets, view)
     if failures:
         raise failures[0] if len(failures) == 1 else CommandError("; ".join(each.message for each in failures))
+
+
+def _check_subresource(targets: Sequence[Target], view: View) -> None:
+    for target in targets:
+        if view.subresource not in target.resource.subresources:
+            known = ", ".join(sorted(target.resource.subresources)) or "none"
+            raise CommandError(f"{target.resource.qualified} has no subresource {view.subresource}: those that it has are {known}")
+        if not target.name or view.watch or view.watch_only:
+            raise CommandError("--subresource is of one object: give its name, without -w")
 
 
 # -- tables
@@ -148,7 +166,7 @@ async def _show_tables(api: Api, targets: Sequence[Target], view: View) -> list[
 
 async def _table(api: Api, target: Target, view: View) -> Object:
     if target.name:
-        path = paths.item(target.resource.ref, api.scope(target.resource, target.namespace), target.name)
+        path = paths.item(target.resource.ref, api.scope(target.resource, target.namespace), target.name, view.subresource)
         table = await api.call(Call(method="GET", path=path, accept=TABLE))
     else:
         table = await api.list(target.resource, everywhere=view.everywhere, query=view.query(), accept=TABLE)
@@ -185,7 +203,8 @@ class TableOutput:
         self._columns: output.Columns | None = None
         self._chosen: list[int] = []
 
-    def write(self, table: Object) -> None:
+    def write(self, table: Object, event: str = "ADDED") -> None:
+        """Print the rows of a table; `event` is what happened to them."""
         view = self._view
         definitions = table.get("columnDefinitions") or ()
         if self._columns is None:
@@ -195,8 +214,10 @@ class TableOutput:
             if view.everywhere and self._resource.namespaced:
                 names = ["namespace", *names]
             names += [key.rpartition("/")[2] for key in view.label_columns] + (["labels"] if view.show_labels else [])
+            names = ["event", *names] if view.events else names
             self._columns = output.Columns(names, show_headings=view.headings)
-        self._columns.write([self._cells(row) for row in table.get("rows") or ()])
+        first = [event] if view.events else []
+        self._columns.write([first + self._cells(row) for row in table.get("rows") or ()])
 
     def _cells(self, row: Object) -> list[str]:
         metadata = (row.get("object") or {}).get("metadata") or {}
@@ -234,7 +255,7 @@ async def _show_objects(api: Api, targets: Sequence[Target], view: View) -> list
 
 async def _objects(api: Api, target: Target, view: View) -> list[Object]:
     if target.name:
-        return [await api.get(target.resource, target.name, target.namespace)]
+        return [await api.get(target.resource, target.name, target.namespace, subresource=view.subresource)]
     listed = await api.list(target.resource, everywhere=view.everywhere, query=view.query())
     kind = {"apiVersion": target.resource.api_version, "kind": target.resource.kind}
     return [{**kind, **item} for item in listed.get("items") or ()]
@@ -295,7 +316,11 @@ class _Watcher:
         for item in listed.get("items") or ():
             await self._write({**kind, **item})
 
-    async def _write(self, obj: Object) -> None:
+    async def _write(self, obj: Object, event: str = "ADDED") -> None:
+        if self._view.events and self._view.form in ("yaml", "json"):
+            shown = {"type": event, "object": obj if self._view.managed else without_managed_fields(obj)}
+            output.document(output.yaml_text(shown) if self._view.form == "yaml" else output.json_text(shown), self._view.form)
+            return
         write = printer(self._view.form, label=await labels(self._api), headings=False, managed=self._view.managed)
         write([obj], True)
 
@@ -321,9 +346,9 @@ class _Watcher:
         if kind == "BOOKMARK":
             return
         if self._view.tabular:
-            self._table.write(obj)
+            self._table.write(obj, kind)
         else:
-            await self._write(obj)
+            await self._write(obj, kind)
 
 
 async def lines(stream: IByteStream) -> AsyncIterator[bytes]:

@@ -13,7 +13,9 @@ from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.command import DURATION, Group, everywhere_option
 from orchd.ctl.errors import CommandError
+from orchd.ctl.printers import printer
 from orchd.ctl.session import Session, pass_session
+from orchd.errors import ApiError
 
 _AUTHORIZATION = "authorization.{abbr}.io"
 _AUTHENTICATION = "authentication.{abbr}.io"
@@ -98,25 +100,24 @@ def _listed(values: Any) -> str:
 
 
 @auth.command()
-@click.option("-o", "--output", "form", type=click.Choice(["", "yaml", "json"]), default="", help="yaml or json.")
+@click.option("-o", "--output", "form", default="", metavar="FORM", help="yaml, json, jsonpath=TEMPLATE, ...")
 @pass_session
 def whoami(session: Session, form: str) -> None:
     """Print the user as whom the server knows one."""
 
     async def work(api: Api) -> Object:
-        dialect = await api.dialect()
-        group = dialect(_AUTHENTICATION)
-        _, versions = (await api.discovery.groups()).get(group, ("", []))
-        for version in versions:
-            if any(each.kind == "SelfSubjectReview" for each in await api.discovery.version(group, version)):
-                return await api.review(
-                    _AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews", {}, version=version
-                )
+        # Not looked for in discovery: servers of release 1.23 list it to newer clients only.
+        for version in ("v1", "v1beta1", "v1alpha1"):
+            try:
+                return await api.review(_AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews", {}, version=version)
+            except ApiError as error:
+                if error.code != 404:
+                    raise
         raise CommandError("the server has no SelfSubjectReview: see the user with config view, and test with auth can-i")
 
     answer = session.run(work)
     if form:
-        output.document(output.yaml_text(answer) if form == "yaml" else output.json_text(answer), form)
+        printer(form, label=lambda obj: "selfsubjectreview")([answer], True)
         return
     user = (answer.get("status") or {}).get("userInfo") or {}
     rows = [["Username", str(user.get("username", ""))]]

@@ -11,34 +11,44 @@ from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.command import DURATION, Command
 from orchd.ctl.discovery import Resource
-from orchd.ctl.errors import CommandError
+from orchd.ctl.errors import CommandError, explain_api_error
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets
+from orchd.errors import ApiError
+from orchd.txkit.for_each import for_each
+
+#: Lines of each log that are printed for a selector, and bytes of a line after which its beginning is printed.
+_TAIL_OF_SELECTOR, _LONG_LINE = 10, 1024 * 1024
 
 
 @click.command(cls=Command)
-@click.argument("words", nargs=-1, metavar="POD | TYPE/NAME")
+@click.argument("words", nargs=-1, metavar="POD [CONTAINER] | TYPE/NAME")
 @click.option("-c", "--container", default="", help="Container; default: the only one, or the pod's default.")
-@click.option("--all-containers", is_flag=True, help="One container after the other.")
+@click.option("--all-containers", is_flag=True, help="One container after the other; with -f all at once.")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the container ends.")
 @click.option("-p", "--previous", is_flag=True, help="The container's run before this one.")
 @click.option("--since", type=DURATION, help="Only lines of this last time.")
 @click.option("--since-time", default="", metavar="TIME", help="Only lines since a time such as 2024-01-31T10:00:00Z.")
 @click.option("--prefix", is_flag=True, help="Pod and container in front of every line.")
-@click.option("--tail", type=int, default=-1, help="Only so many lines from the end.")
+@click.option("--tail", type=click.IntRange(min=-1), help="Only so many lines from the end; default all, of a selector 10.")
 @click.option("--limit-bytes", type=click.IntRange(min=1), help="At most so many bytes.")
 @click.option("--timestamps", is_flag=True, help="The time in front of every line.")
 @click.option("-l", "--selector", default="", help="All pods that this label selector chooses.")
+@click.option("--max-log-requests", type=click.IntRange(min=1), default=5, show_default=True, help="With -f: most logs that are followed at once.")
+@click.option("--ignore-errors", is_flag=True, help="Go on with other logs when one cannot be read.")
 @pass_session
 def logs(
     session: Session, words: tuple[str, ...], container: str, all_containers: bool, follow: bool, previous: bool,
-    since: float | None, since_time: str, prefix: bool, tail: int, limit_bytes: int | None, timestamps: bool, selector: str,
+    since: float | None, since_time: str, prefix: bool, tail: int | None, limit_bytes: int | None, timestamps: bool, selector: str,
+    max_log_requests: int, ignore_errors: bool,
 ) -> None:
     """Print the log of a pod, of the pod of a deployment or job (TYPE/NAME), or of all pods of a selector."""  # fmt: skip
+    if tail is None and selector:
+        tail = _TAIL_OF_SELECTOR
     query = {
         "follow": "true" if follow else "", "previous": "true" if previous else "",
         "timestamps": "true" if timestamps else "", "sinceSeconds": "" if since is None else str(max(1, round(since))),
-        "tailLines": "" if tail < 0 else str(tail), "limitBytes": "" if limit_bytes is None else str(limit_bytes),
+        "tailLines": "" if tail in (None, -1) else str(tail), "limitBytes": "" if limit_bytes is None else str(limit_bytes),
     }  # fmt: skip
     if since is not None and since_time:
         raise CommandError("--since and --since-time cannot be used together: leave out one")
@@ -47,35 +57,62 @@ def logs(
     if container and all_containers:
         raise CommandError("-c and --all-containers cannot be used together: leave out one")
 
+    if len(words) == 2 and not container and "/" not in words[0] and "," not in words[0]:
+        # POD CONTAINER, as users of similar programs write it.
+        container, words = words[1], words[:1]
+
     async def work(api: Api) -> None:
         resource = await api.discovery.find("pods")
         pods = await _pods(api, resource, words, selector)
-        if follow and (len(pods) > 1 or all_containers):
-            raise CommandError("-f follows one container: name the pod, and the container with -c")
-        for pod in pods:
-            for name in containers_of(pod, container, all_containers):
-                path = paths.item(resource.ref, pod["metadata"]["namespace"], pod["metadata"]["name"], "log")
+        chosen = [(pod, name) for pod in pods for name in containers_of(pod, container, all_containers)]
+        if follow and len(chosen) > max_log_requests:
+            raise CommandError(f"{len(chosen)} logs would be followed at once: allow it with --max-log-requests={len(chosen)}")
+        several = len(chosen) > 1
+
+        async def show(item: tuple[Object, str]) -> None:
+            pod, name = item
+            path = paths.item(resource.ref, pod["metadata"]["namespace"], pod["metadata"]["name"], "log")
+            mark = f"[pod/{pod['metadata']['name']}/{name}] ".encode() if prefix else b""
+            try:
                 stream = await api.stream(Call(method="GET", path=path, query={**given, "container": name}, accept="*/*"))
-                mark = f"[pod/{pod['metadata']['name']}/{name}] ".encode() if prefix else b""
                 try:
-                    await _print(stream, mark)
+                    await _print(stream, mark, whole_lines=several and follow)
                 finally:
                     stream.close()
+            except ApiError as error:
+                if not ignore_errors:
+                    raise
+                click.echo(f"error: {explain_api_error(error)}", err=True)
+
+        # Logs that are followed never end, so that all of them are read at once.
+        await for_each(chosen, show, at_once=len(chosen) if follow and chosen else 1)
 
     session.run(work)
 
 
-async def _print(stream: IByteStream, mark: bytes) -> None:
-    """Print a log, with `mark` in front of every line."""
-    at_start = True
+async def _print(stream: IByteStream, mark: bytes, *, whole_lines: bool) -> None:
+    """Print a log, with `mark` in front of every line. With `whole_lines` nothing is printed before its line has ended, unless
+    the line is very long: lines of several logs do not get mixed up."""
+    at_start, rest = True, b""
     while (piece := await stream.next()) is not None:
-        if mark:
-            ended = piece.endswith(b"\n")
-            body = piece[:-1] if ended else piece
-            marked = body.replace(b"\n", b"\n" + mark)
-            piece = (mark if at_start else b"") + marked + (b"\n" if ended else b"")
-            at_start = ended
-        output.raw(piece)
+        if whole_lines:
+            rest += piece
+            end = rest.rfind(b"\n") + 1 or (len(rest) if len(rest) > _LONG_LINE else 0)
+            piece, rest = rest[:end], rest[end:]
+        at_start = _print_piece(piece, mark, at_start)
+    _print_piece(rest + b"\n" if rest else b"", mark, at_start)
+
+
+def _print_piece(piece: bytes, mark: bytes, at_start: bool) -> bool:
+    """Print a part of a log; does what comes next begin a line?"""
+    if not piece:
+        return at_start
+    ended = piece.endswith(b"\n")
+    if mark:
+        body = piece[:-1] if ended else piece
+        piece = (mark if at_start else b"") + body.replace(b"\n", b"\n" + mark) + (b"\n" if ended else b"")
+    output.raw(piece)
+    return ended
 
 
 async def _pods(api: Api, resource: Resource, words: tuple[str, ...], selector: str) -> list[Object]:

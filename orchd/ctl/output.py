@@ -52,7 +52,7 @@ def yaml_text(value: Any) -> str:
 
 
 def json_text(value: Any) -> str:
-    return json.dumps(value, indent=4, ensure_ascii=False)
+    return json.dumps(value, indent=4, ensure_ascii=False, sort_keys=True)
 
 
 def document(text: str, language: str) -> None:

@@ -58,7 +58,7 @@ def status(session: Session, words: tuple[str, ...], watch: bool, timeout: float
 
 
 def progress(obj: Object) -> tuple[str, bool]:
-    """What is to be said about a rollout, and is it complete? Raises CommandError for one that failed."""
+    """The rollout's progress message, and whether it is complete. Raises CommandError for one that failed."""
     metadata, spec, state = obj["metadata"], obj["spec"], obj.get("status") or {}
     kind, name = str(obj["kind"]), metadata["name"]
     words = {"Deployment": "deployment", "StatefulSet": "statefulset", "DaemonSet": "daemon set"}[kind]
@@ -239,6 +239,9 @@ def _pausing(name: str, paused: bool | None, word: str, text: str) -> None:
             for target in await named_targets(api, words):
                 if target.resource.kind != "Deployment":
                     raise CommandError(f"{target.label}: only deployments can be paused")
+                found = await api.get(target.resource, target.name, target.namespace)
+                if bool(found["spec"].get("paused")) == bool(paused):
+                    raise CommandError(f"{target.label} is {'already' if paused else 'not'} paused: nothing was changed")
                 body: dict[str, Any] = {"spec": {"paused": paused}}
                 await api.patch(target.resource, target.name, body, namespace=target.namespace)
                 output.line(f"{target.label} {word}")

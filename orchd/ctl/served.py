@@ -37,7 +37,7 @@ def api_resources(
         )
 
     async def work(api: Api) -> None:
-        found = [each for each in await api.discovery.preferred() if chosen(each)]
+        found = sorted((each for each in await api.discovery.preferred() if chosen(each)), key=lambda each: (each.group, each.plural))
         if form == "name":
             for each in found:
                 output.line(each.qualified)

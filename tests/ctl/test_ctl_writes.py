@@ -170,7 +170,7 @@ def test_progress_of_rollouts() -> None:
 def test_delete(ctl: Ctl) -> None:
     """Delete waits until the object is gone, and says why it is not when the time is over."""
     ctl("apply", "-f", "-", send=MAP)
-    assert ctl("delete", "cm", "m").lines == ["configmap/m deleted"]
+    assert ctl("delete", "cm", "m").lines == ['configmap "m" deleted']
     assert "not found" in ctl("delete", "cm", "m", status=1).error
     assert ctl("delete", "cm", "m", "--ignore-not-found").status == 0
     assert "selector (-l) or --all" in ctl("delete", "cm", status=1).error
@@ -255,12 +255,16 @@ def test_what_there_is_not_says_what_to_use(ctl: Ctl, tmp_path: Path) -> None:
     """Kustomizations, Go templates and commands that are elsewhere are refused with what does the same."""
     assert "kustomize build d | " in ctl("apply", "-k", "d", status=1).error
     assert "use jsonpath" in ctl("get", "ns", "-o", "go-template={{.a}}", status=1).error
-    assert "no command 'set': patch" in ctl("set", "image", status=1).error
+    assert "no command 'debug': describe" in ctl("debug", "pod/a", status=1).error
+    assert "--prune is not built here: label" in ctl("apply", "-f", "x", "--prune", status=1).error
+    assert "cluster-info dump is not built here: get" in ctl("cluster-info", "dump", status=1).error
     assert "no command 'create x'" in ctl("create", "x", status=1).error
 
 
-def test_a_diff_that_fails_has_a_status_of_its_own(ctl: Ctl, tmp_path: Path) -> None:
-    """2 for failures of any sort: 1 says that there are differences."""
-    ctl("diff", "-f", str(tmp_path / "absent"), status=2)
-    ctl("diff", "-f", "-", send=MAP.replace("data:", "nosuch:"), status=2)
-    ctl("diff", "-f", "-", send=MAP.replace("ConfigMap", "NoSuch"), status=2)
+def test_failed_diff_has_its_own_status(ctl: Ctl, tmp_path: Path) -> None:
+    """The exit status of a failed diff is 2, since 1 means that there are differences; nothing is printed but the error."""
+    absent = ctl("diff", "-f", str(tmp_path / "absent"), status=2)
+    unknown_field = ctl("diff", "-f", "-", send=MAP.replace("\ndata:", "\nnosuch:"), status=2)
+    unknown_kind = ctl("diff", "-f", "-", send=MAP.replace("ConfigMap", "NoSuch"), status=2)
+    assert [ran.out for ran in (absent, unknown_field, unknown_kind)] == ["", "", ""]
+    assert "absent" in absent.error and "nosuch" in unknown_field.error and "NoSuch" in unknown_kind.error

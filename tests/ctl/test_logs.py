@@ -80,14 +80,24 @@ def test_a_log_is_printed_as_it_is(ctl: Ctl, node: Node) -> None:
 def test_whose_logs(ctl: Ctl, node: Node) -> None:
     """A selector means all of its pods, a workload one of them, --all-containers each container."""
     ctl("logs", "-l", "app=web", "-c", "d")
-    assert node.asked == ["default/p1/d", "default/p2/d"]
+    assert node.asked == ["default/p1/d?tailLines=10", "default/p2/d?tailLines=10"]
     ctl("create", "deployment", "web", "--image=i")
     node.asked.clear()
     ctl("logs", "deploy/web", "--all-containers")
     assert node.asked == ["default/p1/c", "default/p1/d"]
-    assert "-f follows one container" in ctl("logs", "-f", "-l", "app=web", status=1).error
+    assert "--max-log-requests=4" in ctl("logs", "-f", "-l", "app=web", "--all-containers", "--max-log-requests=3", status=1).error
     assert "not both" in ctl("logs", "p1", "-l", "app=web", status=1).error
     assert "has no pods" in ctl("logs", "ns/default", status=1).error
+
+
+def test_several_logs(ctl: Ctl, node: Node) -> None:
+    """Every line says whose it is with --prefix; lines of logs that are followed together are whole; POD CONTAINER names both."""
+    ran = ctl("logs", "-f", "-l", "app=web", "--all-containers", "--prefix", "--tail=-1")
+    lines = [f"[pod/{pod}/{name}] {line}" for pod in ("p1", "p2") for name in ("c", "d") for line in ("one", "", "two\ufffd")]
+    assert sorted(ran.lines) == sorted(lines)
+    assert sorted(node.asked) == [f"default/{pod}/{name}?follow=true" for pod in ("p1", "p2") for name in ("c", "d")]
+    assert ctl("logs", "p1", "d", "--prefix").lines == [line for line in lines if line.startswith("[pod/p1/d]")]
+    assert node.asked[-1] == "default/p1/d"
 
 
 def test_selectors_of_workloads() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -167,7 +168,7 @@ def test_configuration_in_the_home_folder(tmp_path: Path) -> None:
     (tmp_path / f".{dialect.short}").mkdir()
     configuration_file(tmp_path / f".{dialect.short}" / "config", "one", current="one")
     assert configuration.load(GlobalFlags(), {"HOME": str(tmp_path)}).server == "https://one.example"
-    with pytest.raises(CommandError, match="--as-group needs --as"):
+    with pytest.raises(CommandError, match="--as-group and --as-uid need --as"):
         configuration.load(GlobalFlags(server="https://a", as_groups=("g",)), {"HOME": str(tmp_path)})
 
 
@@ -182,6 +183,38 @@ def test_config_commands(ctl: Ctl, tmp_path: Path) -> None:
     assert ctl("config", "current-context", "--config", str(path)).out == "one\n"
     assert path.stat().st_mode & 0o777 == 0o600
     assert ctl("config", "get-contexts", "--config", str(path)).lines[1].split()[0] == "*"
+
+
+def test_entries_of_a_configuration(ctl: Ctl, tmp_path: Path) -> None:
+    """Clusters, users and contexts are added, changed, renamed and removed; others stay as they are."""
+    path = configuration_file(tmp_path / "config", "one", current="one")
+    authority = tmp_path / "ca.pem"
+    authority.write_text("-----BEGIN CERTIFICATE-----\n")
+
+    def config(*words: str, **more: Any) -> Any:
+        return ctl("config", *words, "--config", str(path), **more)
+
+    assert config("set-cluster", "two", "--server=https://two.example", f"--certificate-authority={authority}").lines == ['Cluster "two" set.']
+    config("set-cluster", "two", f"--certificate-authority={authority}", "--embed-certs")
+    config("set-credentials", "bob", "--token=t")
+    assert config("set-context", "two", "--cluster=two", "--user=bob", "-n", "x").lines == ['Context "two" created.']
+    assert config("set-context", "two", "-n", "y").lines == ['Context "two" modified.']
+    document = yaml.safe_load(path.read_text())
+    assert document["contexts"][1] == {"name": "two", "context": {"cluster": "two", "user": "bob", "namespace": "y"}}
+    assert set(document["clusters"][1]["cluster"]) == {"server", "certificate-authority-data"}
+    loaded = configuration.load(GlobalFlags(config=str(path), context="one", cluster="two", user="bob"), {})
+    assert (loaded.server, loaded.token, loaded.namespace) == ("https://two.example", "t", "ns-one")
+    assert config("get-clusters").lines == ["NAME", "one", "two"]
+    config("rename-context", "one", "first")
+    assert config("current-context").out == "first\n"
+    assert "already" in config("rename-context", "first", "two", status=1).error
+    config("delete-context", "two")
+    config("delete-cluster", "two")
+    config("unset", "users.bob")
+    assert config("get-users").lines == ["NAME", "one"]
+    assert "no cluster 'two': config get-clusters" in config("delete-cluster", "two", status=1).error
+    assert "write current-context" in config("unset", "x", status=1).error
+    assert "no PEM block" in config("set-cluster", "a", f"--certificate-authority={path}", status=1).error
 
 
 def test_store(ctl: Ctl, tmp_path: Path) -> None:

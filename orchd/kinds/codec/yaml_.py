@@ -80,7 +80,7 @@ def _number(text: str) -> Any:
 
 
 def decode(data: bytes) -> Any:
-    """Decode the first document to JSON data; None if there is none. Raises YAMLError."""
+    """Decode the first document to JSON data; None for a stream without documents. Raises YAMLError."""
     found = yaml_json.decode_object(data)
     if found is not None:
         return found

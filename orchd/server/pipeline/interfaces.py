@@ -87,8 +87,14 @@ class Request:
     terminated: bool = False
     #: False if the client, one in this process, uses nothing of a successful answer: its body may be empty.
     need_answer: bool = True
+    #: Seconds that admission webhooks took.
+    webhook_seconds: float = 0.0
     #: For upgrade subresources: takes over the raw connection (None where the transport cannot).
     hijack: Callable[[], Any] | None = None
+
+    def add_webhook_time(self, seconds: float) -> None:
+        """Count time that admission webhooks took."""
+        self.webhook_seconds += seconds
 
     def header(self, name: str) -> str:
         """First value of a header, "" without one. `name` in lower case."""

@@ -70,7 +70,7 @@ class Specification:
         if self._pieces is None:
             self._pieces = DocumentPieces(catalog.dialect)
         out = {}
-        for form, parts in self._pieces.made(catalog).items():
+        for form, parts in self._pieces.assemble(catalog).items():
             digest, packer = hashlib.sha256(), zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
             packed = []
             for part in parts:

@@ -1,0 +1,67 @@
+"""``cluster-info`` and ``options``: where the server is, and the flags of every command."""
+
+from __future__ import annotations
+
+import click
+
+from orchd.ctl import configuration, output
+from orchd.ctl.api import Api
+from orchd.ctl.command import Command, Group, global_options
+from orchd.ctl.errors import CommandError
+from orchd.ctl.session import Session, pass_session
+from orchd.dialect import COMMAND_LINE
+from orchd.errors import ApiError
+
+
+@click.group("cluster-info", cls=Group, invoke_without_command=True)
+@click.pass_context
+def cluster_info(context: click.Context) -> None:
+    """Print the address of the server, and of services that belong to the cluster."""
+    if context.invoked_subcommand is not None:
+        return
+    session = context.find_object(Session)
+    assert session is not None, "the program puts it there"
+    server = configuration.load(session.flags, session.environment).server.rstrip("/")
+
+    async def work(api: Api) -> None:
+        dialect = await api.dialect()
+        output.line(f"Control plane is running at {server}")
+        services = await api.discovery.find("services")
+        mark = dialect("{long}.io/cluster-service")
+        query = {"labelSelector": f"{mark}=true"}
+        try:
+            listed = await api.list(services, everywhere=True, query=query)
+        except ApiError as error:
+            if error.code != 403:
+                raise
+            listed = {}
+        for each in listed.get("items") or ():
+            metadata = each["metadata"]
+            name = (metadata.get("labels") or {}).get(dialect("{long}.io/name")) or metadata["name"]
+            ports = each["spec"].get("ports") or ()
+            port = f":{ports[0].get('name') or ports[0]['port']}" if ports else ""
+            path = f"/api/v1/namespaces/{metadata['namespace']}/services/{metadata['name']}{port}/proxy"
+            output.line(f"{name} is running at {server}{path}")
+        output.line()
+        output.line(f"To look further: {COMMAND_LINE} get --raw='/readyz?verbose', {COMMAND_LINE} events -A, {COMMAND_LINE} get nodes.")
+
+    session.run(work)
+
+
+@cluster_info.command()
+@pass_session
+def dump(session: Session) -> None:
+    """Not built here."""
+    raise CommandError("cluster-info dump is not built here: get pods,events,deployments -A -o yaml prints the same")
+
+
+@click.command(cls=Command)
+@click.pass_context
+def options(context: click.Context) -> None:
+    """Print the flags that every command takes."""
+    output.line("Every command takes these flags, in front of or behind its name:")
+    output.line()
+    formatter = context.make_formatter()
+    records = [record for each in global_options(hidden=False) if (record := each.get_help_record(context)) is not None]
+    formatter.write_dl(records)
+    output.line(formatter.getvalue().rstrip("\n"))
