@@ -89,10 +89,10 @@ class Request:
     answer_headers: list[tuple[str, str]] = field(default_factory=list)
     #: True if the server ended the request to protect itself: a limit, a timeout, or an internal error.
     terminated: bool = False
-    #: Seconds that admission webhooks took.
-    webhook_seconds: float = 0.0
     #: False if the client, one in this process, uses nothing of a successful answer: its body may be empty.
     need_answer: bool = True
+    #: Seconds that admission webhooks took.
+    webhook_seconds: float = 0.0
     #: For upgrade subresources: takes over the raw connection (None where the transport cannot).
     hijack: Callable[[], Any] | None = None
 
