@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twisted.internet.defer import Deferred
 
 from orchd import errors
 from orchd.client.interfaces import Object, ResourceRef
@@ -16,6 +17,7 @@ from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action
 from orchd.server.authz.rule_coverage import uncovered
 from orchd.testing.results import result_of
+from orchd.txkit.coroutines import start
 
 
 class Client:
@@ -57,6 +59,33 @@ def test_defaults_are_written_once() -> None:
     client.objects[key] = {**client.objects[key], "rules": []}
     assert result_of(ensure(partial, ORCH)) == 1
     assert len(client.objects[key]["rules"]) == 2 and client.lost == {key}
+
+
+class SlowClient(Client):
+    """A client whose writes end when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[Deferred[None]] = []
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object) -> None:
+        self.waiting.append(Deferred())
+        await self.waiting[-1]
+        await super().create(ref, namespace, obj)
+
+
+def test_defaults_are_written_side_by_side() -> None:
+    """Writes do not wait for one another, so that they share commits."""
+    client = SlowClient()
+    partial: Any = client
+    running, count = start(ensure(partial, ORCH)), len(bootstrap_objects(ORCH))
+    commits = 0
+    while not running.called:
+        waiting, client.waiting = client.waiting, []
+        commits += 1
+        for each in waiting:
+            each.callback(None)
+    assert commits <= 3 < count == len(client.objects)
 
 
 _words = st.lists(st.sampled_from(["a", "b", "*"]), min_size=1, max_size=2, unique=True)
