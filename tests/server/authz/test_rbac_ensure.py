@@ -15,7 +15,7 @@ from orchd.kinds.identity import User
 from orchd.server.authz.bootstrap_policy import bootstrap_objects, ensure
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action
-from orchd.server.authz.rule_coverage import uncovered
+from orchd.server.authz.rule_coverage import breakdown, rule_covers, uncovered
 from orchd.testing.results import result_of
 from orchd.txkit.coroutines import start
 
@@ -114,6 +114,15 @@ def test_who_covers_a_rule_may_do_what_it_allows(held: Any, granted: Any) -> Non
     if not uncovered(held, [granted]):
         mine, theirs = CompiledRules(held), CompiledRules([granted])
         assert all(mine.allow(action) for action in _actions if theirs.allow(action))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(_rules, max_size=3), st.lists(_rules, max_size=3))
+def test_rules_are_covered_part_by_part(held: Any, granted: Any) -> None:
+    """What is missing are the parts that no rule held covers, also if a rule is held as it is."""
+    expected = [part for rule in granted for part in breakdown(rule) if not any(rule_covers(each, part) for each in held)]
+    assert uncovered(held, granted) == expected
+    assert uncovered([*held, *granted], granted) == []
 
 
 @settings(max_examples=200, deadline=None)
