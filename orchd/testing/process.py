@@ -65,6 +65,7 @@ class DaemonProcess:
         self.log_file = folder / "log"
         self._environment = environment or {}
         self._fresh = fresh
+        self._context: tuple[object, ssl.SSLContext] | None = None
         self._process: Process | None = None
         self._output: IO[bytes] | None = None
 
@@ -195,7 +196,12 @@ class DaemonProcess:
         return context
 
     def connect(self, timeout: float = PATIENCE) -> http.client.HTTPSConnection:
-        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.context())
+        # Made once for each version of the file: that takes longer than a request.
+        found = self.config_file.stat()
+        version = found.st_ino, found.st_mtime_ns, found.st_size
+        if self._context is None or self._context[0] != version:
+            self._context = version, self.context()
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self._context[1])
 
     def request(
         self, method: str, path: str, body: Any = None, *, content_type: str = "application/json", timeout: float = PATIENCE
