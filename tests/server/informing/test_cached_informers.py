@@ -305,7 +305,7 @@ def test_one_can_wait_until_late_listeners_have_been_told(monkeypatch: pytest.Mo
 
 
 def test_a_listener_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    """The others are told, and the write succeeds."""
+    """The other listeners are called, and the write succeeds."""
     bench = Bench()
     good = Listening()
 
@@ -354,7 +354,7 @@ def test_kinds_without_a_cache_are_left_to_others() -> None:
 
 
 def test_all_end_together() -> None:
-    """Who waits for an informer that is stopped is told so; nothing goes on."""
+    """Stopping an informer fails the waits on it; no task is left."""
     bench = Bench()
     ends: list[Any] = []
     bench.informer.add_index("color", color)
