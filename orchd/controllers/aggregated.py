@@ -1,4 +1,4 @@
-"""Resources that other servers answer for through API aggregation, found by discovery."""
+"""Resources of aggregated API servers, from discovery."""
 
 from __future__ import annotations
 

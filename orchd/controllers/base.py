@@ -1,4 +1,4 @@
-"""What nearly every controller is made of: informers that are followed, one loop, a client of its own."""
+"""Base class of controllers: shared informers, one control loop, a client."""
 
 from __future__ import annotations
 

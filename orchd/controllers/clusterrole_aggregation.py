@@ -1,4 +1,4 @@
-"""Cluster roles that are made of others: the rules of all that their selectors choose."""
+"""Aggregated cluster roles: sets their rules to those of the cluster roles that their selectors match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controllers that operators drop in."""
+"""Drop-in controllers, found by getPlugins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a controller has written and its informer has not shown yet. Acting before it does would do things twice."""
+"""Writes of a controller that its informer has not delivered yet: acting earlier would repeat them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The controllers of one process as one thing to start and stop."""
+"""The controllers of one process, started and stopped together."""
 
 from __future__ import annotations
 

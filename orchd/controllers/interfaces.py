@@ -1,4 +1,4 @@
-"""What a controller is and what it is given."""
+"""Contracts of controllers, and their environment."""
 
 from __future__ import annotations
 

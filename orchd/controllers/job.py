@@ -1,4 +1,4 @@
-"""Jobs: pods until enough of them have succeeded, or too many failed."""
+"""The job controller: runs pods until enough have succeeded or too many have failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one loop: keys from a queue, workers that reconcile, retries that slow down."""
+"""The control loop: workers that reconcile keys of a queue, with backoff after failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts of the pods of each owner, kept with every change of a pod.
+"""Counts of the pods of each owner, updated with every change of a pod.
 
 A pass over a replica set of ten thousand pods must not look at each of them: it reads the counts of its few sets of labels,
 and looks at pods one by one only to choose those that go. Counts follow the informer's events, not its index, so that an

@@ -1,4 +1,4 @@
-"""Namespaces: whatever is in a terminating namespace is deleted, then the namespace itself.
+"""The namespace controller: deletes the contents of terminating namespaces, then finalizes them.
 
 The namespace's own conditions say what is in the way. What it holds is found in the catalog, custom kinds included, and by
 discovery of the servers behind API aggregation.

@@ -1,4 +1,4 @@
-"""Pods as their controllers see them: which count, which go first, and how they are made."""
+"""Pods of controllers: which ones are active, the order of their deletion, and creation from a template."""
 
 from __future__ import annotations
 

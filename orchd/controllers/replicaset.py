@@ -1,4 +1,4 @@
-"""Replica sets: as many pods of a template as asked for."""
+"""The replica set controller: maintains the desired number of pods of a template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates that a set has had, as ControllerRevision objects."""
+"""Revision history of templates, as ControllerRevision objects."""
 
 from __future__ import annotations
 

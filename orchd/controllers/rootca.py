@@ -1,4 +1,4 @@
-"""The server's certificate authority in every namespace, for pods to check the server by."""
+"""Publishes the server's CA certificate in every namespace, with which pods verify the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the controllers of objects that own pods have in common: which events concern which owner."""
+"""Base class of the controllers of workloads: maps events of pods to owners."""
 
 from __future__ import annotations
 

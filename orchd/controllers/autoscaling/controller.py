@@ -1,4 +1,4 @@
-"""The autoscaling controller: one look at one autoscaler, again after every period."""
+"""The horizontal pod autoscaler controller: reconciles each autoscaler once per sync period."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One metric of an autoscaler: its value now, and the size that it asks for."""
+"""Evaluation of one metric of an autoscaler: its current value and the proposed number of replicas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of nodes for client certificates are approved where their requestors may have them."""
+"""Approves certificate signing requests of nodes for client certificates, if the requestor has the permission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificate signing requests as their controllers see them."""
+"""Conditions and contents of certificate signing requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Approved requests are signed with the authority of their signer."""
+"""Signs approved certificate signing requests with the CA of their signer."""
 
 from __future__ import annotations
 

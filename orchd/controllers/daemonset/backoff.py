@@ -1,4 +1,4 @@
-"""Growing pauses between attempts, by key."""
+"""Exponential backoff by key."""
 
 from __future__ import annotations
 

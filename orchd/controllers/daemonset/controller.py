@@ -1,4 +1,4 @@
-"""The daemon set controller: what makes work, and the order of one pass."""
+"""The daemon set controller: event handlers and the reconcile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The deployment controller: what makes work, and the order of one pass."""
+"""The deployment controller: event handlers and the reconcile."""
 
 from __future__ import annotations
 

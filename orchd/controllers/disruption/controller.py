@@ -1,4 +1,4 @@
-"""The disruption controller: what is queued, and the count of one budget."""
+"""The disruption controller: event handlers and the reconcile of a budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sizes that the owners of pods are to have: built-in owners from informers, others through their scale subresource."""
+"""Desired replicas of the owners of pods: of built-in owners from informers, of others through the scale subresource."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pods a service leads to, and by which ports. Pure."""
+"""Target pods and ports of a service. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who owns whom, as far as has been seen. Pure: events go in, uids that need a look come out.
+"""Graph of owner references, from observed events. Pure: processes events and returns the uids to examine.
 
 A node holds a few words of an object, never the object: the graph spans everything the server keeps.
 """

@@ -1,4 +1,4 @@
-"""Ranges of one size out of a larger one, each given once. Pure."""
+"""Allocator of equally sized ranges from a larger one. Pure."""
 
 from __future__ import annotations
 

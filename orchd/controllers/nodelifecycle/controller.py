@@ -1,4 +1,4 @@
-"""Nodes that fall silent are marked, tainted, and emptied at the rate that the state of their zone allows."""
+"""The node lifecycle controller: marks and taints unresponsive nodes, and evicts their pods at the rate of their zone."""
 
 from __future__ import annotations
 

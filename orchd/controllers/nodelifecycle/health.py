@@ -1,4 +1,4 @@
-"""What is known of a node's health, and what its conditions ask for. Pure."""
+"""Health of nodes, and the conditions and taints that follow from it. Pure."""
 
 from __future__ import annotations
 

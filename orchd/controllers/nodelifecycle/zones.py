@@ -1,4 +1,4 @@
-"""Zones of nodes: how bad things are in each, and how fast its nodes may be emptied. Pure but for the queues themselves."""
+"""Zones of nodes: the state of each zone, and its eviction rate. Pure except for the queues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of objects by namespace, of those resources that quotas count. Nothing of the objects is kept but their uids."""
+"""Number of objects by namespace, for the resources that quotas count. Only their uids are stored."""
 
 from __future__ import annotations
 

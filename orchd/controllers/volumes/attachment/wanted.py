@@ -1,4 +1,4 @@
-"""Which volumes the pods of a node want attached."""
+"""Volumes to attach for the pods of a node."""
 
 from __future__ import annotations
 
