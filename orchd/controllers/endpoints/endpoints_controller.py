@@ -31,7 +31,7 @@ class Target:
 
 
 def make_target(service: Object, pod: Object) -> Target | None:
-    """The target that a pod is, None if it is none."""
+    """The target for a pod, None for an unreachable pod."""
     if not targets.reachable(pod, terminating=_unready(service)):
         return None
     address = targets.address_of(pod, targets.families(service)[0])
