@@ -118,13 +118,13 @@ def refused(play: Play, **more: Any) -> ApiError:
 
 
 def test_no_webhooks_cost_nothing(play: Play) -> None:
-    """Without configurations nobody is asked."""
+    """Without configurations no webhook is called."""
     assert play.run("configmaps", SECRET) is SECRET
     assert play.webhooks.asked == []
 
 
 def test_reinvocation(play: Play) -> None:
-    """Willing webhooks see once more what a later one changed; each round counts on its own."""
+    """Webhooks with reinvocation policy IfNeeded are called again after a later change; each round is annotated."""
     play.hooks(
         "mutating",
         hook("a", append("a"), play, reinvocationPolicy="IfNeeded"),
@@ -257,7 +257,7 @@ def test_namespace_selector(play: Play) -> None:
 
 
 def test_configurations_are_out_of_reach(play: Play) -> None:
-    """Nobody is asked about configurations of webhooks: else a bad one could not be repaired."""
+    """Webhooks are not called for webhook configurations, so that a broken one can be repaired."""
     play.hooks("validating", hook("a", {"allowed": False}, play))
     play.run("validatingwebhookconfigurations", {"metadata": {"name": "x"}}, group=GROUP)
     assert play.webhooks.asked == []
