@@ -56,7 +56,7 @@ class Frontend:
         self.listener = Listener(reactor, factory, endpoint or binding, contexts=self.contexts, h2=http2)
 
     def members(self) -> list[Member]:
-        return [self.listener, *self._api.documentation(), as_member("open", self._open, self.close)]
+        return [self.listener, *self._api.documents.members(), as_member("open", self._open, self.close)]
 
     def metrics(self) -> Iterable[metrics.Source]:
         return [

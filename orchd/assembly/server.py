@@ -103,7 +103,7 @@ class ApiServer:
         self.pipeline = self.api.pipeline
         access.entrance.connect(self.pipeline)
         self.definitions.gone, self.definitions.dropped = self.api.drop_version, self.objects.store.forget
-        self.definitions.renewed = self.api.renew_documents
+        self.definitions.renewed = self.api.documents.renew
         self.bootstrap = ClusterBootstrap(runtime, self.state, client, self.definitions.base, self.identity, self.storage)
         self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open)
         self.background = BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files)

@@ -1,4 +1,4 @@
-"""Discovery of resources that aggregated API servers serve."""
+"""Resources of aggregated API servers, from discovery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base of controllers: informers, one reconcile loop, and a client with the controller's identity."""
+"""Base class of controllers: shared informers, one control loop, a client."""
 
 from __future__ import annotations
 

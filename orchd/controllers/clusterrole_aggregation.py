@@ -1,4 +1,4 @@
-"""Aggregated cluster roles: their rules are those of all roles that their selectors match."""
+"""Aggregated cluster roles: sets their rules to those of the cluster roles that their selectors match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discovery of drop-in controllers."""
+"""Drop-in controllers, found by getPlugins."""
 
 from __future__ import annotations
 

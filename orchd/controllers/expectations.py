@@ -1,4 +1,4 @@
-"""Expectations: writes of a controller that its informer does not show yet. Acting earlier would repeat them."""
+"""Writes of a controller that its informer has not delivered yet: acting earlier would repeat them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The group of a process's controllers: start, stop, and metrics."""
+"""The controllers of one process, started and stopped together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contracts of controllers and their environment."""
+"""Contracts of controllers, and their environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job controller: runs pods until enough have succeeded or too many failed."""
+"""The job controller: runs pods until enough have succeeded or too many have failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reconcile loop: a queue of keys, workers, and retries with back-off."""
+"""The control loop: workers that reconcile keys of a queue, with backoff after failures."""
 
 from __future__ import annotations
 

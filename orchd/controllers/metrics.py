@@ -1,4 +1,4 @@
-"""Counters of one controller."""
+"""Metrics of one controller."""
 
 from __future__ import annotations
 

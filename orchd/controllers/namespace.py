@@ -1,4 +1,4 @@
-"""The namespace controller: deletes the content of a terminating namespace, then the namespace.
+"""The namespace controller: deletes the contents of terminating namespaces, then finalizes them.
 
 The namespace's own conditions say what is in the way. What it holds is found in the catalog, custom kinds included, and by
 discovery of the servers behind API aggregation.

@@ -1,4 +1,4 @@
-"""Resources that controllers read and write, and helpers for objects."""
+"""Resources that controllers read and write, and accessors for fields of objects."""
 
 from __future__ import annotations
 

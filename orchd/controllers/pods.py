@@ -1,4 +1,4 @@
-"""Pods of controllers: which are active, their deletion order, and their creation."""
+"""Pods of controllers: which ones are active, the order of their deletion, and creation from a template."""
 
 from __future__ import annotations
 

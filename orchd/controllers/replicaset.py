@@ -1,4 +1,4 @@
-"""The replica set controller: keeps the desired number of pods of a template."""
+"""The replica set controller: maintains the desired number of pods of a template."""
 
 from __future__ import annotations
 

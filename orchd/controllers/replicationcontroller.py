@@ -1,4 +1,4 @@
-"""Replication controllers: replica sets by their old name, with selectors that are plain maps."""
+"""The replication controller: as for replica sets, with selectors that are maps of labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Revisions of a set's template, as ControllerRevision objects."""
+"""Revision history of templates, as ControllerRevision objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Publishes the server's certificate authority in every namespace, for pods to verify the server."""
+"""Publishes the server's CA certificate in every namespace, with which pods verify the server."""
 
 from __future__ import annotations
 

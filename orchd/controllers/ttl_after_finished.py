@@ -1,4 +1,4 @@
-"""Finished jobs that say how long they are wanted are deleted when that time has passed."""
+"""Deletes finished jobs after ttlSecondsAfterFinished."""
 
 from __future__ import annotations
 

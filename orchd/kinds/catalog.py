@@ -150,7 +150,8 @@ class Catalog:
         return self._by_kind.get((group, version, kind))
 
     def kind_of_group(self, group: str, kind: str) -> Resource | None:
-        """The resource of a kind in whichever version its group serves it, the preferred one first; None if there is none."""
+        """The resource of a kind in the preferred version of its group, or else in another served one; None if no version
+        has it."""
         found = self._groups.get(group)
         versions = () if found is None else (found.preferred, *found.versions)
         return next((r for version in versions if (r := self._by_kind.get((group, version, kind))) is not None), None)

@@ -22,7 +22,7 @@ Status = dict[str, Any]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """`status` is the status to write, None for no change. `remove`: delete the pod. `due` is the time of the next step in
-    seconds since the epoch, None if there is none."""
+    seconds since the epoch, None for no next step."""
 
     status: Status | None = None
     remove: bool = False

@@ -87,7 +87,7 @@ def configured(tmp_path: Path) -> Any:
 
 
 def test_each_issuer_has_its_tokens(configured: Configured) -> None:
-    """Several issuers are trusted at once; a token of another is nobody's."""
+    """Several issuers are trusted at once; a token of another issuer is rejected."""
     assert (configured.who(ONE), configured.who(TWO)) == ("ann", None)
     configured.replace(text(ONE, TWO))
     assert (configured.who(ONE), configured.who(TWO)) == ("ann", "ann")
@@ -167,7 +167,7 @@ def anonymous(folder: Path, file: str, *flags: str) -> bool:
     ({"anonymous": {"enabled": True, "conditions": [{"path": "/x"}]}}, (), True),
 ])  # fmt: skip
 def test_anonymous_requests(tmp_path: Path, given: dict[str, Any], flags: tuple[str, ...], served: bool) -> None:
-    """The file decides where it says something, else the flag; and nobody is anonymous where all is allowed."""
+    """The file overrides the flag for anonymous requests; with AlwaysAllow they are always rejected."""
     assert anonymous(tmp_path, text(**given), *flags) is served
 
 

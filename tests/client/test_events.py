@@ -145,7 +145,7 @@ def test_similar_events_are_combined(world: World) -> None:
 
 
 def test_combining_ends_after_quiet(world: World) -> None:
-    """After more than ten minutes without a similar event, messages count anew."""
+    """After more than ten minutes without a similar event, aggregation starts again."""
     for number in range(10):
         world.core.event(POD, "Warning", "Failed", f"try {number}")
     world.clock.advance(601)

@@ -45,7 +45,7 @@ def test_forms() -> None:
 
 
 def test_flag_file() -> None:
-    """A flag file has one flag per line; what comes later wins, and a list given in another place starts anew."""
+    """A flag file has one flag per line; later values override, and a list on the command line replaces that of the file."""
     text = "# a comment\n\n--secure-port=1\nanonymous-auth=false\n--max-requests-inflight 7\n--api-audiences=a\n--api-audiences=b\n"
     options = parsed("--flagfile=F", "--secure-port=2", files={"F": text})
     assert options["secure-port"] == 2

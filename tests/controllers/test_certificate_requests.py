@@ -233,7 +233,7 @@ def token(id_: str, **data: str) -> dict[str, Any]:
 
 
 def test_cluster_info_is_signed(requests: Requests) -> None:
-    """Every token that may sign has its signature, anew when the content changes and until the token ends."""
+    """Every signing token has a signature, which is renewed when the content changes and removed when the token expires."""
     cluster, public, system = requests.cluster, ORCH("{short}-public"), ORCH("{short}-system")
     content = CLUSTER_INFO_KEY
     cluster.create(CONFIG_MAPS, {"metadata": {"name": "cluster-info"}, "data": {content: "apiVersion: v1\nkind: Config\n"}}, public)

@@ -90,7 +90,7 @@ def test_suspended(cluster: Cluster) -> None:
 
 
 def test_jobs_made_by_hand(cluster: Cluster) -> None:
-    """A job that names the schedule as its controller, but was not made by it, is none of its active ones."""
+    """A job owned by the cron job but not created by it is not listed as active."""
     made = cluster.create(CRON_JOBS, cron(concurrencyPolicy="Forbid", schedule="0 0 1 1 *"))
     owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": made["metadata"]["uid"], "controller": True}
     job = {"metadata": {"name": "manual", "ownerReferences": [owner]}, "spec": {"template": template({}, restartPolicy="Never")}}

@@ -1,4 +1,4 @@
-"""Where services lead, and pods that nobody else cleans up."""
+"""Endpoints of services, and pod garbage collection."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_indexed(cluster: Cluster) -> None:
 
 
 def test_two_pods_of_one_index(cluster: Cluster) -> None:
-    """Of two pods of one index, and of pods without one, an indexed job deletes those of no use before any other."""
+    """An indexed job first deletes pods with a duplicate index or without one."""
     key = ORCH("batch.{long}.io/job-completion-index")
     cluster.create(JOBS, job(parallelism=2, completions=2, completionMode="Indexed"))
     cluster.settle()
@@ -78,7 +78,7 @@ def test_two_pods_of_one_index(cluster: Cluster) -> None:
 
 
 def test_suspension(cluster: Cluster) -> None:
-    """A suspended job has no pods and says so; resumed it starts anew."""
+    """A suspended job has no pods and the condition Suspended; when resumed, its start time is reset."""
     cluster.create(JOBS, job(suspend=True))
     cluster.settle()
     assert cluster.names(PODS) == []

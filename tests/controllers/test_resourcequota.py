@@ -115,7 +115,7 @@ def test_changed_limits_are_followed(cluster: Cluster) -> None:
 
 
 def test_a_wrong_status_is_corrected(cluster: Cluster) -> None:
-    """What somebody else wrote into the status is corrected at the next full count."""
+    """A status that another client changed is corrected at the next full recalculation."""
     cluster.create(QUOTAS, quota(pods="2"))
     cluster.settle()
     cluster.patch(QUOTAS, "q", {"status": {"used": {"pods": "7"}}}, subresource="status")

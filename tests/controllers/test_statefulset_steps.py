@@ -37,7 +37,7 @@ def down(cluster: Cluster, *names: str) -> None:
 
 
 def hold(cluster: Cluster, *names: str) -> None:
-    """Pods whose deletion takes until they are let go."""
+    """Pods whose deletion is completed by the test."""
     for name in names:
         cluster.patch(PODS, name, {"metadata": {"finalizers": ["example.com/hold"]}})
 
@@ -158,7 +158,7 @@ def test_an_update_replaces_one_at_a_time(cluster: Cluster) -> None:
 
 
 def test_on_delete(cluster: Cluster) -> None:
-    """With OnDelete only pods that somebody deletes get the new template."""
+    """With OnDelete only deleted pods are replaced with the new template."""
     up(cluster, 2, updateStrategy={"type": "OnDelete"})
     cluster.patch(STATEFUL_SETS, "s", CHANGE)
     cluster.make_ready()

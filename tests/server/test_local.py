@@ -97,7 +97,7 @@ def test_no_shortcut_around_policy(space: Any) -> None:
 
 class TestWatch:
     def test_events_as_they_are_asked_for(self, space: Any) -> None:
-        """Events wait until somebody asks, and who asks waits for events."""
+        """Events are buffered until `next` is called, and `next` waits for events."""
         client = space.server.client("me")
         stream = run(client.watch(CONFIGS, space.name, label_selector="x"))
         waiting = start(stream.next())
@@ -112,7 +112,7 @@ class TestWatch:
         assert run(stream.next()) is None
 
     def test_closing_wakes(self, space: Any) -> None:
-        """Who waits on a watch that is closed is told that nothing comes; its subscription is gone."""
+        """Closing a watch ends a pending `next` with None, and removes the subscription."""
         client, watching = space.server.client("me"), space.server.server.api.watches
         before = len(watching.running)
         stream = run(client.watch(CONFIGS, space.name))
@@ -145,7 +145,7 @@ class TestWatch:
         assert behind.value.code == 410
 
     def test_a_cancelled_wait_loses_nothing(self, space: Any) -> None:
-        """The next event is there for whoever asks next."""
+        """A cancelled `next` loses no event."""
         stream = run(space.server.client("me").watch(CONFIGS, space.name))
         waiting = start(stream.next())
         waiting.addErrback(lambda failure: None)

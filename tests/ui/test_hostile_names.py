@@ -56,7 +56,7 @@ def test_markup_in_annotations_data_and_events(page: Page, server: DaemonProcess
 
 
 def test_markup_in_the_address(page: Page) -> None:
-    """An address that somebody else made shows text, and does nothing else."""
+    """A crafted address is shown as text and has no other effect."""
     page.sign_in()
     page.go(f"#/list/-/{quote(MARKUP, safe='')}")
     page.until(lambda: MARKUP in page.one("#main").text)

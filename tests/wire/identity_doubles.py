@@ -1,4 +1,4 @@
-"""Services that a server asks who somebody is and what they may, on real TLS connections: an OpenID issuer, and webhooks
+"""Services that authenticate and authorize for a server, on real TLS connections: an OpenID issuer, and webhooks
 that review tokens and accesses. They run in a thread of their own."""
 
 from __future__ import annotations

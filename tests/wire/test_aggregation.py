@@ -237,7 +237,7 @@ async def test_answers_come_back_as_they_are(place: Place, by_endpoints: bool) -
 
 @pytest_twisted.ensureDeferred
 async def test_a_server_that_is_not_there(place: Place) -> None:
-    """503: by its condition, by its certificate, by its address, and by nobody listening."""
+    """503: by its condition, its certificate, its address, and a refused connection."""
     other = chain_pem(self_signed("other", names=["behind.ns.svc"], now=datetime.now(UTC)).certificate)
     for more, said in (
         ({"available": False}, b"service unavailable\n"),

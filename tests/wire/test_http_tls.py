@@ -130,7 +130,7 @@ async def test_upload(server: Running) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_client_certificates(server: Running, tmp_path: Path) -> None:
-    """Whatever certificate a client shows is handed on unverified, leaf first; without one there is none."""
+    """The client's certificate chain is passed on unverified, leaf first; empty without a certificate."""
     stranger = self_signed("stranger", names=[], now=NOW)
     write_private(tmp_path / "crt", chain_pem(stranger.certificate))
     write_private(tmp_path / "key", private_pem(stranger.key))

@@ -1,4 +1,4 @@
-"""The autoscaling controller: reconciles each autoscaler once per period."""
+"""The horizontal pod autoscaler controller: reconciles each autoscaler once per sync period."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of one metric of an autoscaler: its current value and the size that it requests."""
+"""Evaluation of one metric of an autoscaler: its current value and the proposed number of replicas."""
 
 from __future__ import annotations
 

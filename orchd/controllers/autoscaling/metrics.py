@@ -1,4 +1,4 @@
-"""Values from the metrics APIs: of resources, of pods, of objects and external ones. All values are in thousandths."""
+"""Client of the metrics APIs: resource, pod, object and external metrics. All values are in thousandths."""
 
 from __future__ import annotations
 

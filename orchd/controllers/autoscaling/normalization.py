@@ -1,4 +1,4 @@
-"""Sizes within limits: stabilization windows, policies for the rate of change, and the range of the autoscaler."""
+"""Normalization of proposed sizes: stabilization windows, scaling policies, minimum and maximum."""
 
 from __future__ import annotations
 

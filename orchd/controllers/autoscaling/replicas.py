@@ -1,4 +1,4 @@
-"""Computation of replica counts from metric values. Pure.
+"""Calculation of the number of replicas from metric values. Pure.
 
 Pods that are not ready or whose metrics are missing are counted so that they never make a change larger, and never turn it
 around: for a larger size they count as idle, for a smaller one as busy.

@@ -1,4 +1,4 @@
-"""Approves certificate requests of nodes whose requestors are authorized."""
+"""Approves certificate signing requests of nodes for client certificates, if the requestor has the permission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers for certificate signing requests."""
+"""Conditions and contents of certificate signing requests."""
 
 from __future__ import annotations
 

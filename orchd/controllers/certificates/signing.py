@@ -1,4 +1,4 @@
-"""Signs approved requests with the authority of their signer."""
+"""Signs approved certificate signing requests with the CA of their signer."""
 
 from __future__ import annotations
 

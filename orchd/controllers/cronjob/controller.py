@@ -1,4 +1,4 @@
-"""The cron job controller: creates a job for each time of the schedule, and deletes old ones."""
+"""The cron job controller: creates a job at each time of the schedule, and deletes old jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exponential back-off by key."""
+"""Exponential backoff by key."""
 
 from __future__ import annotations
 

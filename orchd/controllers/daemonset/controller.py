@@ -1,4 +1,4 @@
-"""The daemon set controller: queued events, and the steps of one reconciliation."""
+"""The daemon set controller: event handlers and the reconcile."""
 
 from __future__ import annotations
 

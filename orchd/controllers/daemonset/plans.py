@@ -1,4 +1,4 @@
-"""Plans of daemon sets: pods to delete and nodes that need one. Pure."""
+"""Plan of a reconcile of a daemon set: pods to delete and nodes that need a pod. Pure."""
 
 from __future__ import annotations
 

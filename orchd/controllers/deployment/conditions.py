@@ -1,4 +1,4 @@
-"""Conditions of deployments: lists in, lists out."""
+"""Conditions of deployments: pure functions over lists of conditions."""
 
 from __future__ import annotations
 

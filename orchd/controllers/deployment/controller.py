@@ -1,4 +1,4 @@
-"""The deployment controller: queued events, and the steps of one reconciliation."""
+"""The deployment controller: event handlers and the reconcile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One reconciliation of a deployment: its replica sets, their sizes, its status."""
+"""One reconcile of a deployment: its replica sets, their sizes, its status."""
 
 from __future__ import annotations
 

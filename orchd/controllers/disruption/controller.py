@@ -1,4 +1,4 @@
-"""The disruption controller: queued events, and the sync of one budget."""
+"""The disruption controller: event handlers and the reconcile of a budget."""
 
 from __future__ import annotations
 

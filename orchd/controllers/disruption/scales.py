@@ -1,4 +1,4 @@
-"""Desired sizes of the owners of pods: built-in owners from informers, others from their scale subresource."""
+"""Desired replicas of the owners of pods: of built-in owners from informers, of others through the scale subresource."""
 
 from __future__ import annotations
 

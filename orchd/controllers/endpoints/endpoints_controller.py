@@ -31,7 +31,7 @@ class Target:
 
 
 def make_target(service: Object, pod: Object) -> Target | None:
-    """The endpoint target of a pod; None if it is not one."""
+    """The target for a pod, None for an unreachable pod."""
     if not targets.reachable(pod, terminating=_unready(service)):
         return None
     address = targets.address_of(pod, targets.families(service)[0])

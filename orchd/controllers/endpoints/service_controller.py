@@ -1,4 +1,4 @@
-"""Base of the controllers of Endpoints and EndpointSlices: services and their pods."""
+"""Base class of the Endpoints and EndpointSlice controllers: services and their pods."""
 
 from __future__ import annotations
 

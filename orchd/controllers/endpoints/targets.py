@@ -1,4 +1,4 @@
-"""Backends of a service and their ports. Pure."""
+"""Target pods and ports of a service. Pure."""
 
 from __future__ import annotations
 

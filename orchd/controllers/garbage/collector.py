@@ -1,4 +1,4 @@
-"""The garbage collector: deletes objects without existing owners, and carries out foreground and orphan deletions.
+"""The garbage collector: deletes objects without existing owners, and processes foreground and orphan deletions.
 
 The graph only says what to look at. Before anything is deleted or changed the server is asked how things are.
 """

@@ -1,4 +1,4 @@
-"""The graph of owner references, as far as observed. Pure: events go in, uids to reconcile come out.
+"""Graph of owner references, from observed events. Pure: processes events and returns the uids to examine.
 
 A node holds a few words of an object, never the object: the graph spans everything the server keeps.
 """

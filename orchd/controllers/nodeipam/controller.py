@@ -1,4 +1,4 @@
-"""Nodes get ranges of pod addresses, one of each family of the cluster's ranges."""
+"""Assigns ranges of pod addresses to nodes, one of each of the cluster's ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Allocation of subnets of one size from a larger network. Pure."""
+"""Allocator of equally sized ranges from a larger one. Pure."""
 
 from __future__ import annotations
 

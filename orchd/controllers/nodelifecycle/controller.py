@@ -1,4 +1,4 @@
-"""Marks and taints nodes that stop reporting, and evicts their pods at the rate of their zone's state."""
+"""The node lifecycle controller: marks and taints unresponsive nodes, and evicts their pods at the rate of their zone."""
 
 from __future__ import annotations
 

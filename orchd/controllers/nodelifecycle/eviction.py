@@ -1,4 +1,4 @@
-"""Pods that do not tolerate the NoExecute taints of their node are deleted, at once or when their toleration runs out."""
+"""Deletes pods that do not tolerate the NoExecute taints of their node, at once or when tolerationSeconds have passed."""
 
 from __future__ import annotations
 

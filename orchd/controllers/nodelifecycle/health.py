@@ -1,4 +1,4 @@
-"""Health of nodes, and the taints that follow from their conditions. Pure."""
+"""Health of nodes, and the conditions and taints that follow from it. Pure."""
 
 from __future__ import annotations
 

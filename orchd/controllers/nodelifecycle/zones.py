@@ -1,4 +1,4 @@
-"""Zones of nodes: their disruption state, and the rate at which their nodes are tainted. Pure but for the queues."""
+"""Zones of nodes: the state of each zone, and its eviction rate. Pure except for the queues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Object counts by namespace for the resources that quotas count. Only uids of the objects are kept."""
+"""Number of objects by namespace, for the resources that quotas count. Only their uids are stored."""
 
 from __future__ import annotations
 

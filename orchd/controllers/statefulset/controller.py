@@ -1,4 +1,5 @@
-"""The stateful set controller: one step at a time, in order, unless the set says otherwise."""
+"""The stateful set controller: creates, replaces and deletes pods in order, one at a time unless podManagementPolicy is
+Parallel."""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ def _running_and_ready(pod: Object) -> bool:
 
 
 class StatefulSetController(PodViewController):
-    """Names make a second pod of the same number impossible, so nothing needs to be expected: a lost race is a 409."""
+    """No expectations are needed: pods have fixed names, so a repeated creation fails with 409."""
 
     name = "statefulset"
     account = "statefulset-controller"

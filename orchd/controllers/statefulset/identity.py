@@ -1,4 +1,4 @@
-"""Identity of a stateful set's pods: ordinal, name, and volumes. Pure."""
+"""Identity of the pods of a stateful set: ordinal, name, volumes. Pure."""
 
 from __future__ import annotations
 

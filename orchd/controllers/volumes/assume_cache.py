@@ -1,4 +1,4 @@
-"""Cache of a controller's own writes, ahead of an informer that does not show them yet."""
+"""Objects written by a controller, until its informer has delivered them."""
 
 from __future__ import annotations
 

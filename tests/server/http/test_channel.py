@@ -120,7 +120,7 @@ def test_any_cut(cuts: list[int]) -> None:
 
 
 def test_expect_continue() -> None:
-    """The client is told to continue when somebody reads the body, once."""
+    """100 Continue is sent once, when the body is read."""
     wire = Wire()
     wire.send(_post(b"/echo", b"hello", b"Expect: 100-continue")[:-5])
     assert [answer.code for answer in wire.answers()] == [100]
@@ -281,7 +281,7 @@ def test_running_requests_do_not_time_out() -> None:
 
 
 def test_disconnect_cancels() -> None:
-    """A client that goes away cancels its request, and a reader of its body."""
+    """A disconnect cancels the request and the read of its body."""
     wire = Wire()
     wire.send(GET % b"/wait")
     wire.lose()

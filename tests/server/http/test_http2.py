@@ -75,7 +75,7 @@ class Wire:
     ],
 )
 def test_floods_of_frames_without_content(flood: bytes) -> None:
-    """A client that sends nothing but such frames is told to calm down and cut off."""
+    """A connection with only such frames is closed with ENHANCE_YOUR_CALM."""
     wire = Wire()
     for _ in range(2000):
         if wire.transport.disconnecting:

@@ -1,4 +1,4 @@
-"""The attachdetach controller: its queue of nodes, and one turn of a node."""
+"""The attachdetach controller: event handlers, and the reconcile of a node."""
 
 from __future__ import annotations
 

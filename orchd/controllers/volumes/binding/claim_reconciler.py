@@ -1,4 +1,4 @@
-"""Reconciliation of a claim: find a volume, request provisioning, complete the binding, or mark it as lost."""
+"""Reconcile of a claim: find a volume, request provisioning, complete its binding, or mark it Lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The persistentvolume-binder: its queue, and what puts claims and volumes on it."""
+"""The persistentvolume-binder controller: its queue and event handlers."""
 
 from __future__ import annotations
 
