@@ -63,7 +63,7 @@ class Bed:
         """Pods of 50 applications, evenly over nodes."""
         for number in range(pods):
             # Only the scheduler's memory is to be measured, so that the informer keeps nothing.
-            self.scheduler.news._pod("ADDED", None, self.pod(f"e{number}", on=f"n{number % nodes}", app=f"a{number % 50}"))
+            self.scheduler.event_handlers._on_pod("ADDED", None, self.pod(f"e{number}", on=f"n{number % nodes}", app=f"a{number % 50}"))
 
     def decide(self, pod: Pod, state: CycleState | None = None) -> Decision | UnfitError:
         outcome: list[Any] = []

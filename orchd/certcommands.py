@@ -1,13 +1,13 @@
-"""`orchd-certs`: shows and renews the certificates that a server made for itself.
+"""`orchd-certs`: shows and renews the certificates that a server generated for itself.
 
-    orchd-certs show  [FLAG...]   every certificate of the server: when it ends, when it is renewed, its file
-    orchd-certs renew [FLAG...]   make the serving certificate and the administrator's anew, now
+    orchd-certs show  [FLAG...]   list the certificates of the server: expiry, date of renewal, file
+    orchd-certs renew [FLAG...]   renew the serving certificate and the administrator's certificate now
 
-FLAG are the server's, so that --flagfile can be the server's file: --data-dir says where the files are. A server that runs
-presents a new serving certificate within seconds; it renews both by itself after two thirds of their life.
+FLAG are flags of the server, so that --flagfile can name the server's file; --data-dir locates the certificates. A running server
+presents a new serving certificate within seconds. It renews both certificates automatically after two thirds of their lifetime.
 
-Exit status: 0 when it is done; 1 when it is not, with the reason on standard error, and for `show` also when a certificate
-has ended; 2 for a command line that is wrong.
+Exit status: 0 on success; 1 on failure, with the reason on standard error, and for `show` also if a certificate has expired; 2
+for an invalid command line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from random import SystemRandom
 from typing import Final
 
 from orchd.assembly.certificates import certificate_files
@@ -25,7 +24,6 @@ from orchd.config.settings import Settings
 from orchd.filecommands import NOTHING, Program, Report, Result
 from orchd.pki.bootstrap import Files
 from orchd.pki.expiry import Expiry, read_expiry
-from orchd.server.registry.ranges import AddressRange
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,8 +37,7 @@ def _show(settings: Settings, file: str, report: Report) -> Result:
 
 def _renew(settings: Settings, file: str, report: Report) -> Result:
     made, now = _made(settings), time.time()
-    service_ip = AddressRange(settings.api.service_ranges[0], lambda: (), SystemRandom()).first
-    prepare(settings, port=settings.serving.port, service_ip=service_ip, now=now, renew=True)
+    prepare(settings, port=settings.serving.port, now=now, renew=True)
     return _shown(settings, made, now)
 
 

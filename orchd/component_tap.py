@@ -14,10 +14,10 @@ from twisted.python.failure import Failure
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.controller_manager import ControllerManager
-from orchd.assembly.runtime import RELEASE
 from orchd.config.component import ComponentOptions, ComponentSettings
 from orchd.daemon import ProcessEnd, collect_seldom, exit_cleanly_on_sigterm
 from orchd.dialect import Dialect
+from orchd.kinds.release import VERSION
 from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.log import Logger, set_verbosity
 from orchd.txkit.notify import Notifier
@@ -30,7 +30,7 @@ Make = Callable[[ComponentSettings, Any, Callable[[Failure], object] | None], An
 
 def _controller_manager(settings: ComponentSettings, reactor: Any, failed: Callable[[Failure], object] | None) -> Any:
     return ControllerManager(
-        settings, reactor, wall=time.time, environment=os.environ, release=RELEASE, failed=failed
+        settings, reactor, wall=time.time, environment=os.environ, release=VERSION, failed=failed
     ).service
 
 
@@ -47,7 +47,7 @@ def _scheduler(settings: ComponentSettings, reactor: Any, failed: Callable[[Fail
         _log.info("the configuration was written to {path}", path=written)
         raise SystemExit(0)
     return SchedulerProcess(
-        settings, reactor, wall=time.time, environment=os.environ, release=RELEASE, failed=failed
+        settings, reactor, wall=time.time, environment=os.environ, release=VERSION, failed=failed
     ).service
 
 
@@ -62,7 +62,7 @@ def options(name: str, dialect: Dialect) -> ComponentOptions:
 
 def make_service(name: str, given: ComponentOptions, reactor: Any = None) -> IService:
     """The service of a component; see `orchd.tap.makeService` for `reactor`."""
-    settings = given.made()
+    settings = given.component_settings()
     if reactor is not None:
         made: IService = COMPONENTS[name](settings, reactor, None)
         return made

@@ -44,11 +44,11 @@ def exit_cleanly_on_sigterm(reactor: Any) -> None:
         with contextlib.suppress(ReactorNotRunning):
             reactor.stop()
 
-    def asked(number: int, frame: object) -> None:
+    def handle_signal(number: int, frame: object) -> None:
         _log.info("received SIGTERM, shutting down")
         reactor.callFromThread(stop)
 
-    signal.signal(signal.SIGTERM, asked)
+    signal.signal(signal.SIGTERM, handle_signal)
 
 
 class ProcessEnd:

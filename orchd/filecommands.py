@@ -1,5 +1,5 @@
-"""What programs for a server's files share (`orchd-store`, `orchd-certs`): a command, the server's flags, perhaps a file, and
-one line on standard error for what is wrong.
+"""Command line of the programs for a server's files (`orchd-store`, `orchd-certs`): a command, flags of the server, an optional
+file, and one line per error on standard error.
 
 Exit status: 0 on success, 1 on failure, 2 for an invalid command line.
 """
@@ -17,22 +17,22 @@ from orchd.assembly.capabilities import capabilities
 from orchd.config.options import Options
 from orchd.config.settings import Settings
 
-#: What a command takes besides flags.
+#: Arguments of a command besides flags.
 NOTHING, PERHAPS, FILE = "", "[FILE]", "FILE"
 
 
 class Report(Protocol):
-    """Where commands that take long say how far they are."""
+    """Progress output of long-running commands."""
 
     def say(self, text: str) -> None:
-        """A line about what is being done."""
+        """Print a line about the current step."""
 
     def progress(self, done: int, total: int) -> None:
-        """So many of `total` steps are done."""
+        """Report that `done` of `total` steps are done."""
 
 
 class _Lines:
-    """Lines on standard error; progress is not shown."""
+    """Prints lines on standard error, without progress."""
 
     def __init__(self, program: str) -> None:
         self._program = program
@@ -41,12 +41,12 @@ class _Lines:
         sys.stderr.write(f"{self._program}: {text}\n")
 
     def progress(self, done: int, total: int) -> None:
-        """Too much for lines."""
+        """No output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a command prints, and its exit status."""
+    """Output and exit status of a command."""
 
     text: str
     status: int = 0
@@ -58,7 +58,7 @@ Command = Callable[[Settings, str, Report], Result]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """`commands` are by name, with what each takes besides flags; `errors` are failures whose text is for the user."""
+    """`commands` by name, each with its arguments besides flags; the texts of `errors` are printed for the user."""
 
     name: str
     text: str

@@ -30,7 +30,7 @@ LAYERS = {
     "kinds.catalog": "kinds.ir kinds.builtin",
     # Converts definitions to catalog entries.
     "kinds.crd": "kinds.ir kinds.catalog",
-    "kinds.objects": "kinds.ir kinds.catalog kinds.gotext kinds.verbatim",
+    "kinds.objects": "kinds.ir kinds.catalog kinds.conditions kinds.gotext kinds.jsonvalues kinds.verbatim",
     # Validates the schemas of definitions: reads the keywords that crd interprets.
     "kinds.objects.schema_check": "kinds.ir kinds.catalog kinds.conditions kinds.crd kinds.gotext kinds.jsonvalues kinds.shorttexts",
     # Decodes bytes to an object in canonical shape; the shape is an algorithm over objects.
@@ -61,7 +61,7 @@ LAYERS = {
     " server.registry.interfaces",
     "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.gotext pki.clientconfig txkit",
     # Large objects are validated in another thread.
-    "server.registry": "cache store.interfaces kinds pki txkit.aside",
+    "server.registry": "cache store.interfaces kinds pki txkit.aside txkit.instruments",
     "server.retrying_worker": "txkit",
     # Contents of a fresh cluster: data, and a client to write it.
     "server.bootstrap": "client.interfaces kinds",
@@ -83,7 +83,7 @@ LAYERS = {
     "server.ui": "server.pipeline kinds.identity",
     # Control loops of the server itself, which write through a client.
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
-    " server.authn.x509 server.http.tls server.pipeline.fairness.stage",
+    " server.authn.x509 server.pipeline.fairness.stage",
     "server.local": "server.pipeline client kinds server.authn.interfaces txkit",
     "controllers": "client kinds pki txkit plugins",
     # A client of the API that plays nodes; works in loops as controllers do.
@@ -103,7 +103,7 @@ LAYERS = {
     "programs": "",
     "__main__": "programs",
     # A program of builds: manual pages and shell completion.
-    "manuals": "config storecommands",
+    "manuals": "config certcommands storecommands",
     # The command line of users; what it says about resources comes from the server's documents.
     "ctl": "client kinds pki txkit",
     "ctl.store": "ctl storecommands",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
+
+from twisted.internet.task import deferLater
 
 from orchd.testing.process import PATIENCE
 
@@ -21,3 +24,11 @@ def until(true: Callable[[], object], what: str | Callable[[], str] = "it did no
         if time.monotonic() > end:
             raise AssertionError(what if isinstance(what, str) else what())
         time.sleep(0.05)
+
+
+async def until_true(reactor: Any, true: Callable[[], object], what: str = "it did not happen") -> None:
+    """`until` for what happens on the running reactor."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end, what
+        await deferLater(reactor, 0.01)

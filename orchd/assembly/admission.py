@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from orchd.assembly.identity import Identity
 from orchd.assembly.metrics import ServerMetrics
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
@@ -28,8 +29,7 @@ def admission_chain(
     objects: Objects,
     outbound: Outbound,
     metrics: ServerMetrics,
-    *,
-    authorize: Callable[..., Any],
+    identity: Identity,
     definitions: DefinitionTracker,
     state: ServerState,
 ) -> AdmissionChain:
@@ -46,7 +46,7 @@ def admission_chain(
         dialect=runtime.dialect,
         client=client,
         informers=objects.informers,
-        authorize=authorize,
+        authorize=identity.authorization.union.authorize,
         flags={
             "default-not-ready-toleration-seconds": chosen.not_ready_toleration_seconds,
             "default-unreachable-toleration-seconds": chosen.unreachable_toleration_seconds,

@@ -11,7 +11,7 @@ from orchd.server.aggregation.availability import Availability
 from orchd.server.aggregation.discovered import ForeignDiscovery
 from orchd.server.aggregation.proxy import AggregationProxy
 from orchd.server.aggregation.specifications import ForeignSpecifications
-from orchd.server.key_pairs import KeyPair
+from orchd.server.key_pairs import key_pair
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.txkit.services import Member, as_member
 
@@ -31,7 +31,7 @@ class Aggregation:
             reactor,
             informers.informer(ResourceRef("", "v1", "services")),
             informers.informer(ResourceRef("", "v1", "endpoints")),
-            own=KeyPair("proxy-client-cert-file", chosen.cert_file, chosen.key_file, reactor),
+            own=key_pair("proxy-client-cert-file", chosen.cert_file, chosen.key_file, reactor),
             by_endpoints=chosen.by_endpoints,
             random=runtime.random,
             prober=runtime.dialect("system:{short}-aggregator"),

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from prometheus_client.core import Metric
+
 from orchd import errors
 from orchd.assembly import stages
 from orchd.assembly.aggregation import Aggregation
@@ -15,17 +17,18 @@ from orchd.assembly.files import ServerFiles, advertised_address
 from orchd.assembly.flow_control import flow_control
 from orchd.assembly.identity import Identity
 from orchd.assembly.issuer import issuer_endpoints
-from orchd.assembly.metrics import selected_metrics
+from orchd.assembly.metrics import instruments_of, selected_metrics
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
-from orchd.assembly.runtime import RELEASE, Runtime
+from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
 from orchd.assembly.ui import Page
 from orchd.assembly.verbs import VerbDependencies, named_verbs
 from orchd.client.interfaces import IClient
 from orchd.kinds.catalog import Resource
 from orchd.kinds.openapi.discovery import version_info
+from orchd.kinds.release import VERSION
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
@@ -45,6 +48,7 @@ from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
 from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
 from orchd.server.pipeline.endpoints.specification import Specification
+from orchd.server.pipeline.fairness.samples import FairnessSamples
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
@@ -59,6 +63,7 @@ from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
+from orchd.txkit.instruments import Counter, Gauge, families
 from orchd.txkit.services import Member, as_member
 
 
@@ -113,8 +118,11 @@ class Api:
         self.page = Page(settings)
         self.trail = make_trail(runtime, subsystems.outbound.reviews, self.page.tail)
         limits, self.flow_control = flow_control(
-            runtime, self.in_flight, subsystems.client, subsystems.objects.informers, count=self._count_objects
+            runtime, self.in_flight, subsystems.client, subsystems.objects.informers, count=self._count_objects, watchers=self._count_watchers
         )
+        self._samples = None
+        if self.flow_control is not None:
+            self._samples = FairnessSamples(self.flow_control.fairness, self.in_flight, reactor)
         self._presenter = Presenter(definitions.current, runtime.wall)
         self.documents = Documents(
             definitions.current,
@@ -142,6 +150,14 @@ class Api:
             )
         authorizer = identity.authorization.union
         authorization = identity_stages.Authorization(authorizer, forbidden, runtime.dialect)
+        authentication = identity_stages.Authentication(identity.authentication.chain)
+        audit = stages.after_authentication(self.trail)
+        impersonation = identity_stages.Impersonating(
+            authorizer,
+            lambda headers, user: parse_impersonation(runtime.dialect, headers, user),
+            forbidden,
+            ImpersonationError,
+        )
         self.pipeline = Pipeline(
             [
                 *stages.outermost(settings, reactor.seconds),
@@ -151,40 +167,64 @@ class Api:
                 *stages.before_authentication(settings, state.is_draining, self.trail),
                 *self.page.before_authentication(),
                 self.deadline,
-                identity_stages.Authentication(identity.authentication.chain),
-                *stages.after_authentication(self.trail),
-                identity_stages.Impersonating(
-                    authorizer,
-                    lambda headers, user: parse_impersonation(runtime.dialect, headers, user),
-                    forbidden,
-                    ImpersonationError,
-                ),
+                authentication,
+                *audit,
+                impersonation,
                 *self.page.before_authorization(),
                 limits,
                 authorization,
             ],
             self._routes(self._dispatch()),
             runtime.random,
+            {
+                authentication: "authentication",
+                **dict.fromkeys(audit, "audit"),
+                impersonation: "impersonation",
+                limits: "maxinflight" if self.flow_control is None else "priorityandfairness",
+                authorization: "authorization",
+            },
         )
 
     def audit(self) -> list[Member]:
         """The audit backend; stops after every audited component."""
-        return [] if self.trail is None else [as_member("audit", self._start_audit, self.trail.stop)]
+        return [] if self.trail is None else [as_member("audit", stop=self.trail.stop)]
 
     def reconcilers(self) -> list[Member]:
         """The flow control reconciler, if priority and fairness is enabled."""
-        control = self.flow_control
-        return [] if control is None else [as_member("flow control", control.start, control.stop)]
+        control, samples = self.flow_control, self._samples
+        if control is None or samples is None:
+            return []
+        return [
+            as_member("flow control", control.start, control.stop),
+            as_member("flow control samples", samples.start, samples.stop),
+        ]
 
     def metrics(self) -> Iterable[metrics.Source]:
         return [
-            request_metrics(self.request_metrics, self._subsystems.definitions.current),
-            metrics.build_info(self._runtime.dialect, version_info(git_version=RELEASE)),
+            request_metrics(self.request_metrics, self._subsystems.definitions.current, self.deadline),
+            metrics.build_info(self._runtime.dialect, version_info(git_version=VERSION)),
             limit_metrics(self.in_flight),
             watch_metrics(self.watches),
+            self._document_metrics,
+            instruments_of(lambda: (self.pipeline, self._samples)),
             audit_metrics(self.trail),
             *([] if self.flow_control is None else [fairness_metrics(self.flow_control.fairness)]),
         ]
+
+    def _document_metrics(self) -> Iterable[Metric]:
+        """Builds of the OpenAPI document. Each covers all definitions, so none is named as its cause."""
+        build = self.specification.build
+        counts = Counter("aggregator_openapi_v2_regeneration_count", "Builds of the OpenAPI document, by reason.", ("apiservice", "reason"))
+        seconds = Gauge("aggregator_openapi_v2_regeneration_duration", "Seconds of the last build of the OpenAPI document, by reason.", ("reason",))
+        definitions = Counter(
+            "apiextensions_openapi_v2_regeneration_count", "Builds of the OpenAPI document after changes of definitions.", ("crd", "reason")
+        )
+        for reason, number in build.builds.items():
+            counts.add("", reason, by=number)
+            seconds.set(build.seconds[reason], reason)
+            if reason == "update":
+                definitions.add("", reason, by=number)
+        return families(counts, seconds, definitions)
 
     def renew_documents(self) -> None:
         """Build the documents of another catalog."""
@@ -211,18 +251,24 @@ class Api:
         self._subsystems.registries.strategies.forget(resource)
         self.watches.end_unserved(resource, self._subsystems.definitions.current)
 
-    async def _start_audit(self) -> None:
-        """Does nothing: sinks are open as soon as they are constructed."""
-
     def _address(self) -> str:
         settings = self._runtime.settings
         return f"{advertised_address(settings)}:{settings.serving.port}"
 
     def _count_objects(self, info: RequestInfo) -> int:
         """Number of objects that a list over all namespaces reads."""
-        resource = self._subsystems.definitions.current().resource(info.group, info.version, info.resource)
-        cache = None if resource is None else self._subsystems.storage.caches.caches.get(resource.key)
+        cache = self._subsystems.storage.caches.caches.get(self._cache_key(info))
         return 0 if cache is None else len(cache)
+
+    def _cache_key(self, info: RequestInfo) -> str:
+        """Key of the cache of a resource, "" for one that is not served."""
+        resource = self._subsystems.definitions.current().resource(info.group, info.version, info.resource)
+        return "" if resource is None else resource.key
+
+    def _count_watchers(self, info: RequestInfo) -> int:
+        """Number of watches of a resource."""
+        cache = self._subsystems.storage.caches.caches.get(self._cache_key(info))
+        return 0 if cache is None else cache.subscribers
 
     async def _authorize(self, request: Request, verb: str) -> None:
         """Raise ApiError 403 unless the user of `request` may also perform `verb`."""
@@ -287,7 +333,7 @@ class Api:
         profiling = runtime.settings.serving.profiling
         self.endpoints |= {
             "/": root_endpoint(catalog, health),
-            "/version": version_endpoint(git_version=RELEASE),
+            "/version": version_endpoint(git_version=VERSION),
             "/metrics": metrics.endpoint(self.metric_sources, selected_metrics(runtime.settings.flags)),
             "/openapi/v2": self.specification.answer,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from orchd.assembly.files import advertised_address
+from orchd.assembly.files import advertised_address, api_service_address
 from orchd.assembly.identity import Identity
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
@@ -14,7 +14,6 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.server.authz import bootstrap_policy as rbac
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.reconcilers.api_endpoints import EndpointReconciler
-from orchd.server.registry.ranges import AddressRange
 from orchd.server.state import ServerState
 from orchd.txkit.services import Member, as_member
 
@@ -73,7 +72,7 @@ class ClusterBootstrap:
         dialect, api = self._runtime.dialect, self._runtime.settings.api
         address = objects.Address(
             port=self._server.port,
-            service_ip=AddressRange(api.service_ranges[0], lambda: (), self._runtime.random).first,
+            service_ip=api_service_address(self._runtime.settings),
             service_node_port=api.service_node_port,
         )
         endpoints = () if self._shared else objects.own_endpoints(dialect, [self._server])

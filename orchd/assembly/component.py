@@ -19,6 +19,7 @@ from twisted.python.failure import Failure
 
 from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
 from orchd.assembly.metrics import selected_metrics
+from orchd.assembly.tls import tls_settings
 from orchd.client.bodies import BodyEncoder, ProtobufBodies, json_body
 from orchd.client.remote import RemoteClient
 from orchd.client.request_counts import RequestCounts
@@ -33,7 +34,7 @@ from orchd.pki.keys import private_pem
 from orchd.server.authz.messages import forbidden
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.listener import Binding, Listener
-from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
+from orchd.server.http.tls import ServerContexts
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.health import Check, Health
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
@@ -247,7 +248,7 @@ class SecurePort:
                 share_port=port.share_port,
                 share_address=port.share_address,
             ),
-            contexts=ServerContexts(self._tls()),
+            contexts=ServerContexts(tls_settings(port, lambda: self._own_pair(port.cert_dir))),
             h2=http2,
         )
         await self.listener.start(failed)
@@ -262,19 +263,6 @@ class SecurePort:
         await self.chain.stop()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _tls(self) -> TlsSettings:
-        port = self._settings.port
-        certificate, key = port.cert_file, port.key_file
-        if not certificate:
-            certificate, key = self._own_pair(port.cert_dir)
-        return TlsSettings(
-            serving=KeyPairFiles(certificate=certificate, key=key),
-            by_name=tuple(KeyPairFiles(certificate=s.cert_file, key=s.key_file, names=s.names) for s in port.sni),
-            min_version=port.min_tls,
-            cipher_suites=port.ciphers,
-            http2=bool(port.http2_max_streams),
-        )
 
     def _own_pair(self, cert_dir: str) -> tuple[str, str]:
         """Files of a self-signed certificate: those in `cert_dir` if present, otherwise newly generated ones."""

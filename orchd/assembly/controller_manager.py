@@ -157,9 +157,9 @@ class ControllerManager:
         )
         self.service = ServiceGroup(
             [
-                as_member("connections", _nothing, self.connections.close),
+                as_member("connections", stop=self.connections.close),
                 self.port,
-                as_member("events", _nothing, self.events.stop),
+                as_member("events", stop=self.events.stop),
                 self.leadership,
             ],
             failed,
@@ -228,10 +228,6 @@ class ControllerManager:
                 flag.spelled(dialect): show(flag.type, self.settings.flags[flag.name]) for flag in flags
             }
         }
-
-
-async def _nothing() -> None:
-    """Start hook of members that have only a stop hook."""
 
 
 def _no_key(account: Object, secret: str) -> str:

@@ -15,7 +15,7 @@ from orchd.assembly.api import ComponentProbes
 from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.leadership import Leadership
 from orchd.assembly.metrics import controller_metrics
-from orchd.assembly.runtime import RELEASE, Runtime
+from orchd.assembly.runtime import Runtime
 from orchd.assembly.signing_authorities import signing_authorities
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
@@ -30,6 +30,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.codec import yaml_
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User, service_account
+from orchd.kinds.release import VERSION
 from orchd.pki.keys import load_private
 from orchd.server.authn.serviceaccount import TokenIssuer
 from orchd.server.authn.signedtokens import Signer
@@ -95,7 +96,7 @@ class Controllers:
 
         def client(account: str) -> IClient:
             user = service_account(dialect.system_namespace, account) if account else manager
-            return access.client(user, f"{component}/{RELEASE}")
+            return access.client(user, f"{component}/{VERSION}")
 
         self._names = settings.names
         self.broadcaster = EventBroadcaster(
@@ -139,11 +140,11 @@ class Controllers:
             components["controller-manager"] = self.leadership.check
 
     def member(self) -> Member:
-        return cast(Member, self.leadership) if self._names else as_member("controllers", _nothing, _nothing)
+        return cast(Member, self.leadership) if self._names else as_member("controllers")
 
     def events(self) -> Member:
         """The event broadcaster; starts before the controllers, so that events recorded at their stop are written."""
-        return as_member("events of controllers", _nothing, self.broadcaster.stop)
+        return as_member("events of controllers", stop=self.broadcaster.stop)
 
     def metrics(self) -> Iterable[Source]:
         return controller_metrics(self._counts)
@@ -163,10 +164,6 @@ class Controllers:
         self._prepared = None
         term.may_write = may_write
         return term
-
-
-async def _nothing() -> None:
-    """Hook of members that have only a start or only a stop."""
 
 
 def candidate_identity(secret: bytes, random: Random) -> str:

@@ -32,6 +32,7 @@ from orchd.server.authz.union import AuthorizerUnion
 from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.txkit.background import Background
+from orchd.txkit.file_reloading import FileReloader
 from orchd.txkit.log import Logger
 
 #: The ConfigMap with the cluster's trusted authorities.
@@ -83,6 +84,9 @@ class DelegatedChain:
         self._wall = wall
         self._seconds = reactor.seconds
         self._found: tuple[bytes, bytes, FrontProxySettings] = (b"", b"", settings.front_proxy)
+        #: The CA files of clients and front proxies, "" for none.
+        self._names = settings.client_ca_file, settings.front_proxy.ca_file
+        self._files: FileReloader[tuple[bytes, bytes]] | None = None
         self._tokens: list[IAuthenticator] = []
         if client is not None:
             reviews = TokenWebhook(dialect, ClientReviews(client), version="v1", audiences=())
@@ -141,8 +145,10 @@ class DelegatedChain:
         member."""
         settings = self._settings
         proxy = settings.front_proxy
-        clients = Path(settings.client_ca_file).read_bytes() if settings.client_ca_file else b""
-        proxies = Path(proxy.ca_file).read_bytes() if proxy.ca_file else b""
+        if self._files is None:
+            self._files = FileReloader("CA bundles", self._read_files, lambda: filter(None, self._names))
+        self._files.check()
+        clients, proxies = self._files.value
         if self._client is not None and not settings.skip_lookup and not (clients and proxies):
             found = await self._client.get(_CONFIG_MAPS, self._dialect.system_namespace, _MAP)
             data: Mapping[str, str] = found.get("data") or {}
@@ -158,6 +164,10 @@ class DelegatedChain:
                 self._found = before
                 raise
             self._log.info("client certificate authorities were reloaded")
+
+    def _read_files(self) -> tuple[bytes, bytes]:
+        clients, proxies = (Path(name).read_bytes() if name else b"" for name in self._names)
+        return clients, proxies
 
     def _make(self) -> AuthenticatorChain:
         clients, proxies, proxy = self._found

@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 
+from orchd.assembly.tls import tls_settings
 from orchd.config.settings import Settings
 from orchd.pki import bootstrap as pki
 from orchd.pki.keys import PrivateKey, PublicKey, load_private, load_public_keys
-from orchd.server.http.tls import KeyPairFiles, TlsSettings
+from orchd.server.http.tls import TlsSettings
+from orchd.server.registry.ranges import first_address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,11 @@ def advertised_address(settings: Settings) -> str:
     return address
 
 
+def api_service_address(settings: Settings) -> str:
+    """The cluster IP of the API service: the first usable address of the first service range."""
+    return first_address(settings.api.service_ranges[0])
+
+
 def local_url(settings: Settings, port: int) -> str:
     """The URL for clients on this machine."""
     bind = settings.serving.bind_address
@@ -53,10 +60,11 @@ def local_url(settings: Settings, port: int) -> str:
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 
-def prepare(settings: Settings, *, port: int, service_ip: str, now: float, renew: bool = False) -> ServerFiles:
-    """Make or read everything; with `renew` make the certificates anew. Raises OSError and ValueError that name the file."""
+def prepare(settings: Settings, *, port: int, now: float, renew: bool = False) -> ServerFiles:
+    """Read the files, and generate those that are missing or due; with `renew` generate all certificates. Raises OSError and
+    ValueError that name the file."""
     serving = settings.serving
-    names = [str(serving.bind_address), advertised_address(settings), service_ip]
+    names = [str(serving.bind_address), advertised_address(settings), api_service_address(settings)]
     if serving.external_hostname:
         names.append(serving.external_hostname)
     made = pki.ensure(
@@ -79,7 +87,7 @@ def prepare(settings: Settings, *, port: int, service_ip: str, now: float, renew
         keys.append(signing.public_key())
     return ServerFiles(
         made=made,
-        tls=_tls(settings, made),
+        tls=tls_settings(settings.serving, lambda: (str(made.serving_certificate), str(made.serving_key))),
         # The administrator's generated certificate must work with any configured client CA.
         client_authorities=given + b"\n" + own,
         client_authorities_given=given or own,
@@ -103,17 +111,3 @@ def _read(flag: str, name: str) -> bytes:
         return Path(name).read_bytes()
     except OSError as error:
         raise ValueError(f"--{flag}: {error}") from error
-
-
-def _tls(settings: Settings, made: pki.Files) -> TlsSettings:
-    serving = settings.serving
-    certificate, key = serving.cert_file, serving.key_file
-    if not certificate:
-        certificate, key = str(made.serving_certificate), str(made.serving_key)
-    return TlsSettings(
-        serving=KeyPairFiles(certificate=certificate, key=key),
-        by_name=tuple(KeyPairFiles(certificate=s.cert_file, key=s.key_file, names=s.names) for s in serving.sni),
-        min_version=serving.min_tls,
-        cipher_suites=serving.ciphers,
-        http2=bool(serving.http2_max_streams),
-    )

@@ -19,9 +19,10 @@ def flow_control(
     informers: IInformers,
     *,
     count: Callable[[RequestInfo], int],
+    watchers: Callable[[RequestInfo], int],
 ) -> tuple[Stage, FlowControlReconciler | None]:
     """Priority and fairness with its reconciler, or max-in-flight limits and None. `count` estimates the number of
-    objects that a list reads."""
+    objects that a list reads, `watchers` the number of watches of its resource."""
     settings = runtime.settings
     serving = settings.serving
     gate = settings.api.features.get("APIPriorityAndFairness", True)
@@ -34,6 +35,7 @@ def flow_control(
         total=serving.max_requests + serving.max_mutating_requests,
         patience=serving.request_timeout / 4,
         count=count,
+        watchers=watchers,
         mandatory=mandatory(runtime.dialect),
     )
     reconciler = FlowControlReconciler(

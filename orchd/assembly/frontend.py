@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from twisted.internet.interfaces import IStreamServerEndpoint
 from twisted.internet.task import deferLater
@@ -14,6 +14,7 @@ from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.limits import Limits
 from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import ServerContexts
+from orchd.server.pipeline.endpoints import metrics
 from orchd.server.state import ServerState
 from orchd.txkit.services import Member, as_member
 
@@ -56,6 +57,13 @@ class Frontend:
 
     def members(self) -> list[Member]:
         return [self.listener, *self._api.documentation(), as_member("open", self._open, self.close)]
+
+    def metrics(self) -> Iterable[metrics.Source]:
+        return [
+            metrics.counter(
+                "apiserver_tls_handshake_errors", "TLS handshakes that failed.", lambda: self.listener.failed_handshakes
+            )
+        ]
 
     @property
     def url(self) -> str:

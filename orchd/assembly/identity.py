@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from secrets import token_bytes, token_hex
-from typing import Any
+from socket import gethostname
 
+from orchd.assembly import jwt_configuration
+from orchd.assembly.authorization import Authorization
 from orchd.assembly.files import ServerFiles
+from orchd.assembly.jwt_configuration import JwtConfiguration
 from orchd.assembly.metrics import ServerMetrics
+from orchd.assembly.outside import OutboundServices
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
 from orchd.config.identity import OidcSettings
@@ -28,47 +31,27 @@ from orchd.server.authn.oidc import OidcOptions, OpenIdTokens
 from orchd.server.authn.oidcissuer import Fetcher
 from orchd.server.authn.serviceaccount import ServiceAccountTokens, TokenIssuer
 from orchd.server.authn.signedtokens import Signer, Verifier
-from orchd.server.authn.token_cache import CachedTokens, ITokenCacheMetrics
+from orchd.server.authn.token_cache import CachedTokens
 from orchd.server.authn.tokenfile import TokenFile
 from orchd.server.authn.tokenwebhook import TokenWebhook
 from orchd.server.authn.websockettoken import WebSocketTokens
 from orchd.server.authn.x509 import ClientCertificates
-from orchd.server.authz import modes
-from orchd.server.authz.abac import AttributeBasedAuthorizer
-from orchd.server.authz.interfaces import IAuthorizer
-from orchd.server.authz.rbac import RoleBasedAuthorizer
-from orchd.server.authz.union import AuthorizerUnion
-from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
-from orchd.server.outbound.reviews import ConfigurationFile, Observe, RemoteReviews
 from orchd.server.outbound.webhooks import WebhookClient
+from orchd.server.pipeline.endpoints import metrics
+from orchd.server.pipeline.endpoints.reload_metrics import reload_metrics, server_identity
 from orchd.server.reconcilers.authentication_config import Authorities, CaBundlePublisher
 from orchd.txkit.background import Background
+from orchd.txkit.config_file_watcher import ConfigFileWatcher
 from orchd.txkit.log import Logger
 from orchd.txkit.services import Member, as_member
 
 _log = Logger(namespace="orchd.authn")
-#: Seconds for which a verified OpenID token is cached.
-_REMEMBERED = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutboundServices:
-    """Collaborators of authenticators and authorizers that call external services: HTTP, `wall` (epoch seconds),
-    randomness and metrics."""
-
-    reactor: Any
-    calls: WebhookClient
-    wall: Callable[[], float]
-    random: Random
-    token_cache: ITokenCacheMetrics
-    token_reviews: Observe
-    access_reviews: Observe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authentication:
     """The authenticator chain, its bearer-token methods (used by TokenReview), the service account token issuer, and
-    the reloadable CA bundles. `begin` starts the tasks in `background`."""
+    the reloadable CA bundles. `begin` starts the tasks in `background`; `jwt` is the configuration file, if any."""
 
     chain: AuthenticatorChain
     bearer: Bearer
@@ -78,6 +61,7 @@ class Authentication:
     front_proxy: FrontProxy | None
     begin: Callable[[], None]
     background: Background
+    jwt: JwtConfiguration | None
 
 
 def authentication(
@@ -89,18 +73,32 @@ def authentication(
     outside: OutboundServices,
     observe: Callable[[str, str, float], None],
     observe_certificate: Callable[[float], None],
+    open_to_all: bool = False,
 ) -> Authentication:
-    """All authenticators that the settings enable, in the reference's order. Raises ValueError and OSError for invalid
-    files."""
+    """All authenticators that the settings enable, in the reference's order. `open_to_all`: everybody is allowed
+    everything, so that anonymous requests are rejected. Raises ValueError and OSError for invalid files."""
     chosen = settings.authentication
     accounts = chosen.service_accounts
     wall = outside.wall
     audiences = chosen.audiences or accounts.issuers
     background = Background()
     open_id = _open_id(chosen.oidc, outside, audiences, background) if chosen.oidc is not None else None
+    jwt = None
+    if chosen.config_file:
+        jwt = JwtConfiguration(
+            chosen.config_file,
+            settings.dialect,
+            outside.calls,
+            audiences=audiences,
+            disallowed=accounts.issuers,
+            cache_metrics=outside.token_cache,
+            reactor=outside.reactor,
+            wall=wall,
+        )
     bearer = Bearer(
         [
             *_local_tokens(settings, files, informers, client, wall, audiences),
+            *([] if jwt is None else [jwt.tokens]),
             *_outside_tokens(settings, outside, audiences, open_id),
         ],
         audiences=audiences,
@@ -122,7 +120,7 @@ def authentication(
     return Authentication(
         chain=AuthenticatorChain(
             methods,
-            anonymous=Anonymous() if chosen.anonymous else None,
+            anonymous=_anonymous(settings, jwt, open_to_all),
             observe=observe,
             clock=outside.reactor.seconds,
             log=log,
@@ -142,7 +140,28 @@ def authentication(
         front_proxy=front_proxy,
         begin=(lambda: None) if open_id is None else open_id.begin,
         background=background,
+        jwt=jwt,
     )
+
+
+def _anonymous(settings: Settings, jwt: JwtConfiguration | None, open_to_all: bool) -> Anonymous | None:
+    """The authenticator of anonymous requests, None if they are rejected. Raises ValueError for two answers."""
+    chosen = settings.authentication
+    configured = None if jwt is None else jwt.initial.anonymous
+    paths: tuple[str, ...] = ()
+    if configured is None:
+        wanted = chosen.anonymous
+    elif chosen.anonymous_given:
+        raise ValueError(
+            f"{jwt_configuration.FLAG}: --anonymous-auth flag cannot be set when anonymous field is configured in "
+            "authentication configuration file"
+        )
+    else:
+        wanted, paths = configured.enabled, configured.paths
+    if wanted and open_to_all:
+        _log.warn("the authorizer AlwaysAllow turns anonymous requests off")
+        return None
+    return Anonymous(paths) if wanted else None
 
 
 def _verifier(flag: str, bundle: bytes) -> ClientVerifier:
@@ -211,10 +230,13 @@ def _outside_tokens(
 
     tokens: list[ITokenAuthenticator] = []
     if open_id is not None:
-        tokens.append(remembered(open_id, found=_REMEMBERED, unknown=0))
+        tokens.append(remembered(open_id, found=jwt_configuration.REMEMBERED, unknown=0))
     webhook = settings.authentication.webhook
     if webhook is not None:
-        reviews = _reviews("authentication-token-webhook-config-file", webhook.config_file, outside, outside.token_reviews)
+        try:
+            reviews = outside.reviews(webhook.config_file, observe=outside.token_reviews)
+        except ValueError as error:
+            raise ValueError(f"--authentication-token-webhook-config-file: {error}") from error
         method = TokenWebhook(settings.dialect, reviews, version=webhook.version, audiences=audiences)
         tokens.append(remembered(method, found=webhook.ttl, unknown=webhook.ttl))
     return tokens
@@ -231,7 +253,7 @@ def _open_id(
         raise ValueError(f"--oidc-ca-file: {error}") from error
     options = OidcOptions(
         issuer=chosen.issuer,
-        client=chosen.client,
+        audiences=(chosen.client,),
         username_claim=chosen.username_claim,
         username_prefix=chosen.username_prefix,
         groups_claim=chosen.groups_claim,
@@ -249,59 +271,6 @@ def _open_id(
     )
 
 
-def _reviews(flag: str, path: str, outside: OutboundServices, observe: Observe) -> RemoteReviews:
-    try:
-        configuration = ConfigurationFile(path, outside.reactor.seconds)
-    except ValueError as error:
-        raise ValueError(f"--{flag}: {error}") from error
-    return RemoteReviews(outside.calls, configuration, outside.reactor, random=outside.random, observe=observe)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Authorization:
-    """The authorizer union, and its RBAC authorizer (None when RBAC is off) for escalation checks."""
-
-    union: AuthorizerUnion
-    rbac: RoleBasedAuthorizer | None
-
-
-def authorization(settings: Settings, informers: IInformers, *, outside: OutboundServices) -> Authorization:
-    """The authorizers of --authorization-mode. Raises ValueError naming the invalid mode or file."""
-    chosen = settings.authorization
-
-    def by_attributes() -> IAuthorizer:
-        try:
-            return AttributeBasedAuthorizer.read(settings.dialect, chosen.policy_file)
-        except (OSError, ValueError) as error:
-            raise ValueError(f"--authorization-policy-file: {error}") from error
-
-    def by_webhook() -> IAuthorizer:
-        webhook = chosen.webhook
-        assert webhook is not None, "the settings have one when the mode is chosen"
-        flag = "authorization-webhook-config-file"
-        return WebhookAuthorizer(
-            settings.dialect,
-            _reviews(flag, webhook.config_file, outside, outside.access_reviews),
-            WebhookOptions(
-                version=webhook.version,
-                authorized_ttl=webhook.authorized_ttl,
-                unauthorized_ttl=webhook.unauthorized_ttl,
-            ),
-            clock=outside.reactor.seconds,
-        )
-
-    union = modes.make_union(
-        chosen.modes,
-        dialect=settings.dialect,
-        informers=informers,
-        flags=settings.flags,
-        configured={"ABAC": by_attributes, "Webhook": by_webhook},
-        more=modes.drop_ins(),
-    )
-    rbac = next((a for a in union.authorizers if isinstance(a, RoleBasedAuthorizer)), None)
-    return Authorization(union=union, rbac=rbac)
-
-
 class Identity:
     """Authentication and authorization of one server, and the publisher of its CA bundles."""
 
@@ -312,7 +281,7 @@ class Identity:
         client: IClient,
         informers: IInformers,
         calls: WebhookClient,
-        metrics: ServerMetrics,
+        counted: ServerMetrics,
     ) -> None:
         """Raises ValueError naming the invalid flag and file."""
         settings = runtime.settings
@@ -321,31 +290,55 @@ class Identity:
             calls=calls,
             wall=runtime.wall,
             random=runtime.random,
-            token_cache=metrics.token_cache,
-            token_reviews=metrics.token_reviews.observe,
-            access_reviews=metrics.access_reviews.observe,
+            token_cache=counted.token_cache,
+            token_reviews=counted.token_reviews.observe,
+            access_reviews=counted.access_reviews.observe,
+            authorization=counted.authorization,
         )
+        self.authorization = Authorization(settings, informers, outside)
         self.authentication = authentication(
             settings,
             files,
             informers,
             client=client,
             outside=outside,
-            observe=metrics.authentication.observe,
-            observe_certificate=metrics.authentication.certificate,
+            observe=counted.authentication.observe,
+            observe_certificate=counted.authentication.certificate,
+            open_to_all=self.authorization.open_to_all,
         )
-        self.authorization = authorization(settings, informers, outside=outside)
         self.publisher = _publisher(runtime, files, client, self.authentication)
 
     def issuers(self) -> Member:
-        """Fetches the discovery documents and keys of token issuers."""
-        return as_member("issuers", self._begin, self.authentication.background.stop)
+        """Fetches the discovery documents and keys of token issuers, and follows configuration files."""
+        return as_member("issuers", self._begin, self._end)
 
     def publishing(self) -> Member:
         return as_member("authorities", self.publisher.start, self.publisher.stop)
 
+    def metrics(self) -> Iterable[metrics.Source]:
+        """Reloads of the configuration files."""
+        server = server_identity(gethostname())
+        return [reload_metrics(sort, file.counts, server) for sort, file in self._files()]
+
+    def _files(self) -> Iterable[tuple[str, ConfigFileWatcher]]:
+        if self.authentication.jwt is not None:
+            yield "authentication", self.authentication.jwt.file
+        if self.authorization.file is not None:
+            yield "authorization", self.authorization.file
+
     async def _begin(self) -> None:
         self.authentication.begin()
+        if self.authentication.jwt is not None:
+            self.authentication.jwt.begin()
+        for _, file in self._files():
+            await file.start()
+
+    async def _end(self) -> None:
+        for _, file in self._files():
+            await file.stop()
+        if self.authentication.jwt is not None:
+            await self.authentication.jwt.stop()
+        await self.authentication.background.stop()
 
 
 def _publisher(

@@ -16,8 +16,10 @@ from orchd.client.request_counts import DURATIONS, RequestCounts
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.admission_metrics import AdmissionMetrics, WebhookMetrics
+from orchd.server.pipeline.endpoints.authorization_metrics import AuthorizationMetrics
 from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics, ReviewMetrics, TokenCacheMetrics
 from orchd.server.pipeline.endpoints.metric_selection import MetricSelection, metric_selection
+from orchd.txkit.histogram import cumulative
 
 
 class ServerMetrics:
@@ -27,6 +29,7 @@ class ServerMetrics:
         self.authentication = AuthenticationMetrics(dialect)
         self.token_cache = TokenCacheMetrics()
         self.token_reviews, self.access_reviews = ReviewMetrics("authn"), ReviewMetrics("authz")
+        self.authorization = AuthorizationMetrics()
         self.admission = AdmissionMetrics()
         self.webhooks = WebhookMetrics()
 
@@ -36,9 +39,21 @@ class ServerMetrics:
             self.token_cache.families,
             self.token_reviews.families,
             self.access_reviews.families,
+            self.authorization.families,
             self.admission.families,
             self.webhooks.families,
         ]
+
+
+def instruments_of(owners: Callable[[], Iterable[object]]) -> metrics.Source:
+    """The metrics of objects that have an attribute `instruments`; others are passed over."""
+
+    def families() -> Iterable[Metric]:
+        for owner in owners():
+            for instrument in getattr(owner, "instruments", ()):
+                yield instrument.family()
+
+    return families
 
 
 def controller_metrics(counts: Callable[[], Iterable[tuple[str, Any]]]) -> Iterable[metrics.Source]:
@@ -90,7 +105,7 @@ def queue_metrics(queues: Callable[[], Iterable[tuple[str, WorkQueue[Any]]]]) ->
             histograms = HistogramMetricFamily(f"workqueue_{name}_duration_seconds", help_, labels=("name",))
             for label, queue in queues():
                 found = queue.waits if name == "queue" else queue.works
-                histograms.add_metric([label], metrics.cumulative(found, BOUNDS), found.sum)
+                histograms.add_metric([label], cumulative(found, BOUNDS), found.sum)
             yield histograms
 
     return families
@@ -142,7 +157,7 @@ def client_metrics(counts: RequestCounts) -> metrics.Source:
         ):
             family = HistogramMetricFamily(f"rest_client_{name}_duration_seconds", help_, labels=("verb", "url"))
             for names, histogram in kind.items():
-                family.add_metric(names, metrics.cumulative(histogram, DURATIONS), histogram.sum)
+                family.add_metric(names, cumulative(histogram, DURATIONS), histogram.sum)
             yield family
         calls = CounterMetricFamily(
             "rest_client_exec_plugin_call", "Calls of exec plugins by exit code and status.", labels=("code", "call_status")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from orchd.config.settings import Settings
-from orchd.server.key_pairs import KeyPair
+from orchd.server.key_pairs import key_pair
 from orchd.server.pipeline.verbs.subresources.addresses import any_address
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
 
@@ -24,7 +24,7 @@ class NodeUpstreams:
 def node_upstreams(settings: Settings, reactor: Any) -> NodeUpstreams:
     """Raises ValueError naming the invalid flag and file."""
     chosen, dialect = settings.nodes, settings.dialect
-    own = KeyPair(dialect("{short}let-client-certificate"), chosen.cert_file, chosen.key_file, reactor)
+    own = key_pair(dialect("{short}let-client-certificate"), chosen.cert_file, chosen.key_file, reactor)
     authority = b""
     if chosen.authority_file:
         try:

@@ -24,12 +24,13 @@ class Objects:
         self, runtime: Runtime, storage: Storage, definitions: DefinitionTracker, outbound: Outbound, client: IClient
     ) -> None:
         self.naming = Naming(runtime.random)
+        self.conversion = ConversionWebhook(outbound.webhooks, runtime.dialect, self.naming.uid)
         self.store = ObjectStore(
             catalog=definitions.current,
             store=storage.store,
             caches=UpgradingCaches(storage.caches, definitions.by_key.get, runtime.objects),
             settings=runtime.objects,
-            conversion=ConversionWebhook(outbound.webhooks, runtime.dialect, self.naming.uid),
+            conversion=self.conversion,
         )
         self._synced = False
         self.informers = own_informers(self.store, client, clock=runtime.reactor, random=runtime.random)

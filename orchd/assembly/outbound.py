@@ -24,10 +24,7 @@ class Outbound:
 
     def member(self) -> Member:
         """The first member, so that it stops last: other members may make calls while they stop."""
-        return as_member("outbound calls", self._start, self._close)
-
-    async def _start(self) -> None:
-        """Does nothing: calls open connections on demand."""
+        return as_member("outbound calls", stop=self._close)
 
     async def _close(self) -> None:
         await self.webhooks.close()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from orchd.assembly.identity import Identity
+from orchd.assembly.metrics import instruments_of
 from orchd.assembly.objects import Objects
 from orchd.assembly.runtime import Runtime
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authz.bootstrap_policy import RBAC_GROUP
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.escalation_guard import EscalationGuard
+from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.verbs.subresources.foreign import NoAdmission
-from orchd.server.registry.interfaces import IAdmission
+from orchd.server.registry.interfaces import IAdmission, IStrategy
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
 from orchd.txkit.aside import Aside
@@ -31,3 +35,15 @@ class Registries:
         aside = Aside(runtime.in_thread)
         self.unreviewed = Registry(objects.store, self.strategies, objects.naming, NoAdmission())
         self.reviewed = Registry(objects.store, self.strategies, objects.naming, guarded, aside=aside)
+        self._catalog = objects.store.catalog
+        self._measured = [("", "v1", "services"), (runtime.dialect("certificates.{abbr}.io"), "v1", "certificatesigningrequests")]
+
+    def metrics(self) -> Iterable[Source]:
+        return [instruments_of(self._owners)]
+
+    def _owners(self) -> Iterator[IStrategy]:
+        """The strategies that have metrics, of resources that are served."""
+        for key in self._measured:
+            resource = self._catalog().resource(*key)
+            if resource is not None:
+                yield self.strategies(resource)

@@ -13,8 +13,8 @@ from orchd.config.settings import Settings
 from orchd.dialect import Dialect
 from orchd.kinds.objects.settings import ObjectSettings
 
-#: The emulated release.
-RELEASE = "v1.23.17"
+#: Path of the endpoint that explains pod placement, on the server and on a scheduler in its own process.
+EXPLAIN = "/debug/scheduler/explain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

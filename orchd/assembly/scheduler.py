@@ -20,7 +20,7 @@ from orchd.assembly.api import ComponentProbes
 from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.controllers import candidate_identity
 from orchd.assembly.leadership import Leadership
-from orchd.assembly.runtime import RELEASE, Runtime
+from orchd.assembly.runtime import Runtime
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import IClient, IInformers
@@ -28,6 +28,7 @@ from orchd.client.scoped_informers import ScopedInformers
 from orchd.config.leader_election import ElectionSettings
 from orchd.dialect import Dialect
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User
+from orchd.kinds.release import VERSION
 from orchd.scheduler.config.decoding import default_configuration
 from orchd.scheduler.config.loading import load
 from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
@@ -137,7 +138,7 @@ class SchedulerTerms:
     def families(self) -> Iterable[Metric]:
         """A source for /metrics."""
         found = self.scheduler
-        return () if found is None else scheduler_metrics(found.numbers, found.queue, found.sizes)()
+        return () if found is None else scheduler_metrics(found.metrics, found.queue, found.sizes)()
 
     async def explain(self, request: Request) -> Response:
         """GET ?namespace=N&pod=P: why a pod was placed on its node. POST of a pod: where it would be placed."""
@@ -174,7 +175,7 @@ class LocalScheduler:
         dialect, settings = runtime.dialect, runtime.settings
         component = dialect("{short}-scheduler")
         user = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
-        client = access.client(user, f"{component}/{RELEASE}")
+        client = access.client(user, f"{component}/{VERSION}")
         self.broadcaster = EventBroadcaster(
             client, runtime.wall, clock=runtime.reactor, random=runtime.random, dialect=dialect, host=gethostname()
         )
@@ -222,7 +223,7 @@ class LocalScheduler:
         return self._terms.scheduler
 
     def members(self) -> list[Member]:
-        return [as_member("events of the scheduler", _nothing, self.broadcaster.stop), cast(Member, self.leadership)]
+        return [as_member("events of the scheduler", stop=self.broadcaster.stop), cast(Member, self.leadership)]
 
     def metrics(self) -> Iterable[Source]:
         return [self._terms.families]
@@ -266,10 +267,6 @@ def scheduler_election(
         namespace=fields["resource_namespace"],
         name=fields["resource_name"],
     )
-
-
-async def _nothing() -> None:
-    """Start hook of members that have only a stop hook."""
 
 
 async def _posted_pod(request: Request) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from orchd.assembly.component import Connections, SecurePort, health_checks
 from orchd.assembly.controllers import candidate_identity
 from orchd.assembly.leadership import Leadership
 from orchd.assembly.metrics import client_metrics, component_metrics
+from orchd.assembly.runtime import EXPLAIN
 from orchd.assembly.scheduler import SchedulerTerms, TermClients, read_configuration, scheduler_election
-from orchd.assembly.server import EXPLAIN
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.informers import Informers
@@ -176,15 +176,11 @@ class SchedulerProcess:
         )
         self.service = ServiceGroup(
             [
-                as_member("connections", _nothing, self.connections.close),
+                as_member("connections", stop=self.connections.close),
                 self.port,
-                as_member("events", _nothing, events.stop),
+                as_member("events", stop=events.stop),
                 self.leadership,
             ],
             failed,
             plain=(OSError, ValueError, ApiError),
         )
-
-
-async def _nothing() -> None:
-    """Start hook of members that have only a stop hook."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from random import SystemRandom
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from twisted.internet.interfaces import IStreamServerEndpoint
 from twisted.python.failure import Failure
@@ -14,38 +14,30 @@ from twisted.python.failure import Failure
 from orchd.assembly.admission import admission_chain
 from orchd.assembly.aggregation import Aggregation
 from orchd.assembly.api import Api, Subsystems
+from orchd.assembly.background import BackgroundComponents
 from orchd.assembly.bootstrap_cluster import ClusterBootstrap
-from orchd.assembly.certificates import Certificates
 from orchd.assembly.client_access import ClientAccess
-from orchd.assembly.controllers import Controllers
 from orchd.assembly.custom_kinds import CustomKinds, enabled_catalog
 from orchd.assembly.files import prepare
 from orchd.assembly.frontend import Frontend
 from orchd.assembly.identity import Identity
-from orchd.assembly.metrics import ServerMetrics, component_metrics
+from orchd.assembly.metrics import ServerMetrics, instruments_of
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
 from orchd.assembly.runtime import Runtime
-from orchd.assembly.simulation import Simulation
 from orchd.assembly.storage import Storage
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog
+from orchd.server.admission.chain import AdmissionChain
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.endpoints.reactor_metrics import ReactorMetrics
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
-from orchd.server.registry.ranges import AddressRange
 from orchd.server.state import ServerState
 from orchd.store.interfaces import IStore, StoreError
 from orchd.txkit.services import Member, ServiceGroup, as_member
-
-if TYPE_CHECKING:
-    from orchd.assembly.scheduler import LocalScheduler
-
-#: Path of the endpoint that explains pod placement.
-EXPLAIN = "/debug/scheduler/explain"
 
 
 class ApiServer:
@@ -76,9 +68,7 @@ class ApiServer:
             settings=settings, objects=object_settings(settings), reactor=reactor, wall=wall, random=SystemRandom()
         )
         self.state = ServerState(reactor.seconds, settings.serving.livez_grace)
-        self.service_ip = AddressRange(settings.api.service_ranges[0], lambda: (), runtime.random).first
-        self.files = prepare(settings, port=settings.serving.port, service_ip=self.service_ip, now=wall())
-
+        self.files = prepare(settings, port=settings.serving.port, now=wall())
         access = ClientAccess(runtime)
         client = self.client = access.system
         self.metrics = ServerMetrics(runtime.dialect)
@@ -86,83 +76,36 @@ class ApiServer:
         self.storage = Storage(runtime, store)
         self.outbound = Outbound(runtime, client, upstream)
         self.objects = Objects(runtime, self.storage, self.definitions, self.outbound, client)
-        informers = self.objects.informers
-        self.identity = Identity(runtime, self.files, client, informers, self.outbound.reviews, self.metrics)
-        self.aggregation = Aggregation(runtime, client, informers)
+        self.identity = Identity(runtime, self.files, client, self.objects.informers, self.outbound.reviews, self.metrics)
+        self.aggregation = Aggregation(runtime, client, self.objects.informers)
         admission = admission_chain(
-            runtime,
-            client,
-            self.objects,
-            self.outbound,
-            self.metrics,
-            authorize=self.identity.authorization.union.authorize,
-            definitions=self.definitions,
-            state=self.state,
+            runtime, client, self.objects, self.outbound, self.metrics, self.identity, self.definitions, self.state
         )
         registries = Registries(runtime, self.objects, admission, self.identity)
         self.registry = registries.reviewed
         self.custom_kinds = CustomKinds(runtime, self.definitions, self.registry, access)
-        self.api = Api(
-            runtime,
-            self.state,
-            Subsystems(
-                files=self.files,
-                storage=self.storage,
-                outbound=self.outbound,
-                objects=self.objects,
-                definitions=self.definitions,
-                identity=self.identity,
-                admission=admission,
-                registries=registries,
-                aggregation=self.aggregation,
-                client=client,
-            ),
-            extra_stages,
+        subsystems = Subsystems(
+            files=self.files,
+            storage=self.storage,
+            outbound=self.outbound,
+            objects=self.objects,
+            definitions=self.definitions,
+            identity=self.identity,
+            admission=admission,
+            registries=registries,
+            aggregation=self.aggregation,
+            client=client,
         )
+        self.api = Api(runtime, self.state, subsystems, extra_stages)
         self.pipeline = self.api.pipeline
         access.entrance.connect(self.pipeline)
         self.definitions.gone, self.definitions.dropped = self.api.drop_version, self.objects.store.forget
         self.definitions.renewed = self.api.renew_documents
         self.bootstrap = ClusterBootstrap(runtime, self.state, client, self.definitions.base, self.identity, self.storage)
         self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open)
-        authority = self.files.made.ca_certificate.read_bytes()
-        self.controllers = Controllers(
-            runtime,
-            access,
-            informers,
-            self.definitions,
-            self.identity.authentication.issuer,
-            authority,
-            self.api.components,
-            authority_files=(self.files.made.ca_certificate, self.files.made.ca_key),
-            exclusive=self.storage.store.exclusive,
-        )
-        self.certificates = Certificates(
-            runtime, self.files.made, self.controllers.broadcaster.recorder("orchd"), self._renew_files
-        )
-        self.simulation = Simulation(
-            runtime,
-            access,
-            informers,
-            self.controllers.broadcaster.recorder,
-            authority=authority,
-            exclusive=self.storage.store.exclusive,
-        )
-        self.scheduler = self._make_scheduler(access) if settings.scheduler.enabled else None
-        if self.scheduler is not None:
-            self.api.endpoints[EXPLAIN] = self.scheduler.explain
+        self.background = BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files)
         self.reactor_metrics = ReactorMetrics(reactor)
-        self.api.metric_sources += [
-            *self.storage.metrics(),
-            *self.api.metrics(),
-            *self.metrics.sources(),
-            *self.controllers.metrics(),
-            *self.certificates.metrics(),
-            *self.simulation.metrics(),
-            *([] if self.scheduler is None else self.scheduler.metrics()),
-            *self._component_metrics(),
-            self.reactor_metrics.families,
-        ]
+        self.api.metric_sources += self._metrics(admission, registries)
         self.service = ServiceGroup(self._members(), failed, plain=(OSError, StoreError))
 
     def _members(self) -> list[Member]:
@@ -181,42 +124,24 @@ class ApiServer:
             *self.aggregation.members(),
             *self.frontend.members(),
             *self.bootstrap.reconcilers(),
-            self.controllers.events(),
-            self.certificates.member(),
-            self.controllers.member(),
-            *self.simulation.members(),
-            *([] if self.scheduler is None else self.scheduler.members()),
+            *self.background.members(),
             as_member("reactor metrics", self.reactor_metrics.start, self.reactor_metrics.stop),
         ]
 
-    def _component_metrics(self) -> Iterable[Source]:
-        leaderships, events = [], {}
-        if self.settings.controllers.names:
-            leaderships.append(self.controllers.leadership)
-            events["controller-manager"] = self.controllers.broadcaster
-        if self.scheduler is not None:
-            leaderships.append(self.scheduler.leadership)
-            events["scheduler"] = self.scheduler.broadcaster
-        return component_metrics(leaderships, events)
-
-    def _make_scheduler(self, access: ClientAccess) -> LocalScheduler:
-        # Imported here: without the scheduler the server needs no numpy.
-        try:
-            from orchd.assembly.scheduler import LocalScheduler
-        except ModuleNotFoundError as error:
-            if error.name != "numpy":
-                raise
-            raise ValueError(
-                "--scheduler needs numpy, which is not installed: install orchd[scheduler], or start with --scheduler=false"
-            ) from None
-        return LocalScheduler(
-            self.runtime,
-            access,
-            self.objects.informers,
-            self.api.components,
-            authority=self.files.made.ca_certificate.read_bytes(),
-            exclusive=self.storage.store.exclusive,
-        )
+    def _metrics(self, admission: AdmissionChain, registries: Registries) -> Iterable[Source]:
+        authentication, union = self.identity.authentication, self.identity.authorization.union
+        return [
+            *self.storage.metrics(),
+            *self.api.metrics(),
+            *self.metrics.sources(),
+            *self.identity.metrics(),
+            instruments_of(lambda: (*authentication.bearer.methods, *union.authorizers, *admission.plugins)),
+            instruments_of(lambda: (self.aggregation.availability, self.objects.conversion)),
+            *registries.metrics(),
+            *self.frontend.metrics(),
+            *self.background.metrics(),
+            self.reactor_metrics.families,
+        ]
 
     @property
     def catalog(self) -> Catalog:
@@ -230,14 +155,14 @@ class ApiServer:
 
     def _open(self) -> None:
         if self.frontend.listener.address[1] != self.settings.serving.port:
-            # With --secure-port=0 or an endpoint it is known only now what clients must be told.
+            # With --secure-port=0 or an endpoint the port of the client configuration files is known only now.
             self._prepare_files()
         self._opened(self)
 
     def _prepare_files(self) -> None:
         port = self.frontend.listener.address[1]
-        self.files = prepare(self.settings, port=port, service_ip=self.service_ip, now=self.runtime.wall())
+        self.files = prepare(self.settings, port=port, now=self.runtime.wall())
 
     async def _renew_files(self) -> None:
-        """Make certificates anew whose time has come; the listener reads changed files again."""
+        """Renew the certificates that are due; the listener reloads changed files."""
         await self.runtime.in_thread(self._prepare_files)

@@ -11,11 +11,12 @@ from twisted.internet.interfaces import IReactorTime
 from orchd.dialect import Dialect
 from orchd.pki.certificates import Signed, load_chain
 from orchd.pki.keys import load_private
-from orchd.txkit.log import Logger
+from orchd.txkit.file_reloading import FileReloader
 
-_log = Logger(namespace="orchd.certificates")
-#: Seconds after which files are looked at again.
-_AGE: Final = 10.0
+#: A certificate authority that is reloaded from its files.
+AuthorityFiles = FileReloader[Signed]
+#: Seconds between checks of the files.
+_INTERVAL: Final = 10.0
 _GENERIC: Final = "cluster-signing"
 #: Signers, by what their flags begin with.
 _FLAGS: Final = {
@@ -26,69 +27,46 @@ _FLAGS: Final = {
 }
 
 
-class AuthorityFiles:
-    """An authority of two files, read again when they change. Raises ValueError naming the flag when they are no pair."""
+def authority_files(flag: str, certificate: str, key: str, clock: IReactorTime) -> AuthorityFiles:
+    """The CA in two files, reloaded when they change. Raises ValueError naming the flag if they are not a matching pair."""
 
-    def __init__(self, flag: str, certificate: str, key: str, clock: IReactorTime) -> None:
-        self._flag = flag
-        self._files = Path(certificate), Path(key)
-        self._clock = clock
-        self._changed = self._stamp()
-        self._found = self._read()
-        self._at = clock.seconds()
-
-    def __call__(self) -> Signed:
-        if self._clock.seconds() - self._at >= _AGE:
-            self._at = self._clock.seconds()
-            stamp = self._stamp()
-            if stamp != self._changed:
-                try:
-                    self._found, self._changed = self._read(), stamp
-                except ValueError as error:
-                    # Half-replaced files are normal while they are renewed: the old ones are good till then.
-                    _log.warn("not read again: {error}", error=error)
-        return self._found
-
-    def _stamp(self) -> tuple[int, ...]:
+    def read() -> Signed:
         try:
-            return tuple(path.stat().st_mtime_ns for path in self._files)
-        except OSError:
-            return ()
-
-    def _read(self) -> Signed:
-        certificate, key = self._files
-        try:
-            first, *others = load_chain(certificate.read_bytes())
-            made = Signed(certificate=first, key=load_private(key.read_bytes()), chain=tuple(others))
+            first, *others = load_chain(Path(certificate).read_bytes())
+            made = Signed(certificate=first, key=load_private(Path(key).read_bytes()), chain=tuple(others))
         except (OSError, ValueError) as error:
-            raise ValueError(f"{self._flag}: {certificate}, {key}: {error}") from error
+            raise ValueError(f"{flag}: {certificate}, {key}: {error}") from error
         if made.key.public_key() != made.certificate.public_key():
-            raise ValueError(f"{self._flag}: {certificate} and {key} are not a certificate and its key")
+            raise ValueError(f"{flag}: {certificate} and {key} are not a certificate and its key")
         return made
+
+    files = certificate, key
+    return FileReloader(f"the files of {flag}", read, lambda: files, clock=clock.seconds, interval=_INTERVAL)
 
 
 def signing_authorities(
     flags: Mapping[str, Any], dialect: Dialect, clock: IReactorTime, own: tuple[Path, Path] | None
 ) -> Callable[[str], Signed | None]:
-    """The authority of a signer (a template), None where there is none: the files of its own flags, those for all signers,
-    or `own` (certificate and key of the server's authority). Raises ValueError naming the flag at fault."""
+    """Returns a function from a signer name (a template) to its CA, None for a signer without one. The CA is read from the
+    flags of the signer, from the flags for all signers, or from `own` (certificate and key of the server's CA), in this
+    order. Raises ValueError naming the flag at fault."""
 
-    def given(prefix: str) -> AuthorityFiles | None:
+    def read_flags(prefix: str) -> AuthorityFiles | None:
         certificate, key = flags[f"{prefix}-cert-file"], flags[f"{prefix}-key-file"]
         if not certificate and not key:
             return None
         flag = dialect(f"--{prefix}-cert-file")
         if not certificate or not key:
             raise ValueError(f"{flag} and {dialect(f'--{prefix}-key-file')} go together")
-        return AuthorityFiles(flag, certificate, key, clock)
+        return authority_files(flag, certificate, key, clock)
 
-    common = given(_GENERIC)
-    single = {signer: given(prefix) for signer, prefix in _FLAGS.items()}
+    common = read_flags(_GENERIC)
+    single = {signer: read_flags(prefix) for signer, prefix in _FLAGS.items()}
     if any(single.values()):
         if common is not None:
             raise ValueError("--cluster-signing-cert-file: cannot be given together with the files of single signers")
     elif common is None and own is not None:
-        common = AuthorityFiles("the server's own authority", str(own[0]), str(own[1]), clock)
+        common = authority_files("the server's own authority", str(own[0]), str(own[1]), clock)
 
     def authority(signer: str) -> Signed | None:
         found = single.get(signer) or common

@@ -9,13 +9,14 @@ from typing import cast
 from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.controllers import candidate_identity
 from orchd.assembly.leadership import Leadership
-from orchd.assembly.runtime import RELEASE, Runtime
+from orchd.assembly.runtime import Runtime
 from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import IClient, IEventRecorder, IInformers
 from orchd.client.scoped_informers import ScopedInformers
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.objects import PODS
 from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
+from orchd.kinds.release import VERSION
 from orchd.server.pipeline.endpoints import metrics
 from orchd.simulation.pod_events import COMPONENT, PodEvents
 from orchd.simulation.settings import SimulationSettings, simulation_settings
@@ -65,7 +66,7 @@ class Simulation:
         self._runtime = runtime
         self._informers = informers
         user = User(name=f"system:{NAME}", groups=(MASTERS_GROUP, AUTHENTICATED_GROUP))
-        self._client: IClient = access.client(user, f"{NAME}/{RELEASE}")
+        self._client: IClient = access.client(user, f"{NAME}/{VERSION}")
         self.leadership: Leadership | None = None
         if self._settings.enabled:
             self.leadership = Leadership(

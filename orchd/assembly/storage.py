@@ -7,6 +7,9 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from prometheus_client.core import Metric
+
+from orchd.assembly.metrics import instruments_of
 from orchd.assembly.runtime import Runtime
 from orchd.cache.caches import Caches
 from orchd.cache.resource import ResourceCache
@@ -17,6 +20,7 @@ from orchd.store.encrypted import EncryptedStore, SharedEncryptedStore, is_objec
 from orchd.store.encryption_config import mark_of, parse_encryption
 from orchd.store.interfaces import IStore, StoreError
 from orchd.store.sqlite import BATCH_BUCKETS, COMMIT_BUCKETS, SqliteStore
+from orchd.txkit.instruments import Counter, families
 from orchd.txkit.services import Member, as_member
 
 if TYPE_CHECKING:
@@ -40,10 +44,10 @@ class Storage:
         ]
 
     def metrics(self) -> Iterable[metrics.Source]:
-        return [*store_metrics(self.store), *cache_metrics(self.caches)]
+        return [*store_metrics(self.store), *cache_metrics(self.caches), instruments_of(lambda: (self.store,))]
 
     def notes(self) -> list[str]:
-        """What somebody who looks at the server's health should know of the stored data."""
+        """Lines for the verbose health report: the number of stored values that cannot be read, if any."""
         count = sum(cache.unreadable for cache in self.caches.caches.values())
         values = "stored value" if count == 1 else "stored values"
         return [f"{count} {values} cannot be read, see the metric orchd_cache_unreadable"] if count else []
@@ -179,6 +183,26 @@ def store_metrics(store: IStore) -> Iterable[metrics.Source]:
     return found
 
 
+def list_families(caches: Caches) -> Iterable[Metric]:
+    """Lists of the watch caches, by the path of the resource in the store."""
+    total = Counter("apiserver_cache_list_total", "Lists served from the watch cache.", ("resource_prefix", "index"))
+    fetched = Counter(
+        "apiserver_cache_list_fetched_objects_total", "Objects of the watch cache that lists looked at.", ("resource_prefix", "index")
+    )
+    returned = Counter(
+        "apiserver_cache_list_returned_objects_total", "Objects that lists returned from the watch cache.", ("resource_prefix",)
+    )
+    for key, cache in caches.caches.items():
+        # Custom kinds are stored as group/plural, others as plural.group, and named by their plural alone.
+        prefix = "/" + (key if "/" in key else key.partition(".")[0])
+        for index, number in cache.lists.total.items():
+            total.add(prefix, index, by=number)
+            fetched.add(prefix, index, by=cache.lists.fetched[index])
+        if cache.lists.total:
+            returned.add(prefix, by=cache.lists.returned)
+    return families(total, fetched, returned)
+
+
 def cache_metrics(caches: Caches) -> Iterable[metrics.Source]:
     """Metrics of the watch cache. Those per resource have the labels of apiserver_storage_objects."""
 
@@ -187,6 +211,8 @@ def cache_metrics(caches: Caches) -> Iterable[metrics.Source]:
 
     by_resource: tuple[tuple[str, str, Callable[[ResourceCache], float]], ...] = (
         ("apiserver_storage_objects", "Number of stored objects, by resource.", len),
+        ("etcd_object_counts", "Number of stored objects, by resource: replaced by apiserver_storage_objects.", len),
+        ("watch_cache_capacity", "Maximum number of changes in the watch cache window, by resource.", lambda cache: cache.capacity),
         ("orchd_cache_window_events", "Changes in the watch cache window.", lambda cache: cache.window_length),
         ("orchd_cache_window_bytes", "Size of the objects in the watch cache window in bytes.", lambda cache: cache.window_bytes),
         ("orchd_cache_watchers", "Active subscribers of the watch cache.", lambda cache: cache.subscribers),
@@ -200,4 +226,5 @@ def cache_metrics(caches: Caches) -> Iterable[metrics.Source]:
         metrics.counter("orchd_cache_restarts", "Reloads of the watch caches.", lambda: caches.restarts),
         metrics.gauge("orchd_cache_derived_bytes", "Size of derived representations cached beside objects in bytes.", lambda: caches.derived_budget.bytes),
         *(metrics.by_label(name, help, "resource", each(figure)) for name, help, figure in by_resource),
+        lambda: list_families(caches),
     ]

@@ -8,8 +8,8 @@ from typing import Any
 class Announced:
     """By store key: the bytes of a write under way and the object that they encode. One for all caches of a server.
 
-    Whoever writes announces before the write and withdraws after it, whatever became of it; of concurrent writes of one key
-    the last is remembered. Objects must not be changed."""
+    A writer calls `announce` before the write and `withdraw` after it, also if the write failed. Of concurrent writes of one
+    key, the last announced one is kept. Objects must not be modified."""
 
     def __init__(self) -> None:
         self._writes: dict[str, tuple[bytes, dict[str, Any]]] = {}

@@ -117,6 +117,8 @@ class Page:
     revision: int
     next_path: str
     remaining: int | None
+    #: Number of entries that were looked at.
+    fetched: int = 0
 
 
 #: True for entries that belong to a list. None means all entries.

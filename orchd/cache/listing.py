@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from heapq import merge
-from itertools import islice
+from itertools import count, islice
+from operator import itemgetter
 
 from sortedcontainers import SortedList
 
@@ -117,11 +118,17 @@ def list_page(
     if match is None and not labels and not fields:
         found = list(islice(view, limit)) if limit else list(view)
         remaining = len(view) - len(found) if limit else 0
-        return Page(found, revision, view.after(found[-1].path) if remaining else "", remaining)
-    matching = _matching(view if candidates is None else view.select(candidates), match, labels, fields)
+        return Page(found, revision, view.after(found[-1].path) if remaining else "", remaining, len(found))
+    considered: Iterable[Entry] = view if candidates is None else view.select(candidates)
+    looked_at = count()
+    if limit:
+        # The rest of the view is not read.
+        considered = map(itemgetter(0), zip(considered, looked_at, strict=False))
+    matching = _matching(considered, match, labels, fields)
     chosen = list(islice(matching, limit)) if limit else list(matching)
     more = view.after(chosen[-1].path) if limit and len(chosen) == limit else ""
-    return Page(chosen, revision, more, None)
+    fetched = next(looked_at) if limit else len(view) if candidates is None else min(len(view), len(candidates))
+    return Page(chosen, revision, more, None, fetched)
 
 
 def _end(prefix: str) -> str | None:

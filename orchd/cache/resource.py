@@ -73,6 +73,7 @@ class ResourceCache:
         #: Entries and damaged values being loaded, and the revision of the load.
         self._loading: dict[str, Entry] = {}
         self._loading_damaged: dict[str, Damaged] = {}
+        self.lists = ListCounts()
         #: Values that cannot be served, by path.
         self._damaged: dict[str, Damaged] = {}
         self._load_revision = 0
@@ -98,6 +99,11 @@ class ResourceCache:
     @property
     def subscribers(self) -> int:
         return len(self._subscriptions)
+
+    @property
+    def capacity(self) -> int:
+        """Maximum number of changes in the window."""
+        return self._window.limit
 
     @property
     def window_length(self) -> int:
@@ -359,7 +365,7 @@ class ResourceCache:
         indexed = {k: v for k, v in fields.items() if k not in (NAME, NAMESPACE)} if fields else _EMPTY
         if labels or indexed:
             candidates = self._indexes.paths(self._entries.values(), labels or _EMPTY, indexed)
-        return list_page(
+        page = list_page(
             self._entries,
             self._paths,
             differs,
@@ -372,6 +378,8 @@ class ResourceCache:
             fields=fields or _EMPTY,
             candidates=candidates,
         )
+        self.lists.add(page, "" if candidates is None else "labels" if labels else f"f:{next(iter(indexed))}")
+        return page
 
     def subscribe(
         self, *, after: int, prefix: str, on_change: Callable[[Change], None], on_end: Callable[[Exception], None]
@@ -395,6 +403,23 @@ class ResourceCache:
             raise self._closed
         if after < self._window.oldest or not self._ready:
             raise expired(f"too old resource version: {after} ({self._window.oldest})")
+
+
+class ListCounts:
+    """Lists by index ("" for a scan, "labels", or "f:" and a field), the entries that they looked at, and those that they
+    returned."""
+
+    __slots__ = ("fetched", "returned", "total")
+
+    def __init__(self) -> None:
+        self.total: dict[str, int] = {}
+        self.fetched: dict[str, int] = {}
+        self.returned = 0
+
+    def add(self, page: Page, index: str) -> None:
+        self.total[index] = self.total.get(index, 0) + 1
+        self.fetched[index] = self.fetched.get(index, 0) + page.fetched
+        self.returned += len(page.entries)
 
 
 class _Shared:

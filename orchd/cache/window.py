@@ -38,7 +38,7 @@ class Window:
         self.oldest = 0
         #: Total bytes of all dropped changes.
         self.forgotten_bytes = 0
-        self._limit = limit
+        self.limit = limit
         self._limit_bytes = limit_bytes
         self._changes: list[Change] = []
         self._times: list[float] = []
@@ -67,7 +67,7 @@ class Window:
         self._times.append(now)
         self._bytes += _weight(change)
         # Drops a quarter at once, because every drop moves the rest of the list.
-        if len(self._changes) > self._limit or self._bytes > self._limit_bytes:
+        if len(self._changes) > self.limit or self._bytes > self._limit_bytes:
             self._drop(max(1, len(self._changes) // 4))
 
     def expire(self, before: float) -> None:

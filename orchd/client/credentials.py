@@ -1,4 +1,4 @@
-"""What a client shows the server to be known: tokens and passwords in headers, certificates in the handshake."""
+"""Credentials of a client: tokens and passwords for headers, certificates for the TLS handshake."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from urllib.parse import quote
 
 from orchd.client.exec_plugin import CredentialError, ExecCredential, ExecCredentials
 from orchd.pki.clientconfig import ClientConfig, Impersonation
+from orchd.txkit.file_reloading import FileReloader
 
-#: Seconds for which a token that was read from a file is good.
+#: Seconds between checks of a token file.
 TOKEN_AGE = 60.0
-#: What names of extra headers may have besides letters and digits (RFC 7230).
+#: Characters of header names besides letters and digits (RFC 7230).
 _TOKEN_CHARACTERS = "!#$&'*+-.^_`|~"
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """For one request: the Authorization header, "" without, and the pair of the connection, b"" without. `source` is
-    what an exec plugin gave."""
+    """Credentials of one request: the Authorization header ("" for none) and the client certificate and key (b"" for none).
+    `source` is the result of an exec plugin, if they are from one."""
 
     authorization: str
     certificate: bytes
@@ -30,7 +31,7 @@ class Credential:
 
 
 class ITokenSource(Protocol):
-    """Gives the token of now (`orchd.client.account_tokens`)."""
+    """Returns a valid bearer token (`orchd.client.account_tokens`)."""
 
     async def __call__(self) -> str: ...
 
@@ -38,8 +39,8 @@ class ITokenSource(Protocol):
 
 
 class Credentials:
-    """The credentials of one client configuration, token files read again now and then. `bearer` takes the place of them
-    all; a token or password of the configuration goes before an exec plugin."""
+    """The credentials of one client configuration; a token file is reloaded when it changes. `bearer` overrides them all; a
+    token or password of the configuration overrides an exec plugin."""
 
     def __init__(
         self,
@@ -53,11 +54,10 @@ class Credentials:
         self._seconds = seconds
         known = config.token or config.token_file or config.username or config.password
         self._plugin = None if known else plugin
-        self._token = config.token
-        self._read: float | None = None
+        self._file: FileReloader[str] | None = None
 
     async def get(self, config: ClientConfig) -> Credential:
-        """For a request now; `config` has the certificates of now. Raises CredentialError."""
+        """Credentials for one request; `config` has the current certificates. Raises CredentialError."""
         if self._bearer is not None:
             return Credential(f"Bearer {await self._bearer()}", b"", b"")
         if self._plugin is not None:
@@ -67,8 +67,9 @@ class Credentials:
         return Credential(self._header(), config.certificate, config.key)
 
     def refused(self, credential: Credential) -> None:
-        """The server answered 401: what may have changed is looked at before the next request."""
-        self._read = None
+        """The server answered 401: check the token file, and renew other tokens before the next request."""
+        if self._file is not None:
+            self._file.check()
         if self._bearer is not None:
             self._bearer.refused()
         if self._plugin is not None and credential.source is not None:
@@ -76,28 +77,36 @@ class Credentials:
 
     def _header(self) -> str:
         config = self._config
-        if config.token_file:
-            self._reread(config.token_file)
-        if self._token:
-            return f"Bearer {self._token}"
+        token = self._token_of(config.token_file) if config.token_file else config.token
+        if token:
+            return f"Bearer {token}"
         if config.username or config.password:
             return "Basic " + b64encode(f"{config.username}:{config.password}".encode()).decode("ascii")
         return ""
 
-    def _reread(self, path: str) -> None:
-        now = self._seconds()
-        if self._read is not None and now - self._read <= TOKEN_AGE:
-            return
-        try:
-            token = Path(path).read_text(encoding="utf-8").strip()
-        except OSError as error:
-            # A file that is being replaced: the token of before is good until it can be read again.
-            if not self._token:
-                raise CredentialError(f"failed to read token file {path!r}: {error.strerror}") from None
-            token = self._token
-        if not token:
-            raise CredentialError(f"read empty token from file {path!r}")
-        self._token, self._read = token, now
+    def _token_of(self, path: str) -> str:
+        """The contents of the token file, or the configuration's own token until the file can be read. Raises
+        CredentialError without either."""
+        if self._file is None:
+            try:
+                self._file = FileReloader(
+                    f"the token file {path}", lambda: _read_token(path), lambda: (path,), clock=self._seconds, interval=TOKEN_AGE
+                )
+            except ValueError as error:
+                if self._config.token:
+                    return self._config.token
+                raise CredentialError(str(error)) from None
+        return self._file()
+
+
+def _read_token(path: str) -> str:
+    try:
+        token = Path(path).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ValueError(f"failed to read token file {path!r}: {error.strerror}") from error
+    if not token:
+        raise ValueError(f"read empty token from file {path!r}")
+    return token
 
 
 def impersonation_headers(impersonation: Impersonation | None) -> Sequence[tuple[str, str]]:

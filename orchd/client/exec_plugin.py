@@ -75,7 +75,7 @@ def run_program(command: tuple[str, ...], environment: Mapping[str, str], intera
 
 
 def has_terminal() -> bool:
-    """Is standard input a terminal?"""
+    """True if standard input is a terminal."""
     try:
         return os.isatty(0)
     except OSError:
@@ -161,7 +161,7 @@ class ExecCredentials:
         return terminal
 
     def _info(self, interactive: bool) -> dict[str, Any]:
-        """What the program is told."""
+        """The ExecCredential object that is passed to the program in its environment."""
         spec: dict[str, Any] = {"interactive": interactive}
         config = self._config
         if self._plugin.provide_cluster_info:

@@ -8,6 +8,8 @@ from typing import Any
 
 from zope.interface import Attribute, Interface
 
+from orchd.kinds.jsonvalues import Object as Object
+
 
 @dataclass(frozen=True, slots=True)
 class ResourceRef:
@@ -16,10 +18,6 @@ class ResourceRef:
     group: str
     version: str
     plural: str
-
-
-#: An object as plain JSON data. Objects from clients and informers are shared: do not modify them.
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

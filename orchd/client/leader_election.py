@@ -29,6 +29,8 @@ from orchd.txkit.timeouts import within
 JITTER = 0.2
 #: Seconds beyond the lease after which a leader that has not renewed counts as unhealthy.
 _UNHEALTHY_AFTER = 20.0
+#: How often the lock is read and written to release it, when others write it in between.
+_RELEASE_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +52,11 @@ class ElectionTimes:
 
 
 class LeaderElection:
-    """`lead()` is awaited when this process becomes the leader; `cease()` is awaited when it is the leader no more, before
-    it is a candidate again, and must end what `lead` began. With `once` it is no candidate again: `lost()` is called.
+    """Acquires and renews the lock. `lead()` is awaited when this process becomes the leader. `cease()` is awaited when it
+    lost the lock, before it becomes a candidate again, and must stop what `lead` started. With `once` it does not become a
+    candidate again: `lost()` is called.
 
-    `failed` is told of what `lead` raises. `wall` is seconds since the epoch.
+    `failed` is called with the Failure of `lead`. `wall` is seconds since the epoch.
     """
 
     log = Logger()
@@ -112,8 +115,18 @@ class LeaderElection:
         if leading:
             try:
                 await within(start(self._release()), self._times.retry, self._clock)
-            except Exception:  # it runs out by itself; stopping must not fail because of it
-                self.log.failure("could not let go of the lock {name}", name=self.name)
+            except CancelledError:
+                raise
+            except TimeoutError:
+                self._report_unreleased(f"no answer within {self._times.retry} s")
+            except ApiError as error:
+                self._report_unreleased(error.message)
+            except Exception:  # stopping must not fail because of the lock
+                self.log.failure("lock {name} was not released", name=self.name)
+
+    def _report_unreleased(self, reason: str) -> None:
+        text = "lock {name} was not released: {reason}; it expires within {seconds} s"
+        self.log.warn(text, name=self.name, reason=reason, seconds=self._times.lease)
 
     @property
     def secure(self) -> bool:
@@ -247,9 +260,17 @@ class LeaderElection:
         self._seen_at = self._clock.seconds()
 
     async def _release(self) -> None:
-        record, _ = await self._lock.get()
-        if record.holder == self.identity:
+        """Clear the holder, if it is this process. Repeats on a conflict: the server completes a renewal whose request was
+        cancelled, and that write may come between reading and writing here."""
+        for left in reversed(range(_RELEASE_ATTEMPTS)):
+            record, _ = await self._lock.get()
+            if record.holder != self.identity:
+                return
             now = micro_time(self._wall())
-            await self._lock.update(
-                LeaderRecord(holder="", duration=1, acquired=now, renewed=now, transitions=record.transitions)
-            )
+            free = LeaderRecord(holder="", duration=1, acquired=now, renewed=now, transitions=record.transitions)
+            try:
+                await self._lock.update(free)
+                return
+            except ApiError as error:
+                if error.code != 409 or not left:
+                    raise

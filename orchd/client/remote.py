@@ -133,7 +133,7 @@ class RemoteClient(Methods):
     async def _send(self, call: Call) -> IResponse:
         waited = await self._throttle.wait()
         self.counts.observe(self.counts.waits, call, self._server, waited)
-        self._transport.reread()
+        self._transport.reload()
         credential = await self._credentials.get(self._transport.config)
         query = urlencode(call.query, quote_via=quote)
         url = f"{self._server}{call.path}" + (f"?{query}" if query else "")
@@ -207,7 +207,7 @@ class RemoteClient(Methods):
         return stream
 
     async def forward(self, method: str, target: str, headers: Headers, body: bytes) -> IResponse:
-        self._transport.reread()
+        self._transport.reload()
         credential = await self._credentials.get(self._transport.config)
         sent = headers.copy()
         if credential.authorization:
@@ -224,7 +224,7 @@ class RemoteClient(Methods):
         return response
 
     async def websocket(self, path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:
-        self._transport.reread()
+        self._transport.reload()
         credential = await self._credentials.get(self._transport.config)
         headers = [("User-Agent", self._user_agent), *self._impersonation]
         if credential.authorization:

@@ -19,10 +19,10 @@ from orchd.client.proxy_tunnel import TunnelEndpoint, tunnel_request
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
 from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.background import Background
-from orchd.txkit.log import Logger
+from orchd.txkit.file_reloading import FileReloader
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
 
-#: Seconds between looks at the files of certificates.
+#: Seconds between checks of certificate files.
 _FILES_AGE = 60.0
 
 
@@ -66,9 +66,7 @@ class _Endpoints:
 
 
 class Transport:
-    """Kept connections to the server of `config`. With a new certificate they are made anew."""
-
-    _log = Logger()
+    """Persistent connections to the server of `config`, replaced when the client certificate changes."""
 
     def __init__(self, config: ClientConfig, reactor: Any, *, timeout: float, connections: int) -> None:
         parts = urlsplit(config.server)
@@ -77,8 +75,6 @@ class Transport:
         if config.proxy and parts.scheme != "https":
             raise ClientConfigError(f"proxy-url needs a server with https: {config.server}")
         self._host = parts.hostname
-        self._seconds = reactor.seconds
-        self._looked = reactor.seconds()
         self._background = Background()
         self.config = config
         self._pool = bounded_heads_pool(reactor, persistent=True)
@@ -87,28 +83,29 @@ class Transport:
         self._pair = (config.certificate, config.key)
         self._stale = False
         self._renew()
+        self._files: FileReloader[ClientConfig] | None = None
+        if config.files:
+            self._files = FileReloader(
+                f"certificates for {self._host}", self._read, lambda: config.files, clock=reactor.seconds, interval=_FILES_AGE
+            )
+            self.config = self._files.value
         self._agent = Agent.usingEndpointFactory(reactor, self._endpoints, pool=self._pool)
 
     def _renew(self) -> None:
         self._endpoints.config = self.config
         self._endpoints.options = tls_options(self.config, self._host, *self._pair)
 
-    def reread(self) -> None:
-        """Look at the files of certificates again, when the last look was a while ago."""
-        now = self._seconds()
-        if not self.config.files or now - self._looked < _FILES_AGE:
-            return
-        self._looked = now
-        before = self.config
-        try:
-            self.config = before.reread()
-            if self.config != before:
-                tls_options(self.config, self._host, self.config.certificate, self.config.key)
-                self._stale = True
-        except (OSError, ClientConfigError) as error:
-            # Files that are being replaced one by one: what was read before is good until they fit.
-            self.config = before
-            self._log.warn("certificates of {server} were not read again: {error}", server=self._host, error=str(error))
+    def reload(self) -> None:
+        """Use the certificates that are in the files now; they are checked at most once a minute."""
+        config = self.config if self._files is None else self._files()
+        if config is not self.config:
+            self.config, self._stale = config, True
+
+    def _read(self) -> ClientConfig:
+        config = self.config.reread()
+        # Raises ValueError while certificate and key do not match.
+        tls_options(config, self._host, config.certificate, config.key)
+        return config
 
     def connect(self, factory: IProtocolFactory, pair: tuple[bytes, bytes]) -> Deferred[Any]:
         """A connection of its own to the server, not one of those that are kept; it shows the certificate of `pair`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import secrets
 from base64 import b64encode
@@ -84,10 +85,9 @@ class WebSocket(Protocol):
             return
         self._frame_out(_BINARY, message)
         if self._paused:
-            try:
+            # The failure is reported to the reader of the stream.
+            with contextlib.suppress(_Lost):
                 await self._drain.wait()
-            except _Lost:
-                """The reader is told why."""
 
     def close(self) -> None:
         if not self._closed:
@@ -152,7 +152,7 @@ class WebSocket(Protocol):
     # -- handshake
 
     def _agreed(self) -> bool:
-        """Read the answer to the handshake; has the server agreed?"""
+        """Read the answer to the handshake. True if the server accepted the upgrade."""
         if self._refused is not None:
             self._read_refusal()
             return False

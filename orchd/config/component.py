@@ -7,24 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 from urllib.parse import urlsplit
 
 from orchd.config import feature_gates
 from orchd.config.identity import FrontProxySettings, front_proxy
 from orchd.config.leader_election import ElectionSettings, election
+from orchd.config.listener import ListenerSettings
 from orchd.config.options import Options, PlainErrors
 from orchd.config.settings import Capabilities, SettingsBuilder
 from orchd.config.table import component_table
-from orchd.config.values import NamedCertKey
 from orchd.config.verbosity import Verbosity
 from orchd.dialect import Dialect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
-    """How the API server is reached. `master` replaces the server of the file; without both, the process is in a pod."""
+    """Connection to the API server. `master` replaces the server of the file; without both, the in-cluster configuration is used."""
 
     config_file: str
     master: str
@@ -34,27 +33,9 @@ class ClientSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PortSettings:
-    """The HTTPS port. Without a certificate one is made in `cert_dir`, or for this run alone when that is "", too."""
-
-    bind_address: IPv4Address | IPv6Address
-    port: int
-    cert_dir: str
-    cert_file: str
-    key_file: str
-    sni: tuple[NamedCertKey, ...]
-    min_tls: str
-    ciphers: tuple[str, ...]
-    share_port: bool
-    share_address: bool
-    http2_max_streams: int
-    profiling: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DelegatedAuthentication:
-    """Who asks at the port. `config_file` is the client configuration for token reviews and for the look-up of
-    authorities in the cluster, which `skip_lookup` leaves out and `tolerate_failure` does without when it fails."""
+    """Authentication at the port. `config_file` is the client configuration for token reviews and for the lookup of CA bundles in
+    the cluster. `skip_lookup` disables the lookup, `tolerate_failure` continues without it if it fails."""
 
     config_file: str
     skip_lookup: bool
@@ -66,7 +47,7 @@ class DelegatedAuthentication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelegatedAuthorization:
-    """Whether they may. `config_file` is the client configuration for access reviews; `open_paths` are served without."""
+    """Authorization at the port. `config_file` is the client configuration for access reviews; `open_paths` need none."""
 
     config_file: str
     authorized_ttl: float
@@ -76,12 +57,13 @@ class DelegatedAuthorization:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentSettings:
-    """Everything that both components have. `controllers` are the names of those to run, () for the scheduler."""
+    """Settings of either component. `controllers` are the names of those to run, () for the scheduler."""
 
     name: str
     dialect: Dialect
     client: ClientSettings
-    port: PortSettings
+    #: Without a certificate one is generated in `cert_dir`, or for this run only if that is "" too.
+    port: ListenerSettings
     authentication: DelegatedAuthentication
     authorization: DelegatedAuthorization
     election: ElectionSettings
@@ -95,8 +77,8 @@ class ComponentSettings:
 
 
 class ComponentOptions(PlainErrors, Options):
-    """All flags of one component in a process of its own, for `twistd`. After `parseOptions`, `component` has the
-    settings. `dialect` is what --dialect is when it is not given."""
+    """All flags of a component that runs in its own process, for `twistd`. After `parseOptions`, `component` holds the
+    settings. `dialect` is the default of --dialect."""
 
     def __init__(
         self, name: str, dialect: Dialect, *, capabilities: Capabilities | None = None, **keywords: Any
@@ -109,8 +91,8 @@ class ComponentOptions(PlainErrors, Options):
         builder = _ComponentBuilder(self._name, self.dialect, self.by_name, self.given.keys(), self._capabilities)
         self.component = builder.component()
 
-    def made(self) -> ComponentSettings:
-        """The settings, of no flags when none were parsed."""
+    def component_settings(self) -> ComponentSettings:
+        """The parsed settings; the defaults of all flags if `parseOptions` was not called."""
         if self.component is None:
             self.parseOptions(())
         assert self.component is not None
@@ -165,7 +147,7 @@ class _ComponentBuilder(SettingsBuilder):
             raise self._error("master", f"{master!r} is not http://host:port or https://host:port")
         known = ("application/json", self._dialect.protobuf)
         if v["{short}-api-content-type"] not in ("", *known):
-            raise self._error("{short}-api-content-type", f"{v['{short}-api-content-type']!r} is none of {', '.join(known)}")
+            raise self._error("{short}-api-content-type", f"{v['{short}-api-content-type']!r} is not one of {', '.join(known)}")
         return ClientSettings(
             config_file=v["{short}config"],
             master=master,
@@ -174,26 +156,9 @@ class _ComponentBuilder(SettingsBuilder):
             burst=self._at_least("{short}-api-burst", 0),
         )
 
-    def _port(self) -> PortSettings:
-        v = self._values
+    def _port(self) -> ListenerSettings:
         self._check_metrics()
-        cert, key = self._pair("tls-cert-file", "tls-private-key-file")
-        if not 0 <= v["secure-port"] <= 65535:
-            raise self._error("secure-port", "must be between 0 and 65535 (0: no port)")
-        return PortSettings(
-            bind_address=self._bind_address(),
-            port=v["secure-port"],
-            cert_dir=v["cert-dir"],
-            cert_file=cert,
-            key_file=key,
-            sni=v["tls-sni-cert-key"],
-            min_tls=v["tls-min-version"] or "VersionTLS12",
-            ciphers=self._ciphers(),
-            share_port=v["permit-port-sharing"],
-            share_address=v["permit-address-sharing"],
-            http2_max_streams=self._at_least("http2-max-streams-per-connection", 0),
-            profiling=v["profiling"],
-        )
+        return ListenerSettings(**self._listener(self._values["cert-dir"], zero="no port"))
 
     def _delegated_authentication(self) -> DelegatedAuthentication:
         v = self._values

@@ -5,7 +5,7 @@ Messages of these checks are the reference's. Durations are seconds; "" means th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -79,6 +79,9 @@ class AuthenticationSettings:
     front_proxy: FrontProxySettings = field(default_factory=FrontProxySettings)
     oidc: OidcSettings | None = None
     webhook: TokenWebhookSettings | None = None
+    #: File with issuers of tokens and conditions of anonymous requests; `anonymous_given`: --anonymous-auth was given.
+    config_file: str = ""
+    anonymous_given: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,15 +94,25 @@ class AuthorizationWebhookSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationSettings:
-    """Authorizers in order. `policy_file` and `webhook` are set if and only if their modes are enabled."""
+    """Authorizers in order: those of `config_file` if there is one, else `modes`, where `policy_file` and `webhook` are set
+    if and only if their modes are enabled."""
 
-    modes: tuple[str, ...]
+    modes: tuple[str, ...] = ()
     policy_file: str = ""
     webhook: AuthorizationWebhookSettings | None = None
+    config_file: str = ""
 
 
-def authorization(values: Values, fail: Fail) -> AuthorizationSettings:
+def authorization(values: Values, given: Collection[str], fail: Fail) -> AuthorizationSettings:
     """Authorization settings. The modes must have been checked to be known. Raises FlagError."""
+    if values["authorization-config"]:
+        excluded = [name for name in given if name == "authorization-mode" or name.startswith("authorization-webhook-")]
+        if excluded:
+            why = f"can not be specified when --authorization-mode or --authorization-webhook-* flags are defined: --{min(excluded)}"
+            raise fail("authorization-config", why)
+        return AuthorizationSettings(
+            config_file=values["authorization-config"], policy_file=values["authorization-policy-file"]
+        )
     modes: tuple[str, ...] = values["authorization-mode"]
     if len(set(modes)) != len(modes):
         quoted = " ".join(f'"{mode}"' for mode in modes)
@@ -126,8 +139,14 @@ def authorization(values: Values, fail: Fail) -> AuthorizationSettings:
     return AuthorizationSettings(modes=modes, policy_file=policies, webhook=webhook)
 
 
-def authentication(values: Values, fail: Fail, dialect: Dialect, *, anonymous: bool) -> AuthenticationSettings:
+def authentication(
+    values: Values, given: Collection[str], fail: Fail, dialect: Dialect, *, anonymous: bool
+) -> AuthenticationSettings:
     """Authentication settings from flag values. Raises FlagError."""
+    oidc = [name for name in given if name.startswith("oidc-")]
+    if values["authentication-config"] and oidc:
+        why = f"authentication-config file and oidc-* flags are mutually exclusive: --{min(oidc)}"
+        raise fail("authentication-config", why)
     return AuthenticationSettings(
         anonymous=anonymous,
         client_ca_file=values["client-ca-file"],
@@ -138,6 +157,8 @@ def authentication(values: Values, fail: Fail, dialect: Dialect, *, anonymous: b
         front_proxy=front_proxy(values, fail),
         oidc=_oidc(values, fail),
         webhook=_token_webhook(values),
+        config_file=values["authentication-config"],
+        anonymous_given="anonymous-auth" in given,
     )
 
 

@@ -16,21 +16,21 @@ from orchd.config import audit, choices, feature_gates, identity
 from orchd.config.audit import AuditSettings
 from orchd.config.identity import AuthenticationSettings, AuthorizationSettings
 from orchd.config.leader_election import ElectionSettings, election
+from orchd.config.listener import ListenerSettings
 from orchd.config.nearest import unknown
 from orchd.config.runtime import RuntimeConfig, parse_runtime_config
 from orchd.config.source import FlagError
 from orchd.config.tls import check_ciphers
-from orchd.config.values import NamedCertKey, parse_cidrs
+from orchd.config.values import parse_cidrs
 from orchd.config.verbosity import Verbosity, parse_modules
 from orchd.dialect import Dialect
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.release import PREVIOUS_RELEASE
 
 if TYPE_CHECKING:
     from orchd.config.options import Options
 
 _DEFAULT_SERVICE_RANGE: Final = "10.0.0.0/24"
-#: The only release whose hidden metrics can be served.
-_PREVIOUS_RELEASE: Final = "1.22"
 _ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 
 
@@ -45,23 +45,12 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServingSettings:
-    """The listener and the limits of requests. `min_tls` and `ciphers` are flag values; `ciphers` () means the secure suites.
-    `ui` is who gets the web page: auto, true or false."""
+class ServingSettings(ListenerSettings):
+    """The listener of the API server and the limits of requests. `ui` selects the clients that get the web page: auto, true or
+    false."""
 
-    bind_address: IPv4Address | IPv6Address
     advertise_address: IPv4Address | IPv6Address | None
     external_hostname: str
-    port: int
-    cert_dir: str
-    cert_file: str
-    key_file: str
-    sni: tuple[NamedCertKey, ...]
-    min_tls: str
-    ciphers: tuple[str, ...]
-    share_port: bool
-    share_address: bool
-    http2_max_streams: int
     cors_allowed_origins: tuple[re.Pattern[str], ...]
     strict_transport_security: tuple[str, ...]
     max_requests: int
@@ -72,7 +61,6 @@ class ServingSettings:
     livez_grace: float
     shutdown_delay: float
     shutdown_retry_after: bool
-    profiling: bool
     ui: str
 
 
@@ -125,6 +113,7 @@ class ApiSettings:
     service_node_port: int
     allow_privileged: bool
     delete_collection_workers: int
+    garbage_collection: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +203,7 @@ def object_settings(settings: Settings) -> ObjectSettings:
         service_cidrs=settings.api.service_ranges,
         node_ports=settings.api.node_ports,
         features=settings.api.features,
+        garbage_collection=settings.api.garbage_collection,
     )
 
 
@@ -280,27 +270,15 @@ class SettingsBuilder:
     def _serving(self) -> ServingSettings:
         v = self._values
         self._check_metrics()
-        cert, key = self._pair("tls-cert-file", "tls-private-key-file")
-        if not 0 <= v["secure-port"] <= 65535:
-            raise self._error("secure-port", "must be between 0 and 65535 (0: a free port)")
+        listener = self._listener(v["cert-dir"] or f"{v['data-dir'].rstrip('/') or '/'}/pki", zero="a free port")
         if v["enable-priority-and-fairness"] and not v["max-requests-inflight"] + v["max-mutating-requests-inflight"]:
             raise self._error("max-requests-inflight", "the total concurrency is 0: needs --enable-priority-and-fairness=false")
         if v["request-timeout"] <= 0:
             raise self._error("request-timeout", "must be above 0")
         return ServingSettings(
-            bind_address=self._bind_address(),
+            **listener,
             advertise_address=self._advertise_address(),
             external_hostname=v["external-hostname"],
-            port=v["secure-port"],
-            cert_dir=v["cert-dir"] or f"{v['data-dir'].rstrip('/') or '/'}/pki",
-            cert_file=cert,
-            key_file=key,
-            sni=v["tls-sni-cert-key"],
-            min_tls=v["tls-min-version"] or "VersionTLS12",
-            ciphers=self._ciphers(),
-            share_port=v["permit-port-sharing"],
-            share_address=v["permit-address-sharing"],
-            http2_max_streams=self._at_least("http2-max-streams-per-connection", 0),
             cors_allowed_origins=self._origins(),
             strict_transport_security=self._transport_security(),
             max_requests=self._at_least("max-requests-inflight", 0),
@@ -311,9 +289,29 @@ class SettingsBuilder:
             livez_grace=self._at_least("livez-grace-period", 0),
             shutdown_delay=self._at_least("shutdown-delay-duration", 0),
             shutdown_retry_after=v["shutdown-send-retry-after"],
-            profiling=v["profiling"],
             ui=v["ui"],
         )
+
+    def _listener(self, cert_dir: str, *, zero: str) -> dict[str, Any]:
+        """The members of `ListenerSettings`. `zero` is the meaning of port 0, for the error."""
+        v = self._values
+        cert, key = self._pair("tls-cert-file", "tls-private-key-file")
+        if not 0 <= v["secure-port"] <= 65535:
+            raise self._error("secure-port", f"must be between 0 and 65535 (0: {zero})")
+        return {
+            "bind_address": self._bind_address(),
+            "port": v["secure-port"],
+            "cert_dir": cert_dir,
+            "cert_file": cert,
+            "key_file": key,
+            "sni": v["tls-sni-cert-key"],
+            "min_tls": v["tls-min-version"] or "VersionTLS12",
+            "ciphers": self._ciphers(),
+            "share_port": v["permit-port-sharing"],
+            "share_address": v["permit-address-sharing"],
+            "http2_max_streams": self._at_least("http2-max-streams-per-connection", 0),
+            "profiling": v["profiling"],
+        }
 
     def _verbosity(self) -> Verbosity:
         try:
@@ -323,8 +321,8 @@ class SettingsBuilder:
         return Verbosity(default=self._at_least("v", 0), modules=modules)
 
     def _check_metrics(self) -> None:
-        if self._values["show-hidden-metrics-for-version"] not in ("", _PREVIOUS_RELEASE):
-            text = f"must be omitted or have the value {_PREVIOUS_RELEASE}: only the previous release is allowed"
+        if self._values["show-hidden-metrics-for-version"] not in ("", PREVIOUS_RELEASE):
+            text = f"must be omitted or have the value {PREVIOUS_RELEASE}: only the previous release is allowed"
             raise self._error("show-hidden-metrics-for-version", text)
         for key in self._values["allow-metric-labels"]:
             metric, comma, label = key.partition(",")
@@ -376,11 +374,11 @@ class SettingsBuilder:
 
     def _authorization(self) -> AuthorizationSettings:
         modes: tuple[str, ...] = self._values["authorization-mode"]
-        if not modes:
+        if not modes and not self._values["authorization-config"]:
             raise self._error("authorization-mode", "at least one authorization-mode must be passed")
         for mode in modes:
             self._known("authorization-mode", "mode", mode, choices.AUTHORIZERS, self._can.authorizers)
-        return identity.authorization(self._values, self._error)
+        return identity.authorization(self._values, self._given, self._error)
 
     def _known(self, flag: str, what: str, name: str, known: Collection[str], built: Collection[str]) -> None:
         if name in built:
@@ -395,7 +393,7 @@ class SettingsBuilder:
         if anonymous and "AlwaysAllow" in authorization.modes:
             anonymous = False
             self._warnings.append("--authorization-mode=AlwaysAllow turns --anonymous-auth off")
-        return identity.authentication(v, self._error, self._dialect, anonymous=anonymous)
+        return identity.authentication(v, self._given, self._error, self._dialect, anonymous=anonymous)
 
     def _admission(self) -> AdmissionSettings:
         on: tuple[str, ...] = self._values["enable-admission-plugins"]
@@ -517,6 +515,7 @@ class SettingsBuilder:
             service_node_port=port,
             allow_privileged=v["allow-privileged"],
             delete_collection_workers=self._at_least("delete-collection-workers", 1),
+            garbage_collection=v["enable-garbage-collector"],
         )
 
     def _service_ranges(self) -> tuple[IPv4Network | IPv6Network, ...]:
@@ -568,4 +567,6 @@ class SettingsBuilder:
         everything = "*" in items and "-*" not in items
         # Drop-ins run when they are named, like other drop-ins.
         by_default = set(choices.CONTROLLERS) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
+        if not self._values["enable-garbage-collector"]:
+            chosen["garbagecollector"] = False
         return tuple(name for name in sorted(self._can.controllers) if chosen.get(name, name in by_default))

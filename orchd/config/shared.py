@@ -7,8 +7,9 @@ from orchd.config.table import Row
 SHARED: Final[tuple[Row, ...]] = (
     ("feature-gates", "mapStringBool", "", "built",
      "Gate=true|false pairs that enable or disable features."),
-    ("enable-garbage-collector", "bool", "true", "",
-     "Delete objects whose owners are deleted. Must be the same for the API server and the controllers."),
+    ("enable-garbage-collector", "bool", "true", "built",
+     "Delete objects whose owners are deleted. Must be the same for the API server and the controllers. False: the controller"
+     " garbagecollector does not run, and deletions set no finalizers for propagation."),
     ("bind-address", "ip", "0.0.0.0", "built",
      "IP address to listen on; 0.0.0.0 or :: means all interfaces."),
     ("cert-dir", "string", "", "built",

@@ -34,10 +34,16 @@ OWN: Final[tuple[Row, ...]] = (
     ("scheduler", "bool", "true", "built",
      "Run the scheduler in this process."),
     ("ui", "string", "auto", "built choices=auto|true|false",
-     "Serve the web page at /ui: auto for clients on this machine; true for all, where other machines need permission to get"
-     " the path; false for nobody."),
+     "Serve the web page at /ui. auto: to clients on this machine; true: also to clients on other machines that may get the"
+     " path; false: not at all."),
     ("history-events", "int", "100000", "built",
      "Maximum number of changes in the history of the embedded store."),
+    ("authentication-config", "string", "", "built",
+     "AuthenticationConfiguration file: issuers of JSON web tokens, and conditions of anonymous requests. Reloaded when it changes."
+     " Excludes the --oidc-* flags."),
+    ("authorization-config", "string", "", "built",
+     "AuthorizationConfiguration file: the ordered list of authorizers, with any number of webhooks. Reloaded when it changes."
+     " Excludes --authorization-mode and the --authorization-webhook-* flags."),
     ("simulated-nodes", "int", "", "built",
      "Nodes to simulate: they are Ready, and pods on them run without running anything. 0 for none."),
     ("simulate-annotated-nodes", "bool", "", "built",

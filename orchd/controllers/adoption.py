@@ -1,8 +1,10 @@
-"""Which dependents are whose: adopt those that match and belong to nobody, let go of those that match no more."""
+"""Ownership of dependents by selector: adopt matching objects without a controller, release owned objects that no longer
+match."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from orchd.client.interfaces import IClient, IInformer, Object, ResourceRef
@@ -21,6 +23,14 @@ from orchd.controllers.objects import (
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 
+#: Gives the objects of the controller with a uid, or with "/namespace" those of a namespace that nothing controls.
+Controlled = Callable[[str], Iterable[Object]]
+
+
+def controlled_by(informer: IInformer) -> Controlled:
+    """The objects of an informer, which is indexed by controller."""
+    return partial(informer.by_index, BY_CONTROLLER)
+
 
 async def claim(
     client: IClient,
@@ -30,16 +40,16 @@ async def claim(
     api_version: str,
     kind: str,
     selector: LabelSelector,
-    informer: IInformer,
+    controlled: Controlled,
     ref: ResourceRef,
     fits: Callable[[Object], bool] = lambda obj: True,
 ) -> list[Object]:
-    """The dependents of `parent` in `informer` (which is indexed by controller), after adopting and letting go.
+    """The dependents of `parent` after adopting and letting go.
 
     An object belongs to the parent if the selector matches its labels and `fits` accepts it.
     """
     mine: list[Object] = []
-    for obj in informer.by_index(BY_CONTROLLER, uid(parent)):
+    for obj in controlled(uid(parent)):
         if namespace(obj) != namespace(parent):
             continue
         if selector.matches(labels(obj)) and fits(obj):
@@ -49,7 +59,7 @@ async def claim(
             await _patch(client, ref, obj, kept or None)
     if deleting(parent):
         return mine
-    orphans = informer.by_index(BY_CONTROLLER, "/" + namespace(parent))
+    orphans = controlled("/" + namespace(parent))
     found = [obj for obj in orphans if not deleting(obj) and selector.matches(labels(obj)) and fits(obj)]
     return mine + await _adopt(client, parent, parent_ref, owner_reference(parent, api_version, kind), found, ref)
 
@@ -66,7 +76,7 @@ async def claim_members(
 ) -> Census:
     """As `claim` for pods, but by their label sets: the cost grows with the number of different ones. `reference` is the
     owner reference that adopted pods get."""
-    owned, within = members.owned(namespace(parent), uid(parent)), namespace(parent)
+    owned, within = members.of_owner(namespace(parent), uid(parent)), namespace(parent)
     adopted: list[Object] = []
     if not deleting(parent):
         for found in list(owned.classes.values()):
@@ -78,7 +88,7 @@ async def claim_members(
         orphans = [each for found in classes for each in found.members.values() if not each.deleting]
         adopted = await _adopt(client, parent, parent_ref, reference, _shown(informer, orphans), PODS)
     # Read again: what was adopted may have been shown meanwhile, under the owner's uid.
-    owned = members.owned(within, uid(parent))
+    owned = members.of_owner(within, uid(parent))
     late = [members.describe(obj) for obj in adopted if uid(obj) not in owned.members]
     return Census((found for found in owned.classes.values() if selector.matches(found.labels)), late)
 

@@ -57,7 +57,7 @@ async def discover(client: IRawClient, api_services: Iterable[Object]) -> Discov
 
 
 async def _read(client: IRawClient, group: str, version: str) -> list[AggregatedResource]:
-    """Raises ApiError, also for a document that is none."""
+    """The deletable resources of a group version, from its discovery document. Raises ApiError, also for an invalid document."""
     answer = await client.exchange(Call(method="GET", path=f"/apis/{group}/{version}"))
     try:
         entries = orjson.loads(answer.body)["resources"]

@@ -15,6 +15,7 @@ from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.errors import ApiError
+from orchd.txkit.background import Background
 
 #: Namespace ("" for cluster-scoped objects) and name.
 Key = tuple[str, str]
@@ -44,6 +45,8 @@ class Controller:
             self.name, env.clock, self.reconcile, workers=workers, refill=self._refill
         )
         self._followed: list[tuple[IInformer, Listener | None]] = []
+        self._complete: list[IInformer] = []
+        self._beginning = Background()
         self._primary: IInformer | None = None
         self._resync: IDelayedCall | None = None
 
@@ -55,12 +58,17 @@ class Controller:
     def queue(self) -> Any:
         return self.loop.queue
 
-    def follow(self, ref: ResourceRef, listener: Listener | None = None, *, primary: bool = False) -> IInformer:
-        """The informer of a resource, waited for at start. Every object of the primary one is a key of the queue."""
+    def follow(
+        self, ref: ResourceRef, listener: Listener | None = None, *, primary: bool = False, complete: bool = False
+    ) -> IInformer:
+        """The informer of a resource, waited for at start. Every object of the primary one is a key of the queue; with `complete`,
+        work begins when the listener has been told all objects."""
         informer: IInformer = self.env.informers.informer(ref)
         if primary:
             self._primary = informer
             listener = listener or self.enqueue
+        if complete:
+            self._complete.append(informer)
         self._followed.append((informer, listener))
         return informer
 
@@ -85,10 +93,19 @@ class Controller:
 
     async def start(self) -> None:
         await self.listen()
+        if self._complete:
+            self._beginning.add(self._begin(), f"controller {self.name}, first delivery of objects")
+        else:
+            await self._begin()
+
+    async def _begin(self) -> None:
+        for informer in self._complete:
+            await informer.wait_delivered()
         self.loop.start()
         self.schedule_resync()
 
     async def stop(self) -> None:
+        await self._beginning.stop()
         if self._resync is not None:
             self._resync.cancel()
             self._resync = None
@@ -116,7 +133,7 @@ class Controller:
     # -- reading and writing
 
     async def live(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:
-        """The object as the server has it now, None when there is none."""
+        """The current object, read from the server instead of the informer; None if it does not exist."""
         try:
             obj: Object = await self.client.get(ref, namespace, name)
         except ApiError as error:
@@ -144,6 +161,6 @@ class Controller:
 
 
 def terminating_namespace(error: ApiError) -> bool:
-    """Was the write refused because its namespace is going away?"""
+    """True if the write was refused because its namespace is terminating."""
     causes = (error.details or {}).get("causes") or ()
     return error.code == 403 and any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

@@ -1,4 +1,4 @@
-"""Controllers that need a cloud: there is none, which is said once."""
+"""Controllers that need a cloud provider: disabled, with one log line each, since no cloud provider is supported."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from orchd.txkit.log import Logger
 
 
 @implementer(IController)
-class _WithoutCloud:
+class _CloudController:
+    """Logs that it does nothing."""
+
     log = Logger()
     name: ClassVar[str]
-    #: What follows from there being no cloud.
+    #: Effect of the missing cloud provider, for the log.
     consequence: ClassVar[str]
 
     def __init__(self, env: Environment) -> None:
         self.counts = ControllerMetrics()
 
     async def start(self) -> None:
-        self.log.info("controller {name} has no cloud to work with: {what}", name=self.name, what=self.consequence)
+        self.log.info("controller {name} is inactive without a cloud provider: {what}", name=self.name, what=self.consequence)
 
     async def stop(self) -> None:
-        """Nothing was begun."""
+        """No-op: `start` starts no background work."""
 
 
-class ServiceController(_WithoutCloud):
+class ServiceController(_CloudController):
     """Load balancers of Services."""
 
     name = "service"
     consequence = "services of type LoadBalancer get no load balancer"
 
 
-class RouteController(_WithoutCloud):
+class RouteController(_CloudController):
     """Routes between nodes."""
 
     name = "route"

@@ -55,7 +55,7 @@ class ClusterRoleAggregation(Controller):
 
 
 def _selects(aggregated: Object, role: Object) -> bool:
-    """Do the selectors of an aggregated role choose `role`?"""
+    """True if a selector of the aggregated role selects `role`."""
     selectors = aggregated["aggregationRule"].get("clusterRoleSelectors") or ()
     return any(LabelSelector.from_object(selector).matches(labels(role)) for selector in selectors)
 

@@ -34,12 +34,12 @@ class IController(Interface):
 class Environment:
     """What controllers are made from.
 
-    `client(account)` is a client that speaks as the service account of that name in the system namespace; "" stands for
-    the controller manager's own user. `reader` may read everything and writes nothing. `recorder(component)` records
-    Events under a component's name. Informers are shared by all controllers of the process. `wall` is seconds since the
-    epoch; `clock` only measures and delays. `authority` is the PEM of the server's certificate authority;
-    `issue_token(account, secret name)` signs a token that does not expire. `signing_authority(signer)` is the authority that
-    signs requests of a built-in signer (a template), None when there is none. `settings` holds the controllers' flags.
+    `client(account)` is a client that authenticates as the service account of that name in the system namespace; "" is the
+    controller manager's own user. `reader` may read everything and writes nothing. `recorder(component)` records Events under
+    a component's name. Informers are shared by all controllers of the process. `wall` is seconds since the epoch; `clock` is
+    monotonic. `authority` is the PEM of the server's CA certificate; `issue_token(account, secret name)` signs a token that
+    does not expire. `signing_authority(signer)` is the CA of a built-in signer (a template), None for a signer without one.
+    `settings` holds the controllers' flags.
     """
 
     dialect: Dialect

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from heapq import nsmallest
 from typing import Any
 
 from twisted.python.failure import Failure
@@ -25,11 +26,13 @@ from orchd.controllers.objects import (
     seconds_of,
     spec,
     status,
+    uid,
 )
 from orchd.controllers.ttl_after_finished import finish_time
-from orchd.controllers.workload import WorkloadController
+from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
+from orchd.txkit.for_each import side_by_side
 
 #: Seconds before a failed pod is replaced, doubled for each further failure, and the longest.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0
@@ -56,15 +59,15 @@ def generate_name(job: str, index: int) -> str:
     return job[: _LONGEST_PREFIX - len(tail)] + tail
 
 
-class JobController(WorkloadController):
+class JobController(PodViewController):
     name = "job"
     account = "job-controller"
     ref = JOBS
     subject = ("batch/v1", "Job")
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
         self._index_key = env.dialect("batch.{long}.io/job-completion-index")
+        super().__init__(env, annotation=self._index_key)
         self._failures: dict[Key, int] = {}
 
     # -- what makes work
@@ -76,7 +79,7 @@ class JobController(WorkloadController):
     def enqueue_owner(self, key: Key, reference: dict[str, Any], pod: Object | None) -> None:
         """A job whose pod failed is looked at when the pod may be replaced."""
         failed = pod is not None and status(pod).get("phase") == "Failed"
-        batch = self.batch_seconds(key[0], str(reference.get("uid", "")))
+        batch = self.batch_seconds(str(reference.get("uid", "")))
         self.queue.add_after(key, max(self._backoff(key) if failed else 0.0, batch))
 
     def _backoff(self, key: Key) -> float:
@@ -97,7 +100,7 @@ class JobController(WorkloadController):
             api_version="batch/v1",
             kind="Job",
             selector=self.selector(job),
-            informer=self._pods,
+            controlled=self._views.controlled,
             ref=PODS,
         )
         return await self._pass(key, job, mine)
@@ -244,7 +247,8 @@ class JobController(WorkloadController):
         return len(active) + made, problem
 
     def _surplus(self, active: list[Object], count: int, done: set[int] | None) -> list[Object]:
-        """Pods to delete: of an indexed job those of no use any more, then the least useful."""
+        """Pods to delete: of an indexed job first those whose index is completed, duplicate or missing, then in the order in
+        which ReplicaSets scale down."""
         first: list[Object] = []
         if done is not None:
             seen: set[int] = set(done)
@@ -254,8 +258,12 @@ class JobController(WorkloadController):
                     first.append(pod)
                 else:
                     seen.add(index)
-        rest = sorted((p for p in active if p not in first), key=podfacts.deletion_order("", {}))
-        return [*first, *rest[: max(0, count - len(first))]]
+        more = count - len(first)
+        if more <= 0:
+            return first
+        chosen = {uid(pod) for pod in first}
+        rest = nsmallest(more, (p for p in active if uid(p) not in chosen), key=podfacts.deletion_order("", {}))
+        return [*first, *rest]
 
     async def _create(
         self, key: Key, job: Object, active: list[Object], missing: int, done: set[int] | None
@@ -298,7 +306,7 @@ class JobController(WorkloadController):
             await self._control.delete(job, pod)
             self._expected.expect_deletion(key, pod)
 
-        results = await podfacts.side_by_side([one(pod) for pod in pods])
+        results = await side_by_side([one(pod) for pod in pods])
         return next((r for r in results if isinstance(r, Failure)), None)
 
     async def _write_status(self, job: Object, fresh: dict[str, Any]) -> bool:

@@ -81,8 +81,8 @@ class ControlLoop(Generic[K]):
         except RetryError:
             self._retry(key)
         except ApiError as error:
-            # A lost race is everyday life; the key simply comes back.
-            say = self.log.debug if error.code in (404, 409) else self.log.warn
+            # A lost race is everyday life; the key simply comes back. So is a refusal of writes during the stop.
+            say = self.log.debug if error.code in (404, 409) or self.queue.closed else self.log.warn
             say("{name}: {key}: {error}", name=self.name, key=key, error=error.message)
             self._retry(key)
         except Exception:  # a bug with one object must not end the work on all others; it is logged and retried

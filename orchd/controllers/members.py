@@ -162,8 +162,8 @@ class Members:
         """The member that a pod is."""
         return describe(pod, self._cost)
 
-    def owned(self, within: str, owner_uid: str) -> Group:
-        """The members of an owner; do not modify it."""
+    def of_owner(self, within: str, owner_uid: str) -> Group:
+        """The members of an owner in namespace `within`; callers must not modify the group."""
         return self._groups.get((within, owner_uid), _EMPTY)
 
     def orphans(self, within: str) -> Group:
@@ -172,7 +172,7 @@ class Members:
 
 
 class Census:
-    """The pods that count for an owner now: those `classes`, and `adopted` ones that the informer has not shown yet."""
+    """The pods that count for an owner now: those of `classes`, and `adopted` ones that the informer does not have yet."""
 
     def __init__(self, classes: Iterable[LabelClass], adopted: Iterable[Member] = ()) -> None:
         self._classes = list(classes)
@@ -205,4 +205,4 @@ class Census:
 
     def choose_surplus(self, count: int, per_node: Mapping[str, int]) -> list[Member]:
         """The active members that are deleted first. `per_node` counts related pods on each node."""
-        return nsmallest(count, self, key=lambda m: (*m.urgency, -per_node.get(m.node, 0), *m.age))
+        return nsmallest(count, self, key=lambda m: (m.urgency, -per_node.get(m.node, 0), m.age))

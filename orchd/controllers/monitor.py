@@ -1,4 +1,4 @@
-"""Follows one resource and keeps nothing of it: each object is told about and dropped."""
+"""Watch of one resource without a local store: each event is passed to a callback, and no object is kept."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Monitor:
             await waiting
 
     def close(self) -> None:
-        """Let go of the watch; whoever waits for the first list waits no longer."""
+        """Close the watch, and release the callers that wait for the first list."""
         self._closed = True
         if self._stream is not None:
             self._stream.close()

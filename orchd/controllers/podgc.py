@@ -1,5 +1,5 @@
-"""Pods that nobody will clean up: bound to nodes that are gone, going away without ever having had a node, or finished
-and too many."""
+"""Pod garbage collector: deletes pods bound to nodes that no longer exist, terminating pods that were never scheduled, and
+terminated pods beyond --terminated-pod-gc-threshold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchd.controllers.objects import BY_NODE, NODES, PODS, deleting, name, name
 
 #: Seconds for which a node may be missing: it may only be registering anew.
 _QUARANTINE: Final = 40.0
-#: Seconds for which a pod without a node may be going away: whoever deletes it first marks it, then removes it.
+#: Seconds for which a pod without a node may be terminating: a deletion first sets deletionTimestamp, then removes the pod.
 _PATIENCE: Final = 5.0
 _FINISHED: Final = "controllers/finished"
 #: The key that stands for "are there too many finished pods?".

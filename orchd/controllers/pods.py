@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from twisted.internet.defer import Deferred, DeferredList
 from twisted.python.failure import Failure
 
 from orchd.client.interfaces import Object
 from orchd.controllers.objects import annotations_of, condition, deleting, seconds_of, spec, status
+from orchd.txkit.for_each import side_by_side
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
@@ -19,7 +19,7 @@ def finished(pod: Mapping[str, Any]) -> bool:
 
 
 def active(pod: Mapping[str, Any]) -> bool:
-    """Does the pod count: not finished, not going away?"""
+    """True for a pod that is neither finished nor being deleted."""
     return not finished(pod) and not deleting(pod)
 
 
@@ -79,17 +79,6 @@ def _cost(text: str) -> int:
 def _restarts(pod: Mapping[str, Any]) -> int:
     counts = [int(c.get("restartCount") or 0) for c in status(pod).get("containerStatuses") or ()]
     return max(counts, default=0)
-
-
-async def side_by_side(work: list[Awaitable[Any]]) -> list[Any]:
-    """Everything at once; results in order, a Failure for what failed. Cancelling cancels all."""
-
-    async def one(each: Awaitable[Any]) -> Any:
-        return await each
-
-    tasks = [Deferred.fromCoroutine(one(each)) for each in work]
-    answers: list[Any] = await DeferredList(tasks, consumeErrors=True)
-    return [value for _, value in answers]
 
 
 async def slow_start(count: int, make: Callable[[int], Awaitable[Any]]) -> tuple[int, Failure | None]:

@@ -12,7 +12,7 @@ from orchd.controllers import pods as podfacts
 from orchd.controllers.adoption import claim_members
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.members import Census, Member
+from orchd.controllers.members import Census, Member, Members
 from orchd.controllers.objects import (
     BY_CONTROLLER,
     REPLICA_SETS,
@@ -30,6 +30,7 @@ from orchd.controllers.objects import (
 from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
+from orchd.txkit.for_each import side_by_side
 
 #: Pods made or deleted in one pass.
 _BURST = 500
@@ -43,11 +44,14 @@ class ReplicaSetController(WorkloadController):
     account = "replicaset-controller"
     ref = REPLICA_SETS
     subject = ("apps/v1", "ReplicaSet")
-    batched = False
 
     def __init__(self, env: Environment, *, workers: int = 0) -> None:
         super().__init__(env, workers=workers or env.settings.concurrent_replicaset_syncs)
         index_by_controller(self._owners)
+        self._members = Members(self.subject[1], env.dialect("controller.{long}.io/pod-deletion-cost"))
+
+    def observe_pod(self, old: Object | None, new: Object | None) -> None:
+        self._members.observe(old, new)
 
     async def reconcile(self, key: Key) -> float | None:
         parent = self._owners.get(*key)
@@ -94,7 +98,7 @@ class ReplicaSetController(WorkloadController):
             return ("FailedCreate", failure.getErrorMessage()), failure
         surplus = min(mine.active - wanted, _BURST)
         if surplus > 0:
-            results = await podfacts.side_by_side([self._delete(key, parent, pod) for pod in self._choose_surplus(parent, mine, surplus)])
+            results = await side_by_side([self._delete(key, parent, pod) for pod in self._choose_surplus(parent, mine, surplus)])
             failures = [r for r in results if isinstance(r, Failure)]
             if failures:
                 return ("FailedDelete", failures[0].getErrorMessage()), failures[0]
@@ -111,7 +115,7 @@ class ReplicaSetController(WorkloadController):
         above = owner(parent)
         family = [parent] if above is None else self._owners.by_index(BY_CONTROLLER, str(above.get("uid", "")))
         for each in family:
-            per_node.update(self._members.owned(namespace(each), uid(each)).nodes)
+            per_node.update(self._members.of_owner(namespace(each), uid(each)).nodes)
         return mine.choose_surplus(count, per_node)
 
     def _until_available(self, parent: Object, mine: Census) -> float | None:

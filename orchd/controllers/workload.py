@@ -11,55 +11,37 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.members import Members
 from orchd.controllers.objects import PODS, deleting, index_by_controller, labels, namespace, owner, spec
 from orchd.controllers.pod_control import PodControl
+from orchd.controllers.podviews import PodsByOwner
 from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.kinds.objects.selectors import LabelSelector
-from orchd.txkit.background import Background
 
 
 class WorkloadController(Controller):
     """`ref` is the resource of the owners and `subject` their apiVersion and kind.
 
-    Work begins when the informer of pods has delivered all of them. A pass that looks at every pod of its owner sets
-    `batched`: of an owner with many pods, changes of pods are then collected for a time that grows with their number, so
-    that the passes' share of the processor does not grow with the owner.
+    Work begins when the informer of pods has delivered all of them. Subclasses keep what they need of the pods of each owner:
+    `observe_pod` is called for every change of a pod, `batch_seconds` says how long changes of an owner's pods are collected.
     """
 
     ref: ClassVar[ResourceRef]
-    batched: ClassVar[bool] = True
 
     def __init__(self, env: Environment, *, workers: int = 5) -> None:
         super().__init__(env, workers=workers)
         self._control = PodControl(self.client, self.recorder, *self.subject)
         self._owners = self.follow(self.ref, self._owner_changed, primary=True)
-        self._pods = self.follow(PODS, self._pod_changed)
+        self._pods = self.follow(PODS, self._pod_changed, complete=True)
         index_by_controller(self._pods)
         index_by_selector(self._owners, self.selector)
-        self._members = Members(self.subject[1], env.dialect("controller.{long}.io/pod-deletion-cost"))
         self._expected: Expectations[Key] = Expectations(self._pods, env.clock.seconds)
-        self._beginning = Background()
-
-    async def start(self) -> None:
-        await self.listen()
-        self._beginning.add(self._begin(), f"controller {self.name}, first delivery of pods")
-
-    async def _begin(self) -> None:
-        await self._pods.wait_delivered()
-        self.loop.start()
-        self.schedule_resync()
-
-    async def stop(self) -> None:
-        await self._beginning.stop()
-        await super().stop()
 
     def selector(self, each: Object) -> LabelSelector:
         """Selects the pods of an owner."""
         return LabelSelector.from_object(spec(each).get("selector") or {})
 
     def adopts(self, each: Object, pod: Object) -> bool:
-        """Can the pod, which the owner's selector matches, be the owner's for all else?"""
+        """True if the owner may adopt a pod that its selector matches."""
         return True
 
     # -- what makes work
@@ -75,7 +57,7 @@ class WorkloadController(Controller):
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         self._expected.observe(old, new)
-        self._members.observe(old, new)
+        self.observe_pod(old, new)
         before, after = (None if pod is None else owner(pod) for pod in (old, new))
         references = {(r["name"], r.get("uid")): r for r in (before, after) if r is not None and r.get("kind") == self.subject[1]}
         for reference in references.values():
@@ -91,8 +73,30 @@ class WorkloadController(Controller):
 
     def enqueue_owner(self, key: Key, reference: dict[str, Any], pod: Object | None) -> None:
         """Queue the owner of a pod that has changed to `pod`, None if it was deleted."""
-        self.queue.add_after(key, self.batch_seconds(key[0], str(reference.get("uid", ""))))
+        self.queue.add_after(key, self.batch_seconds(str(reference.get("uid", ""))))
 
-    def batch_seconds(self, within: str, owner_uid: str) -> float:
+    def observe_pod(self, old: Object | None, new: Object | None) -> None:
+        """Follow one change of a pod, of whatever owner."""
+        raise NotImplementedError
+
+    def batch_seconds(self, owner_uid: str) -> float:
         """Seconds for which changes of an owner's pods are collected."""
-        return batch_seconds(len(self._members.owned(within, owner_uid).members)) if self.batched else 0.0
+        return 0.0
+
+
+class PodViewController(WorkloadController):
+    """A workload controller whose passes look at views of all pods of their owner.
+
+    Changes of the pods of an owner that has many are collected for a time that grows with their number, so that the passes'
+    share of the processor does not grow with the owner. `annotation` is the name of the one that views have.
+    """
+
+    def __init__(self, env: Environment, *, workers: int = 5, annotation: str = "") -> None:
+        super().__init__(env, workers=workers)
+        self._views = PodsByOwner(self.subject[1], annotation)
+
+    def observe_pod(self, old: Object | None, new: Object | None) -> None:
+        self._views.observe(old, new)
+
+    def batch_seconds(self, owner_uid: str) -> float:
+        return batch_seconds(self._views.count(owner_uid))

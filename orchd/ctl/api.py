@@ -20,7 +20,7 @@ MERGE: Final = "application/merge-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
-#: Asks for a table in either dialect; for the object where there is none.
+#: Accept header: a Table in either dialect, else the plain object.
 TABLE: Final = ",".join((*(f"{JSON};as=Table;v=v1;g={d.meta_group}" for d in DIALECTS.values()), JSON))
 #: Objects that one page of a list holds.
 _PAGE: Final = 500

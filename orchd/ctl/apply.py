@@ -117,7 +117,7 @@ def diff(session: Session, files: tuple[str, ...], recursive: bool, force_confli
 
 
 def _differs(session: Session, files: tuple[str, ...], *, recursive: bool, force_conflicts: bool) -> bool:
-    """Print the differences; are there any?"""
+    """Print the differences. True if there are any."""
     objects = read_objects(session, files, recursive=recursive)
     query = {"dryRun": "All", **({"force": "true"} if force_conflicts else {})}
 

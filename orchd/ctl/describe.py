@@ -20,7 +20,7 @@ from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, one_target, parse_targets, selected, target_of
 
-#: Metadata that the head of a description has, or that is of no use to people.
+#: Metadata that is omitted: printed in the header of a description, or of no interest to users.
 _KNOWN_METADATA = ("name", "namespace", "labels", "annotations", "managedFields", "creationTimestamp", "uid", "resourceVersion")
 
 

@@ -58,7 +58,7 @@ def status(session: Session, words: tuple[str, ...], watch: bool, timeout: float
 
 
 def progress(obj: Object) -> tuple[str, bool]:
-    """What is to be said about a rollout, and is it complete? Raises CommandError for one that failed."""
+    """The rollout's progress message, and whether it is complete. Raises CommandError for one that failed."""
     metadata, spec, state = obj["metadata"], obj["spec"], obj.get("status") or {}
     kind, name = str(obj["kind"]), metadata["name"]
     words = {"Deployment": "deployment", "StatefulSet": "statefulset", "DaemonSet": "daemon set"}[kind]

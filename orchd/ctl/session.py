@@ -74,7 +74,7 @@ def warn(text: str) -> None:
 
 
 def interactive() -> bool:
-    """Is standard output a terminal?"""
+    """True if standard output is a terminal."""
     return sys.stdout.isatty()
 
 

@@ -32,7 +32,7 @@ def read_input(reactor: Any) -> Deferred[bytes]:
 
 
 def is_terminal() -> bool:
-    """Are standard input and output a terminal?"""
+    """True if standard input and output are terminals."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 

@@ -148,6 +148,12 @@ class Catalog:
         group, version = split_group_version(api_version)
         return self._by_kind.get((group, version, kind))
 
+    def kind_of_group(self, group: str, kind: str) -> Resource | None:
+        """The resource of a kind in whichever version its group serves it, the preferred one first; None if there is none."""
+        found = self._groups.get(group)
+        versions = () if found is None else (found.preferred, *found.versions)
+        return next((r for version in versions if (r := self._by_kind.get((group, version, kind))) is not None), None)
+
     def group(self, name: str) -> Group | None:
         return self._groups.get(name)
 

@@ -204,7 +204,7 @@ class TypeTable:
         self._scalars = {k: Type(k) for k in (*SCALARS, *OPAQUE)}
 
     def module(self, package: str) -> Any:
-        """The builtin module of ``package/version``. Raises KeyError if there is none."""
+        """The builtin module of ``package/version``. Raises KeyError for an unknown one."""
         found = self._modules[package]
         if callable(found):
             found = self._modules[package] = found()

@@ -150,6 +150,18 @@ class Subresource:
     scale: Scale | None = None
 
 
+def scale_subresource(group: str, resource: str, selector: str = "object") -> Subresource:
+    """The scale subresource. Arguments as the members of `Scale`."""
+    return Subresource(
+        name="scale",
+        kind="Scale",
+        group="autoscaling",
+        version="v1",
+        served_by="scale",
+        scale=Scale(not_found=(group, resource), selector=selector),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindRow:
     """What is known of a kind. Defaults are those of most kinds, and of custom kinds."""
@@ -199,8 +211,9 @@ class KindRow:
     creates_on_update: bool = False
     #: PUT may omit metadata.resourceVersion.
     unconditional_update: bool = True
-    #: Field managers are recorded in metadata.managedFields.
-    managed_fields: bool = True
+    #: Paths of fields, besides status, that a write of the object resets to their stored values, or to those of the server on
+    #: create; writers do not become their field managers.
+    resets: tuple[str, ...] = ()
     #: Member whose JSON text is stored as it was sent; "": none.
     verbatim: str = ""
     #: DELETE returns the object, not a Status.

@@ -14,6 +14,6 @@ RUNTIME: Final = "simulated://"
 
 
 def is_simulated(node: Mapping[str, Any]) -> bool:
-    """Has the simulation reported the status of this node?"""
+    """True if the simulation reported the status of this node."""
     info = (node.get("status") or {}).get("nodeInfo") or {}
     return str(info.get("containerRuntimeVersion", "")).startswith(RUNTIME)

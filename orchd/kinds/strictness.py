@@ -1,8 +1,8 @@
 """Handling of unknown and duplicate fields: ``fieldValidation``.
 
-A request that asks for it gets warnings or an error in the words of later releases, one that does not has such fields dropped
-silently. With the feature gate ServerSideFieldValidation, all requests get warnings unless they ask for something else, in the
-words of release 1.23; without it (false) nobody gets any.
+With the parameter, the response has warnings or an error worded as in later releases; without it, such fields are dropped
+silently. With the feature gate ServerSideFieldValidation, the default of the parameter is Warn and the texts are those of release
+1.23; with the gate set to false, the parameter is ignored.
 """
 
 from __future__ import annotations

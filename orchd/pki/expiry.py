@@ -29,7 +29,7 @@ class Expiry:
         return renewal_time(self.begins, self.ends)
 
     def ends_soon(self, now: datetime) -> bool:
-        """Is it time to warn?"""
+        """True if a warning is due."""
         return now >= self.ends - min(WARN_BEFORE, (self.ends - self.begins) / 4)
 
 
@@ -39,7 +39,7 @@ def renewal_time(begins: datetime, ends: datetime) -> datetime:
 
 
 def due(certificate: x509.Certificate, now: datetime) -> bool:
-    """Is it time to renew a certificate?"""
+    """True if the certificate is due for renewal."""
     return now >= renewal_time(certificate.not_valid_before_utc, certificate.not_valid_after_utc)
 
 

@@ -1,4 +1,4 @@
-"""The second half of a scheduling cycle: from the chosen node to the bound pod, or everything undone."""
+"""The binding cycle: reserve, permit, pre-bind, bind and post-bind plugins of the chosen node."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from orchd.txkit.log import Logger
 
 
 class BindError(Exception):
-    """The cycle failed after a node was chosen. `reason` is the one of the condition; `at_binding` says that all but the
-    binding itself went well, so that the pod is worth trying again soon."""
+    """The cycle failed after a node was chosen. `reason` is the one of the condition; `at_binding` is True if only
+    the bind step itself failed, so that the pod is retried after its back-off."""
 
     def __init__(self, message: str, reason: str = SCHEDULER_ERROR, *, at_binding: bool = False) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ _ALLOWED = Status(Code.SUCCESS)
 
 
 class Binder:
-    """Of one profile."""
+    """Runs the reserve, permit and binding plugins of one profile."""
 
     log = Logger()
 
@@ -39,24 +39,24 @@ class Binder:
         self._profile = profile
         self._extenders = extenders
         self._waiting = waiting
-        self._numbers = profile.handle.numbers
+        self._metrics = profile.handle.metrics
 
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """Run reserve plugins. Raises BindError."""
         for plugin in self._profile.reserves:
-            begun = self._numbers.now()
+            started = self._metrics.now()
             try:
                 status = plugin.reserve(state, pod, node_name)
                 if state.timed:
-                    self._numbers.plugin("Reserve", plugin.name, begun, status)
-            except Exception as error:  # a bug in one plugin must not lose the pod; it is logged, told, and retried
+                    self._metrics.observe_plugin("Reserve", plugin.name, started, status)
+            except Exception as error:  # a bug in one plugin must not lose the pod; it is logged and the pod is retried
                 self.log.failure("plugin {name} failed to reserve", name=plugin.name)
                 raise BindError(f'running Reserve plugin "{plugin.name}": {error}') from None
             if status is not None:
                 raise BindError(f'running Reserve plugin "{plugin.name}": {status.message}')
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Undo what was reserved."""
+        """Run unreserve plugins in reverse order; failures are logged."""
         for plugin in reversed(self._profile.reserves):
             try:
                 plugin.unreserve(state, pod, node_name)
@@ -64,14 +64,14 @@ class Binder:
                 self.log.failure("plugin {name} did not undo its reservation", name=plugin.name)
 
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> dict[str, float]:
-        """Run permit plugins: those that hold the pod, with seconds. Raises BindError."""
+        """Run permit plugins. Returns the timeout in seconds of each plugin that makes the pod wait. Raises BindError."""
         holders: dict[str, float] = {}
         for plugin in self._profile.permits:
-            begun = self._numbers.now()
+            started = self._metrics.now()
             try:
                 status, seconds = plugin.permit(state, pod, node_name)
                 if state.timed:
-                    self._numbers.plugin("Permit", plugin.name, begun, status)
+                    self._metrics.observe_plugin("Permit", plugin.name, started, status)
             except Exception as error:  # as in reserve
                 self.log.failure("plugin {name} failed to permit", name=plugin.name)
                 raise BindError(f'running Permit plugin "{plugin.name}": {error}') from None
@@ -88,30 +88,30 @@ class Binder:
     async def bind(self, state: CycleState, pod: Pod, node_name: str, holders: dict[str, float]) -> None:
         """Wait for permission, run pre-bind, bind and post-bind plugins. Raises BindError."""
         if holders:
-            begun = self._numbers.now()
+            started = self._metrics.now()
             status = await self._waiting.hold(pod, holders)
-            self._numbers.permit_waits.observe(self._numbers.now() - begun, (status or _ALLOWED).code.label)
+            self._metrics.permit_waits.observe(self._metrics.now() - started, (status or _ALLOWED).code.label)
             if status is not None:
                 raise BindError(status.message, UNSCHEDULABLE)
-        begun = self._numbers.now()
+        started = self._metrics.now()
         for plugin in self._profile.pre_binds:
             status = await self._run(plugin.name, "PreBind", plugin.pre_bind(state, pod, node_name), timed=state.timed)
             if status is not None:
                 raise BindError(f'running PreBind plugin "{plugin.name}": {status.message}')
-        self._numbers.point("PreBind", self._profile.name, begun)
-        begun = self._numbers.now()
+        self._metrics.observe_extension_point("PreBind", self._profile.name, started)
+        started = self._metrics.now()
         await self._bind(state, pod, node_name)
-        self._numbers.point("Bind", self._profile.name, begun)
-        begun = self._numbers.now()
+        self._metrics.observe_extension_point("Bind", self._profile.name, started)
+        point_started = self._metrics.now()
         for plugin in self._profile.post_binds:
-            started = self._numbers.now()
+            started = self._metrics.now()
             try:
                 plugin.post_bind(state, pod, node_name)
                 if state.timed:
-                    self._numbers.plugin("PostBind", plugin.name, started)
-            except Exception:  # the pod is bound whatever a plugin makes of it; the failure is logged
+                    self._metrics.observe_plugin("PostBind", plugin.name, started)
+            except Exception:  # the pod is bound already: a failing PostBind plugin is only logged
                 self.log.failure("plugin {name} failed after a binding", name=plugin.name)
-        self._numbers.point("PostBind", self._profile.name, begun)
+        self._metrics.observe_extension_point("PostBind", self._profile.name, point_started)
 
     async def _bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
         for extender in self._extenders:
@@ -131,11 +131,11 @@ class Binder:
         raise BindError("binding rejected: bind status: Skip, ", at_binding=True)
 
     async def _run(self, name: str, point: str, call: Any, *, timed: bool) -> Status | None:
-        """What a plugin answers; what it raises is a status too. `timed`: record how long it took."""
-        begun = self._numbers.now()
+        """The status that a plugin returns; exceptions become an error status. `timed`: record the plugin's duration."""
+        started = self._metrics.now()
         status = await self._answer(name, point, call)
         if timed:
-            self._numbers.plugin(point, name, begun, status)
+            self._metrics.observe_plugin(point, name, started, status)
         return status
 
     async def _answer(self, name: str, point: str, call: Any) -> Status | None:
@@ -145,7 +145,7 @@ class Binder:
             raise
         except ApiError as error:
             return Status(Code.ERROR, (error.message,))
-        except Exception as error:  # a bug in one plugin must not lose the pod; it is logged, told, and retried
+        except Exception as error:  # a bug in one plugin must not lose the pod; it is logged and the pod is retried
             self.log.failure("{point} plugin {name} failed", point=point, name=name)
             return Status(Code.ERROR, (str(error),))
         return status

@@ -1,7 +1,7 @@
-"""What the scheduler knows of the cluster: pods that have a node by the API, and pods that it has just given one.
+"""The scheduler's cache of nodes and assigned pods, including assumed pods that the API does not show on their node yet.
 
-An assumed pod counts on its node from the decision on. The watch confirms it; a failed binding forgets it; and one that was
-bound but is never seen expires, so that a lost event cannot fill a node for ever.
+An assumed pod counts on its node from the decision on. The watch confirms it, a failed binding removes it, and a bound pod
+that is never confirmed expires, so that a lost event does not occupy a node forever.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.nodes import NodeFacts
 from orchd.scheduler.pods import Pod
 
-#: Seconds after its binding that an assumed pod may wait to be confirmed.
+#: Seconds after its binding at which an unconfirmed assumed pod expires.
 EXPIRES = 900.0
 
 
 class Cluster:
-    """Feeds the snapshot. Pods are known by uid."""
+    """Updates the snapshot. Pods are keyed by uid."""
 
     def __init__(self, snapshot: Snapshot, clock: IReactorTime) -> None:
         self.snapshot = snapshot
         self._clock = clock
         self._pods: dict[str, Pod] = {}
-        #: Assumed pods with the moment at which each expires, None while its binding is under way.
+        #: Assumed pods with the clock time at which each expires, None while its binding is in flight.
         self._assumed: dict[str, float | None] = {}
         self._timer: IDelayedCall | None = None
 
@@ -38,7 +38,7 @@ class Cluster:
         return uid in self._assumed
 
     def pod(self, uid: str) -> Pod | None:
-        """A pod that has a node."""
+        """An assigned or assumed pod."""
         return self._pods.get(uid)
 
     # -- nodes
@@ -49,10 +49,10 @@ class Cluster:
     def remove_node(self, name: str) -> None:
         self.snapshot.remove_node(name)
 
-    # -- pods that the API shows with a node
+    # -- assigned pods
 
     def put_pod(self, pod: Pod) -> None:
-        """The API shows a pod on a node: new, changed, or an assumed one confirmed."""
+        """Add or replace an assigned pod, or confirm an assumed one."""
         old = self._pods.get(pod.uid)
         self._assumed.pop(pod.uid, None)
         self._pods[pod.uid] = pod
@@ -62,7 +62,7 @@ class Cluster:
             self.snapshot.replace_pod(old, pod)
 
     def remove_pod(self, uid: str) -> Pod | None:
-        """A pod is gone from its node; what it was, None when it was not known."""
+        """Remove a pod from its node. Returns it, None if it is unknown."""
         old = self._pods.pop(uid, None)
         self._assumed.pop(uid, None)
         if old is not None:
@@ -72,20 +72,20 @@ class Cluster:
     # -- assumed pods
 
     def assume(self, pod: Pod) -> None:
-        """Count a pod on `pod.node_name` from now on."""
+        """Count a pod on `pod.node_name` before its binding."""
         self._pods[pod.uid] = pod
         self._assumed[pod.uid] = None
         self.snapshot.add_pod(pod)
 
     def forget(self, uid: str) -> bool:
-        """The binding of an assumed pod failed. False when it was confirmed or removed meanwhile."""
+        """Remove an assumed pod whose binding failed. False if it was confirmed or removed meanwhile."""
         if uid not in self._assumed:
             return False
         self.remove_pod(uid)
         return True
 
     def bound(self, uid: str) -> None:
-        """The binding of an assumed pod was accepted: it expires when it is not confirmed in time."""
+        """Start the expiry of an assumed pod after its binding was accepted."""
         if uid in self._assumed:
             self._assumed[uid] = self._clock.seconds() + EXPIRES
             if self._timer is None:
@@ -101,7 +101,7 @@ class Cluster:
             self._timer = self._clock.callLater(max(0.0, min(left) - now), self._expire)
 
     def close(self) -> None:
-        """Stop waiting for confirmations."""
+        """Cancel the expiry timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

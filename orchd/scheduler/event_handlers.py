@@ -1,4 +1,4 @@
-"""What informers tell, brought to cluster and queue: which pods wait, which run, and what may help those that wait."""
+"""Informer event handlers: keep the cluster columns and the queue current, and move the pods that an event may help."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LABELS = ClusterEvent("nodes", Action.UPDATE_LABEL, "NodeLabelChange")
 _TAINTS = ClusterEvent("nodes", Action.UPDATE_TAINT, "NodeTaintChange")
 _CONDITIONS = ClusterEvent("nodes", Action.UPDATE_CONDITION, "NodeConditionChange")
 
-#: Plural -> (resource, word of the reference in event labels): followed when a plugin registers for it.
+#: Plural -> (resource, word of the reference in event labels): watched if a plugin registers for it.
 _OTHERS = {
     "persistentvolumes": (ResourceRef("", "v1", "persistentvolumes"), "Pv"),
     "persistentvolumeclaims": (ResourceRef("", "v1", "persistentvolumeclaims"), "Pvc"),
@@ -45,8 +45,8 @@ _WORDS = {"ADDED": (Action.ADD, "Add"), "MODIFIED": (Action.UPDATE, "Update"), "
 
 
 class EventHandlers:
-    """Listens from `follow` on. `ours` says whether a scheduler name is a profile's; `rejected` is told of pods that left the
-    queue for good: it ends their wait in the permit phase and says whether there was one."""
+    """Registers its listeners in `follow`. `has_profile` returns True for the scheduler names of profiles; `end_wait`
+    ends the wait of a removed pod in the permit phase and returns True if it was waiting."""
 
     def __init__(
         self,
@@ -56,25 +56,25 @@ class EventHandlers:
         templates: Templates,
         cluster: Cluster,
         queue: SchedulingQueue,
-        ours: Callable[[str], bool],
-        rejected: Callable[[str], bool],
+        has_profile: Callable[[str], bool],
+        end_wait: Callable[[str], bool],
     ) -> None:
         self._informers = informers
         self._dialect = dialect
         self._templates = templates
         self._cluster = cluster
         self._queue = queue
-        self._ours = ours
-        self._rejected = rejected
+        self._has_profile = has_profile
+        self._end_wait = end_wait
         self.pods = informers.informer(PODS)
         self.nodes = informers.informer(NODES)
-        #: False after `stop`: informers cannot be left.
+        #: False after `stop`; listeners cannot be removed from informers.
         self._listening = True
 
     def follow(self, events: Iterable[ClusterEvent]) -> None:
-        """Begin to listen to nodes, pods, and the resources that plugins registered for."""
-        self.nodes.add_listener(self._node)
-        self.pods.add_listener(self._pod)
+        """Add listeners for nodes, pods, and the resources that plugins registered for."""
+        self.nodes.add_listener(self._on_node)
+        self.pods.add_listener(self._on_pod)
         wanted: dict[str, Action] = {}
         for event in events:
             for plural in _OTHERS if event.resource == "*" else (event.resource,):
@@ -83,19 +83,19 @@ class EventHandlers:
         for plural, actions in wanted.items():
             ref, word = _OTHERS[plural]
             ref = ResourceRef(self._dialect(ref.group), ref.version, ref.plural)
-            self._informers.informer(ref).add_listener(self._other(plural, word, actions))
+            self._informers.informer(ref).add_listener(self._listener_for(plural, word, actions))
 
     def stop(self) -> None:
         self._listening = False
 
-    def _other(self, plural: str, word: str, wanted: Action) -> Callable[[str, Object | None, Object | None], None]:
+    def _listener_for(self, plural: str, word: str, wanted: Action) -> Callable[[str, Object | None, Object | None], None]:
         def listener(kind: str, old: Object | None, new: Object | None) -> None:
             action, suffix = _WORDS[kind]
             if not self._listening or not action & wanted:
                 return
             at_once = (new or {}).get("volumeBindingMode") != "WaitForFirstConsumer"
             if plural == "storageclasses" and action is Action.ADD and at_once:
-                # Classes that bind at once help no pod.
+                # Classes with immediate binding make no pending pod schedulable.
                 return
             self._queue.move(ClusterEvent(plural, action, word + suffix))
 
@@ -103,7 +103,7 @@ class EventHandlers:
 
     # -- nodes
 
-    def _node(self, kind: str, old: Object | None, new: Object | None) -> None:
+    def _on_node(self, kind: str, old: Object | None, new: Object | None) -> None:
         if not self._listening:
             return
         if new is None:
@@ -121,46 +121,46 @@ class EventHandlers:
 
     # -- pods
 
-    def _pod(self, kind: str, old: Object | None, new: Object | None) -> None:
+    def _on_pod(self, kind: str, old: Object | None, new: Object | None) -> None:
         if not self._listening:
             return
         if new is None:
             assert old is not None
-            self._gone(old["metadata"]["uid"])
+            self._remove_pod(old["metadata"]["uid"])
             return
         uid = new["metadata"]["uid"]
         if old is not None and old["metadata"]["uid"] != uid:
-            # Deleted and made anew between two looks.
-            self._gone(old["metadata"]["uid"])
+            # Deleted and created again between two events.
+            self._remove_pod(old["metadata"]["uid"])
             old = None
         if (new.get("status") or {}).get("phase") in _ENDED:
-            self._gone(uid)
+            self._remove_pod(uid)
             return
         pod = self._templates.pod(new)
         if pod.node_name:
-            self._has_node(pod)
-        elif self._ours(pod.template.scheduler_name):
-            self._waits(pod, old, new)
+            self._on_assigned_pod(pod)
+        elif self._has_profile(pod.template.scheduler_name):
+            self._on_pending_pod(pod, old, new)
         else:
             self._queue.remove(uid)
 
-    def _has_node(self, pod: Pod) -> None:
+    def _on_assigned_pod(self, pod: Pod) -> None:
         self._queue.remove(pod.uid)
         known = self._cluster.pod(pod.uid)
         fresh = known is None or self._cluster.is_assumed(pod.uid)
         self._cluster.put_pod(pod)
         label = POD_ADDED.label if fresh else POD_UPDATED.label
-        # A pod that runs somewhere can help only those that want to be near it.
-        self._queue.move_affine(lambda template: self._is_wanted(template, pod.template), label)
+        # An assigned pod can help only pods whose affinity terms select it.
+        self._queue.move_affine(lambda template: self._is_selected(template, pod.template), label)
 
-    def _is_wanted(self, template: PodTemplate, other: PodTemplate) -> bool:
+    def _is_selected(self, template: PodTemplate, other: PodTemplate) -> bool:
         return any(term.matches(other, self._namespace_labels(other.namespace)) for term in template.affinity)
 
     def _namespace_labels(self, namespace: str) -> Any:
         found = self._informers.informer(ResourceRef("", "v1", "namespaces")).get("", namespace)
         return {} if found is None else found["metadata"].get("labels") or {}
 
-    def _waits(self, pod: Pod, old: Object | None, new: Object) -> None:
+    def _on_pending_pod(self, pod: Pod, old: Object | None, new: Object) -> None:
         if self._cluster.is_assumed(pod.uid):
             return
         queued = self._queue.get(pod.uid)
@@ -169,22 +169,22 @@ class EventHandlers:
         else:
             self._queue.update(queued.pod, pod, changed=old is None or is_changed(old, new))
 
-    def _gone(self, uid: str) -> None:
+    def _remove_pod(self, uid: str) -> None:
         queued = self._queue.get(uid)
         if queued is not None:
             self._queue.remove(uid)
-        if self._rejected(uid):
+        if self._end_wait(uid):
             self._queue.move(POD_DELETED)
         if self._cluster.remove_pod(uid) is not None:
             self._queue.move(POD_DELETED)
 
 
-#: Metadata that changes without anything that matters to scheduling.
+#: Metadata fields that do not affect scheduling.
 _BOOKKEEPING = ("resourceVersion", "generation", "managedFields", "finalizers")
 
 
 def is_changed(old: Object, new: Object) -> bool:
-    """Is a pending pod another one now, apart from its status and bookkeeping?"""
+    """True if a pending pod changed apart from its status and bookkeeping metadata."""
     if old.get("spec") != new.get("spec"):
         return True
     before, after = old["metadata"], new["metadata"]
@@ -193,7 +193,7 @@ def is_changed(old: Object, new: Object) -> bool:
 
 
 def node_change(old: NodeFacts, new: NodeFacts) -> ClusterEvent | None:
-    """The first thing about a node that changed so that it may help pods."""
+    """The cluster event of a node change that may make pods schedulable; None if there is none."""
     if old.unschedulable and not new.unschedulable:
         return _UNCORDONED
     if (old.allocatable, old.pods_allowed) != (new.allocatable, new.pods_allowed):
@@ -208,7 +208,7 @@ def node_change(old: NodeFacts, new: NodeFacts) -> ClusterEvent | None:
 
 
 def may_fit(template: PodTemplate, node: NodeView) -> bool:
-    """Might pods of a template fit a node as it is now (without preemption)? Resources, labels, ports and taints."""
+    """True if pods of the template may fit the node without preemption, by resources, labels, ports and taints."""
     facts = node.facts
     if len(node.pods) + 1 > facts.pods_allowed:
         return False

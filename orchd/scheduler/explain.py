@@ -17,13 +17,13 @@ from orchd.scheduler.remedies import remedy
 from orchd.scheduler.service import Scheduler
 from orchd.scheduler.values import Code, CycleState
 
-#: Nodes that are looked at one by one: an answer must not hold up others.
+#: Most nodes for which remedies are computed: the computation runs on the reactor thread.
 _MOST_REMEDIES = 100
 
 
 async def explain(scheduler: Scheduler, namespace: str, name: str) -> dict[str, Any]:
-    """The explanation for a pod that exists. Raises ApiError: 404 when there is none."""
-    obj = scheduler.news.pods.get(namespace, name)
+    """The explanation for an existing pod. Raises ApiError 404 if it does not exist."""
+    obj = scheduler.event_handlers.pods.get(namespace, name)
     if obj is None:
         raise errors.not_found("", "pods", name)
     pod = scheduler.templates.pod(obj)
@@ -36,7 +36,7 @@ async def explain(scheduler: Scheduler, namespace: str, name: str) -> dict[str, 
 
 
 async def dry_run(scheduler: Scheduler, obj: Object) -> dict[str, Any]:
-    """The explanation for a pod as it would be scheduled now. Nobody has validated it yet. Raises ApiError: 400."""
+    """The explanation for a pod that is not created; `obj` has not been validated. Raises ApiError 400 for an invalid pod."""
     try:
         pod = scheduler.templates.pod(obj)
     except KeyError as error:

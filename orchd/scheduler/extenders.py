@@ -1,4 +1,4 @@
-"""Extenders: services outside that take part in filtering, scoring, preemption and binding.
+"""Extenders: external services that take part in filtering, scoring, preemption and binding.
 
 Members of messages are called as the reference's fields are; in answers their case does not matter.
 """
@@ -178,7 +178,7 @@ def _member(answer: Mapping[str, Any], name: str, kind: type) -> Any:
         value = next((item for key, item in answer.items() if key.casefold() == name.casefold()), None)
     if value is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool))):
         return value
-    raise ExtenderError(f"json: cannot unmarshal {shape.found(value)} into Go struct field {name}")
+    raise ExtenderError(f"json: cannot unmarshal {shape.json_type(value)} into Go struct field {name}")
 
 
 def _reasons(answer: Mapping[str, Any], name: str) -> dict[str, str]:
@@ -194,4 +194,4 @@ def _name(node: Any) -> str:
 
 
 def _mismatch(value: Any, wanted: str) -> ExtenderError:
-    return ExtenderError(f"json: cannot unmarshal {shape.found(value)} into Go value of type {wanted}")
+    return ExtenderError(f"json: cannot unmarshal {shape.json_type(value)} into Go value of type {wanted}")

@@ -37,7 +37,7 @@ class Handle:
     random: Random
     nominator: INominator
     extenders: Sequence[IExtender]
-    numbers: SchedulerMetrics
+    metrics: SchedulerMetrics
     find_waiting: Callable[[str], IWaitingPod | None]
     activate_uids: Callable[[Iterable[str]], None]
     what_if: WhatIf = field(init=False)

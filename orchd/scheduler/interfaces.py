@@ -1,15 +1,16 @@
 """Contracts of the scheduling framework: one interface per extension point, the columnar forms, factories and the handle.
 
-A plugin is one object per profile; it provides the interface of every extension point that it takes part in. The order in
-which one cycle calls them: queue sort, pre-filter, filter, (post-filter when no node passed), pre-score, score, reserve,
+A plugin is one object per profile; it provides the interface of every extension point that it implements. The order of
+the calls in one cycle: queue sort, pre-filter, filter, (post-filter when no node passed), pre-score, score, reserve,
 permit; then, overlapping with the cycles of other pods, pre-bind, bind, post-bind.
 
-There are two forms of filters and scores. The plain form looks at one node at a time: drop-ins need no more, what-if runs of
-preemption use it, and it is the oracle of property tests. The columnar form (`IColumnFilter`, `IColumnScore`) answers for
-many nodes at once with numpy arrays; the framework prefers it and keeps its results per template of pods, so that only rows
-that changed are computed again. Node rows are numbers; `ISnapshot` says which node a row is.
+Filters and scores have two forms. The plain form evaluates one node at a time: it is all that a drop-in needs, preemption
+uses it for what-if runs, and property tests use it as the oracle. The columnar form (`IColumnFilter`, `IColumnScore`)
+evaluates many nodes at once with numpy arrays; the framework prefers it and caches its results per pod template, so that
+only changed rows are recomputed. Nodes are addressed by row number; `ISnapshot` maps rows to nodes.
 
-Pods, nodes, snapshot and status values must not be changed by plugins. Nothing here may block: what waits is `async`.
+Plugins must not modify pods, nodes, snapshot or status values, and must not block: extension points that may wait are
+`async`.
 """
 
 from __future__ import annotations
@@ -43,67 +44,67 @@ if TYPE_CHECKING:
 
 
 class IPlugin(Interface):
-    """What every plugin has."""
+    """Attributes of every plugin."""
 
-    name: str = Attribute("As in the configuration.")
+    name: str = Attribute("Name in the configuration.")
     events: Sequence[ClusterEvent] = Attribute(
-        "News that may help a pod that this plugin refused. ANY_EVENT when the plugin cannot say."
+        "Cluster events that may make a pod schedulable that this plugin rejected. ANY_EVENT if unknown."
     )
 
 
 class IQueueSort(IPlugin):
-    """Order of the active queue. All profiles have the same one."""
+    """Order of the active queue; the same for all profiles."""
 
     def key(pod: Pod, added: float) -> Any:
-        """A value that sorts pods: the least is scheduled first. `added` is the wall time at which the pod joined the
-        queue (again)."""
+        """The sort key of a pod: the smallest is scheduled first. `added` is the time at which the pod last joined the
+        queue."""
 
 
 class IPreFilter(IPlugin):
     def pre_filter(state: CycleState, pod: Pod) -> Status | None:
-        """Called once per cycle before any filter; may note things in `state`. A status ends the cycle and is given to
-        every node; None goes on."""
+        """Called once per cycle before all filters; may write to `state`. None continues; a status ends the cycle and
+        applies to every node."""
 
 
 class IPreFilterExtensions(Interface):
-    """For pre-filter plugins whose notes depend on which pods are on the nodes. Called on clones of the state in what-if
-    runs, before the plain filter is asked."""
+    """For pre-filter plugins whose state depends on the pods of the nodes. Called on clones of the state in what-if runs,
+    before the plain filter."""
 
     def prepare_plain(state: CycleState, pod: Pod) -> None:
-        """Note what the plain filter needs of all nodes. Called before the first what-if run of a cycle, on the state
-        that is then cloned."""
+        """Write to `state` what the plain filter needs of all nodes. Called before the first what-if run of a cycle, on
+        the state that is then cloned."""
 
     def add_pod(state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
-        """`other` is assumed to run on `node` as well."""
+        """Update `state` as if `other` also ran on `node`."""
 
     def remove_pod(state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
-        """`other` is assumed not to run on `node`."""
+        """Update `state` as if `other` did not run on `node`."""
 
 
 class IFilter(IPlugin):
-    """Plain form. A drop-in provides this alone."""
+    """Plain form; sufficient for drop-ins."""
 
     def filter(state: CycleState, pod: Pod, node: NodeView) -> Status | None:
-        """None when the pod may run on the node. What the pre-filter noted is in `state`."""
+        """None if the pod may run on the node. `state` holds what the pre-filter wrote."""
 
 
 class IRowFilter(Interface):
     """A filter for one pod (or all pods of one template) over rows.
 
-    `local` says that the result for a row depends on nothing but the pod, the plugin's `epoch` and this row's columns in
-    `columns`: the framework then keeps results and asks again for changed rows only. What is not local is asked about all
-    rows in every cycle.
+    `local` is True if the result for a row depends only on the pod, the plugin's `epoch` and this row's columns in `columns`:
+    the framework then caches results and recomputes changed rows only. Other filters are evaluated for all rows in every
+    cycle.
     """
 
     local: bool = Attribute("See above.")
-    columns: Columns = Attribute("What a local result depends on.")
+    columns: Columns = Attribute("Columns that a local result depends on.")
 
     def codes(rows: Rows | None) -> Numbers:
-        """A code per row, of `rows` or (None) of all rows of the snapshot, in that order: 0 passes, anything else is the
-        plugin's own number for why not. Rows without a node may have any code."""
+        """A code per row of `rows`, or of all rows of the snapshot if None, in that order: 0 passes, other codes are the
+        plugin's own. Rows without a node may have any code."""
 
     def status(code: int) -> Status:
-        """What a code other than 0 stands for, for a node."""
+        """The status of a code other than 0."""
 
 
 class ISingleRow(Interface):
@@ -111,52 +112,52 @@ class ISingleRow(Interface):
     numbers are cheaper than arrays of one element."""
 
     def at(row: int) -> int:
-        """What `codes` or `scores` gives for this row."""
+        """The value of `codes` or `scores` for this row."""
 
 
 class IColumnFilter(IFilter):
-    """Columnar form, beside the plain one: both give the same statuses."""
+    """Columnar form, in addition to the plain one: both return the same statuses."""
 
     shared: bool = Attribute(
-        "True: `compile_filter` looks at nothing but pod.template, so its result serves every pod of the template while"
-        " `epoch` stays the same. False: it is called in every cycle."
+        "True: `compile_filter` reads only pod.template, so its result serves every pod of the template while `epoch` is"
+        " unchanged. False: it is called in every cycle."
     )
-    epoch: int = Attribute("Rises whenever something else that compiled filters rest on has changed; else constant.")
+    epoch: int = Attribute("Increases when anything else changes that compiled filters depend on; otherwise constant.")
 
     def compile_filter(state: CycleState, pod: Pod) -> IRowFilter | None:
-        """The filter for a pod, after its pre-filter; None when every node passes, whatever pods are on it. With `shared`, `state` is not to be
-        looked at."""
+        """The filter for a pod, called after its pre-filter; None if every node passes, whatever pods run there. With
+        `shared`, it must not read `state`."""
 
 
 class IPostFilter(IPlugin):
     async def post_filter(state: CycleState, pod: Pod, refused: IRefusals) -> str | None:
-        """Called when no node passed. The name of the node that is nominated for the pod, "" when an earlier nomination
-        is to be cleared, None when nothing is to change."""
+        """Called when no node passed. Returns the name of the node to nominate for the pod, "" to clear an earlier
+        nomination, None to leave it."""
 
 
 class IRefusals(Interface):
-    """Why nodes were refused in the filter phase."""
+    """Reasons for which nodes were rejected in the filter phase."""
 
     def resolvable() -> Sequence[int]:
-        """Rows that preemption may help, in visiting order."""
+        """Rows on which preemption may help, in visiting order."""
 
     def status(row: int) -> Status | None:
-        """The status of the first filter that refused the row."""
+        """The status of the first filter that rejected the row."""
 
 
 class IPreScore(IPlugin):
     def pre_score(state: CycleState, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
-        """Called once before scores, with the nodes that passed. For plain scores."""
+        """Called once before plain scores, with the nodes that passed the filters."""
 
 
 class IScore(IPlugin):
-    """Plain form. A drop-in provides this alone."""
+    """Plain form; sufficient for drop-ins."""
 
     def score(state: CycleState, pod: Pod, node: NodeView) -> int:
-        """A score of any range. ValueError fails the cycle."""
+        """A score of any range. Raises ValueError to fail the cycle."""
 
     def normalize(state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:
-        """The scores of all nodes that passed, brought to 0..100."""
+        """The scores of all nodes that passed, normalised to 0..100."""
 
 
 class IRowScore(Interface):
@@ -169,59 +170,60 @@ class IRowScore(Interface):
         """Raw scores. With `local`, `rows` as in IRowFilter.codes; otherwise the rows that passed the filters."""
 
     def normalize(raw: Numbers) -> Numbers | int:
-        """Raw scores of the rows that passed, brought to 0..100 in a new array; one number when all have the same."""
+        """Raw scores of the rows that passed, normalised to 0..100 in a new array, or one number for all."""
 
 
 class IColumnScore(IScore):
-    """Columnar form, beside the plain one: both give the same scores. `shared` and `epoch` as in IColumnFilter."""
+    """Columnar form, in addition to the plain one: both return the same scores. `shared` and `epoch` as in IColumnFilter."""
 
     shared: bool = Attribute("See IColumnFilter.")
     epoch: int = Attribute("See IColumnFilter.")
 
     def compile_score(state: CycleState, pod: Pod) -> IRowScore | int:
-        """The score for a pod; a number when every node gets it (normalised)."""
+        """The score for a pod, or one normalised number for every node."""
 
 
 class IReserve(IPlugin):
     def reserve(state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Called when a node was chosen, before the pod is bound, in plugin order. A status undoes and fails the cycle."""
+        """Called after a node was chosen and before the pod is bound, in plugin order. A status fails the cycle and calls
+        `unreserve`."""
 
     def unreserve(state: CycleState, pod: Pod, node_name: str) -> None:
-        """Undo `reserve`: called in reverse order for every reserve plugin when anything fails later, also for those
-        whose `reserve` was not reached. Idempotent; must not raise."""
+        """Undo `reserve`: called in reverse order for every reserve plugin if a later step fails, including plugins whose
+        `reserve` was not called. Idempotent; must not raise."""
 
 
 class IPermit(IPlugin):
     def permit(state: CycleState, pod: Pod, node_name: str) -> tuple[Status | None, float]:
-        """None lets the pod go on; a status WAIT holds it until `IHandle.waiting(uid)` is allowed by this plugin, at most
-        the seconds that come second; anything else rejects it."""
+        """None permits the binding; WAIT delays it until this plugin allows it (`IHandle.waiting(uid)`), at most for the
+        returned seconds; any other status rejects the pod."""
 
 
 class IPreBind(IPlugin):
     async def pre_bind(state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Called before the binding. What it raises fails the binding as an error."""
+        """Called before the binding. An exception fails the binding."""
 
 
 class IBind(IPlugin):
     async def bind(state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Bind the pod; a status SKIP leaves it to the next bind plugin."""
+        """Bind the pod. SKIP passes it to the next bind plugin."""
 
 
 class IPostBind(IPlugin):
     def post_bind(state: CycleState, pod: Pod, node_name: str) -> None:
-        """Called after a binding that succeeded."""
+        """Called after a successful binding."""
 
 
 class ISnapshot(Interface):
-    """The nodes of the cluster and the pods on them (assumed ones included), as columns. Live: it always shows the present,
-    so a row may change whenever the reactor runs."""
+    """The nodes of the cluster and the pods on them (assumed ones included), as columns. Live: rows may change in any
+    reactor turn."""
 
-    size: int = Attribute("Rows in every column, some of which may be empty.")
-    count: int = Attribute("Nodes.")
-    alive: Mask = Attribute("Which rows are nodes.")
+    size: int = Attribute("Length of every column; some rows may be empty.")
+    count: int = Attribute("Number of nodes.")
+    alive: Mask = Attribute("True for rows that hold a node.")
 
     def row_of(name: str) -> int:
-        """The row of a node; -1 when there is none."""
+        """The row of a node; -1 for an unknown node."""
 
     def name_of(row: int) -> str:
         """The name of the node in a row."""
@@ -230,7 +232,7 @@ class ISnapshot(Interface):
         """Rows of all nodes, in visiting order (round-robin over zones)."""
 
     def node(row: int) -> NodeView:
-        """The plain view of a row, with the pods that are on the node now. What-if runs change copies of it."""
+        """The plain view of a row with the node's current pods. What-if runs modify copies of it."""
 
     def pods(row: int) -> Collection[Pod]:
         """The pods on a node."""
@@ -242,53 +244,53 @@ class ISnapshot(Interface):
         """For each row a number for the value of a label; -1 where the node lacks it. See `label_value`."""
 
     def label_value(key: str, number: int) -> str:
-        """The value behind a number of `label`."""
+        """The label value of a number in `label`."""
 
     def match_selector(terms: Sequence[Mapping[str, Any]]) -> Mask:
-        """Which rows match node selector terms (ORed, as in required node affinity; an empty list matches none). Kept
-        while no node changes."""
+        """True for rows that match node selector terms (ORed, as in required node affinity; an empty list matches none).
+        Cached while no node changes."""
 
     def changed(since: int, columns: Columns) -> Sequence[int] | None:
-        """Rows in which any of `columns` changed after `version` was `since`; None when too much changed to say."""
+        """Rows in which any of `columns` changed after version `since`; None if the change log no longer reaches back to it."""
 
-    version: int = Attribute("Rises with every change.")
+    version: int = Attribute("Increases with every change.")
 
 
 class IHandle(Interface):
-    """What a plugin is given: the world outside it. One per profile."""
+    """The collaborators of a plugin; one handle per profile."""
 
-    dialect: Dialect = Attribute("Spelling of names.")
+    dialect: Dialect = Attribute("Names of the API dialect.")
     profile: str = Attribute("The scheduler name of the profile.")
     client: IClient = Attribute("Writes as the scheduler's user.")
-    informers: IInformers = Attribute("Shared informers: what is asked for while plugins are made is synced at start.")
-    snapshot: Snapshot = Attribute("Nodes and pods: an ISnapshot; built-in plugins use its further columns.")
+    informers: IInformers = Attribute("Shared informers; those requested while plugins are created are synced before scheduling.")
+    snapshot: Snapshot = Attribute("An ISnapshot; built-in plugins also use its other columns.")
     recorder: IEventRecorder = Attribute("Records Events as the profile's scheduler.")
     clock: IReactorTime = Attribute("Monotonic; for delays.")
     wall: Callable[[], float] = Attribute("Seconds since the epoch.")
-    random: Random = Attribute("Injected randomness.")
+    random: Random = Attribute("Source of randomness.")
     nominator: INominator = Attribute("Pods nominated to nodes.")
-    ignored_resources: Collection[str] = Attribute("Extended resources that an extender takes charge of.")
+    ignored_resources: Collection[str] = Attribute("Extended resources that an extender manages.")
     extenders: Sequence[IExtender] = Attribute("In the order of the configuration.")
-    numbers: SchedulerMetrics = Attribute("Counts for metrics.")
+    metrics: SchedulerMetrics = Attribute("Counters and histograms.")
 
     def informer(ref: ResourceRef) -> IInformer:
         """informers.informer(ref)."""
 
     def pod_object(pod: Pod) -> Object | None:
-        """The API object of a pod as the informer has it; None when it is gone."""
+        """The API object of a pod from the informer; None after its deletion."""
 
     def waiting(uid: str) -> IWaitingPod | None:
-        """A pod that a permit plugin holds."""
+        """A pod that waits in the permit phase; None if it does not wait."""
 
     def run_filters(state: CycleState, pod: Pod, node: NodeView) -> Status | None:
-        """Run the plain form of all filters of the profile, and count pods nominated to the node (filters must pass with
-        and without them)."""
+        """Run the plain form of all filters of the profile, with and without the pods nominated to the node;
+        both must pass."""
 
     def add_pod(state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
-        """Put `other` onto the copy of a node and tell all pre-filter extensions."""
+        """Add `other` to the copy of a node and call all pre-filter extensions."""
 
     def remove_pod(state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
-        """Take `other` off the copy of a node and tell all pre-filter extensions."""
+        """Remove `other` from the copy of a node and call all pre-filter extensions."""
 
     def prepare_plain(state: CycleState, pod: Pod) -> None:
         """Prepare a state for what-if runs with the calls above."""
@@ -298,66 +300,66 @@ class IHandle(Interface):
 
 
 class IWaitingPod(Interface):
-    """A pod held in the permit phase."""
+    """A pod that waits in the permit phase."""
 
     def allow(plugin: str) -> None:
-        """The plugin no longer holds it; it goes on when no other does."""
+        """End the wait of one plugin; the pod is bound when no other plugin waits."""
 
     def reject(plugin: str, message: str) -> None:
-        """The pod is not to be bound now."""
+        """Reject the pod; it returns to the queue."""
 
 
 class INominator(Interface):
-    """Pods that wait for room on a node that preemption made, or that the API says are nominated."""
+    """Pods nominated to nodes, by preemption in this process or by their status in the API."""
 
     def nodes() -> Collection[str]:
-        """Nodes that any pod is nominated to."""
+        """Names of nodes with nominated pods."""
 
     def nominated(node_name: str) -> Sequence[Pod]:
         """Pods nominated to a node."""
 
     def nominate(pod: Pod, node_name: str) -> None:
-        """Note a nomination; it replaces an earlier one of the pod."""
+        """Nominate a pod to a node; replaces an earlier nomination."""
 
     def clear(pod: Pod) -> None:
-        """Forget the pod's nomination."""
+        """Remove the pod's nomination."""
 
 
 class IExtender(Interface):
-    """A service outside that takes part in filtering, scoring, preemption and binding."""
+    """An external service that takes part in filtering, scoring, preemption and binding."""
 
     name: str = Attribute("Its URL.")
     weight: int = Attribute("Factor of its scores.")
-    ignorable: bool = Attribute("Its failures are ignored when it filters.")
-    filters: bool = Attribute("Has it a filter verb?")
-    prioritizes: bool = Attribute("Has it a prioritize verb?")
-    preempts: bool = Attribute("Has it a preempt verb?")
-    binds: bool = Attribute("Has it a bind verb?")
+    ignorable: bool = Attribute("True if failures of its filter call are ignored.")
+    filters: bool = Attribute("True if it has a filter verb.")
+    prioritizes: bool = Attribute("True if it has a prioritize verb.")
+    preempts: bool = Attribute("True if it has a preempt verb.")
+    binds: bool = Attribute("True if it has a bind verb.")
     ignored_resources: Collection[str] = Attribute("Extended resources that NodeResourcesFit must not check.")
 
     def interested(pod: Pod) -> bool:
-        """Does it manage a resource that the pod names (or all pods)?"""
+        """True if the extender manages all pods, or a resource that the pod requests."""
 
     async def filter(pod: Object, nodes: Sequence[str]) -> ExtenderVerdict:
-        """Ask about nodes. Raises ExtenderError."""
+        """Filter nodes. Raises ExtenderError."""
 
     async def prioritize(pod: Object, nodes: Sequence[str]) -> Mapping[str, int]:
         """Scores 0..10 by node, not weighted. Raises ExtenderError."""
 
     async def preempt(pod: Object, victims: Mapping[str, ExtenderVictims]) -> Mapping[str, ExtenderVictims]:
-        """Which of the candidate nodes remain, with which victims. Raises ExtenderError."""
+        """The remaining candidate nodes with their victims. Raises ExtenderError."""
 
     async def bind(pod: Pod, node_name: str) -> None:
         """Bind the pod. Raises ExtenderError."""
 
 
 class ExtenderError(Exception):
-    """An extender could not be asked, or answered that it failed. The text is the reference's."""
+    """A call to an extender failed, or the extender returned an error. The text is the reference's."""
 
 
 class ExtenderVerdict:
-    """What an extender's filter answered: `nodes` that remain (in the given order), `failed` and `unresolvable` nodes with
-    their reasons."""
+    """Result of an extender's filter: the remaining `nodes` in order, `failed` and `unresolvable` nodes with their
+    reasons."""
 
     __slots__ = ("failed", "nodes", "unresolvable")
 
@@ -368,7 +370,7 @@ class ExtenderVerdict:
 
 
 class ExtenderVictims:
-    """Pods that would be removed from a node, the most important first, and how many of them violate a budget."""
+    """Pods to be removed from a node, most important first, and the number of them that violate a disruption budget."""
 
     __slots__ = ("pods", "violations")
 
@@ -378,16 +380,16 @@ class ExtenderVictims:
 
 
 class IPluginFactory(Interface):
-    """Makes a plugin. The built-in ones are an ordered table (`plugins/table.py`); a drop-in is found by
-    `getPlugins(IPluginFactory, orchd.plugins)` and provides twisted.plugin.IPlugin too."""
+    """Creates plugins. Built-in factories are an ordered table (`plugins/registry.py`); drop-ins are found by
+    `getPlugins(IPluginFactory, orchd.plugins)` and also provide twisted.plugin.IPlugin."""
 
     name: str = Attribute("Name in the configuration.")
-    help: str = Attribute("What the plugin is for, in one line.")
+    help: str = Attribute("Purpose of the plugin, in one line.")
     points: Collection[str] = Attribute(
-        'Extension points that its plugins take part in, as the configuration calls them ("preFilter").'
+        'Extension points that its plugins implement, by their names in the configuration ("preFilter").'
     )
 
     def make(handle: IHandle, args: Any) -> Any:
-        """The plugin for one profile. `args` is the frozen value of the plugin's section of pluginConfig: a dataclass of
-        orchd/scheduler/config/ for built-ins, the mapping as given (empty without one) for drop-ins. ValueError for
-        arguments that are wrong ends the start with its text."""
+        """The plugin for one profile. `args` is the plugin's section of pluginConfig: a frozen dataclass of
+        orchd/scheduler/config/ for built-ins, the mapping as given (or an empty one) for drop-ins. Raises ValueError
+        for invalid arguments; its text is the start-up error."""

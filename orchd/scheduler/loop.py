@@ -1,4 +1,5 @@
-"""The loop: take a pod, choose its node, count it there, and bind it while the next one is looked at."""
+"""The scheduling loop: take a pod from the queue, choose its node, assume it there, and bind it while the next pod is
+decided."""
 
 from __future__ import annotations
 
@@ -25,15 +26,15 @@ from orchd.scheduler.values import Code, CycleState, unschedulable
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
 
-#: Seconds that the loop goes on before others get their turn.
+#: Seconds after which the loop yields to the reactor.
 TURN = 0.004
-#: Bindings and status writes under way at most, for each unit of the configuration's parallelism.
-_PER_UNIT = 2
+#: Concurrent bindings and status writes per unit of the configuration's parallelism.
+_WRITES_PER_UNIT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileLane:
-    """What the loop needs of a profile."""
+    """The collaborators that schedule the pods of one profile."""
 
     profile: Profile
     decider: Decider
@@ -42,8 +43,8 @@ class ProfileLane:
 
 
 class SchedulingLoop:
-    """`lanes` by scheduler name. `pod_object` gives the API object of a pod, None when it is gone. `parallelism` is the
-    configuration's: decisions are taken one by one, so that it bounds what is under way to the API."""
+    """`lanes` by scheduler name. `pod_object` returns the API object of a pod, None after its deletion. `parallelism` is the
+    configuration's: decisions are taken one by one, so it bounds the concurrent API requests."""
 
     log = Logger()
 
@@ -57,7 +58,7 @@ class SchedulingLoop:
         clock: IReactorTime,
         pod_object: Callable[[Pod], Any],
         history: History,
-        numbers: SchedulerMetrics,
+        metrics: SchedulerMetrics,
         parallelism: int,
     ) -> None:
         self._lanes = lanes
@@ -67,42 +68,42 @@ class SchedulingLoop:
         self._clock = clock
         self._pod_object = pod_object
         self._history = history
-        self._numbers = numbers
-        self._slots = DeferredSemaphore(_PER_UNIT * parallelism)
+        self._metrics = metrics
+        self._slots = DeferredSemaphore(_WRITES_PER_UNIT * parallelism)
         self._background = Background()
 
     async def run(self) -> None:
         """Schedule until the queue is closed."""
-        begun = self._clock.seconds()
+        started = self._clock.seconds()
         while True:
             queued = self._queue.take_now()
             if queued is None:
                 if not await self._queue.wait():
                     return
-                # Whoever made the pod ready does not wait for its scheduling.
+                # Return to the reactor first: the caller that activated the pod must not wait for its scheduling.
                 await deferLater(self._clock, 0)
-                begun = self._clock.seconds()
+                started = self._clock.seconds()
                 continue
             await self._attempt(queued)
-            if self._clock.seconds() - begun > TURN:
+            if self._clock.seconds() - started > TURN:
                 await deferLater(self._clock, 0)
-                begun = self._clock.seconds()
+                started = self._clock.seconds()
 
     async def stop(self) -> None:
-        """Let bindings under way end for a few seconds; then they are cancelled."""
+        """Wait a few seconds for bindings in flight, then cancel them."""
         await self._background.finish(5.0, self._clock)
 
     async def _attempt(self, queued: QueuedPod) -> None:
-        """One cycle; whatever it raises, the pod is not lost."""
+        """Run one cycle; after any exception the pod is queued again."""
         pod = queued.pod
         lane = self._lanes[pod.template.scheduler_name]
         try:
             await self._cycle(lane, queued, pod)
         except CancelledError:
             raise
-        except Exception as error:  # a bug with one pod must not end scheduling; it is logged and the pod tried again
+        except Exception as error:  # a bug with one pod must not end scheduling; it is logged and the pod is retried
             self.log.failure("scheduling of pod {pod} failed", pod=pod.key)
-            await self._give_up(lane, queued, pod, str(error), UNSCHEDULABLE, nominated="")
+            await self._requeue(lane, queued, pod, str(error), UNSCHEDULABLE, nominated="")
 
     async def _cycle(self, lane: ProfileLane, queued: QueuedPod, pod: Pod) -> None:
         if pod.deleting:
@@ -110,44 +111,44 @@ class SchedulingLoop:
             return
         if self._cluster.is_assumed(pod.uid):
             return
-        begun = self._clock.seconds()
-        state = CycleState(timed=self._numbers.sample())
+        started = self._clock.seconds()
+        state = CycleState(timed=self._metrics.begin_cycle())
         try:
             decision = await lane.decider.decide(state, pod, lambda: self._pod_object(pod))
         except UnfitError as unfit:
-            self._numbers.decided(lane.profile.name, begun, "unschedulable")
-            await self._unfit(lane, queued, pod, state, unfit)
+            self._metrics.observe_failed_attempt(lane.profile.name, started, "unschedulable")
+            await self._handle_unfit(lane, queued, pod, state, unfit)
             return
         except CycleError as error:
-            none = isinstance(error, NoNodesError)
-            self._numbers.decided(lane.profile.name, begun, "unschedulable" if none else "error")
-            await self._give_up(lane, queued, pod, str(error), UNSCHEDULABLE, nominated="")
+            result = "unschedulable" if isinstance(error, NoNodesError) else "error"
+            self._metrics.observe_failed_attempt(lane.profile.name, started, result)
+            await self._requeue(lane, queued, pod, str(error), UNSCHEDULABLE, nominated="")
             return
-        self._numbers.algorithm(begun)
+        self._metrics.observe_decision(started)
         if self._queue.get(pod.uid) is not queued:
-            # Extenders took their time and the pod went meanwhile.
+            # The pod was deleted or bound by another scheduler while extenders were asked.
             return
-        await self._place(lane, queued, pod, state, decision, begun)
+        await self._place(lane, queued, pod, state, decision, started)
 
-    async def _unfit(self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, unfit: UnfitError) -> None:
-        """No node passed: make room, if that helps, and wait."""
+    async def _handle_unfit(self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, unfit: UnfitError) -> None:
+        """No node passed: run post-filter plugins (preemption), then queue the pod again."""
         refusals = unfit.refusals
         nominated: str | None = None
-        begun = self._numbers.now()
+        point_started = self._metrics.now()
         for plugin in lane.profile.post_filters:
-            started = self._numbers.now()
+            started = self._metrics.now()
             nominated = await plugin.post_filter(state, pod, refusals)
             if state.timed:
-                self._numbers.plugin("PostFilter", plugin.name, started, None if nominated else unschedulable(""))
+                self._metrics.observe_plugin("PostFilter", plugin.name, started, None if nominated else unschedulable(""))
             if nominated:
                 break
         status = "Success" if nominated else Code.UNSCHEDULABLE.label
-        self._numbers.point("PostFilter", lane.profile.name, begun, status)
-        await self._give_up(
+        self._metrics.observe_extension_point("PostFilter", lane.profile.name, point_started, status)
+        await self._requeue(
             lane, queued, pod, str(unfit), UNSCHEDULABLE, nominated=nominated, refused_by=refusals.plugins()
         )
 
-    async def _give_up(
+    async def _requeue(
         self,
         lane: ProfileLane,
         queued: QueuedPod,
@@ -158,7 +159,8 @@ class SchedulingLoop:
         nominated: str | None,
         refused_by: frozenset[str] = frozenset(),
     ) -> None:
-        """An attempt failed: queue the pod again and say why it waits. `nominated` as in IPostFilter."""
+        """Queue the pod of a failed attempt again and report the reason in its status and an Event. `nominated` as in
+        IPostFilter."""
         self._queue.retry(queued, refused_by)
         if self._queue.get(pod.uid) is queued:
             self._nominator.nominate(queued.pod, queued.pod.nominated if nominated is None else nominated)
@@ -174,64 +176,64 @@ class SchedulingLoop:
         finally:
             self._slots.release()
 
-    # -- placing
+    # -- binding
 
     async def _place(
-        self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, decision: Decision, begun: float
+        self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, decision: Decision, started: float
     ) -> None:
         assumed = pod.on(decision.node)
         self._cluster.assume(assumed)
         self._nominator.clear(pod)
-        reserving = self._numbers.now()
+        reserving = self._metrics.now()
         try:
             lane.binder.reserve(state, assumed, decision.node)
-            self._numbers.point("Reserve", lane.profile.name, reserving)
-            permitting = self._numbers.now()
+            self._metrics.observe_extension_point("Reserve", lane.profile.name, reserving)
+            permitting = self._metrics.now()
             holders = lane.binder.permit(state, assumed, decision.node)
-            self._numbers.point("Permit", lane.profile.name, permitting, (Code.WAIT if holders else Code.SUCCESS).label)
+            self._metrics.observe_extension_point("Permit", lane.profile.name, permitting, (Code.WAIT if holders else Code.SUCCESS).label)
         except BindError as error:
-            await self._undo(lane, queued, assumed, state, error, begun)
+            await self._undo(lane, queued, assumed, state, error, started)
             return
         self._history.add(pod, decision)
         await self._slots.acquire()
         self._background.add(
-            self._bind(lane, queued, assumed, state, holders, begun), f"binding of pod {pod.key}"
+            self._bind(lane, queued, assumed, state, holders, started), f"binding of pod {pod.key}"
         )
 
     async def _bind(
-        self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, holders: dict[str, float], begun: float
+        self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, holders: dict[str, float], started: float
     ) -> None:
-        held = True
+        slot_held = True
         if holders:
-            # Pods that wait for permission must not keep others from being bound.
+            # A pod that waits in the permit phase must not hold a slot that others need for binding.
             self._slots.release()
-            held = False
-        self._numbers.binding += 1
+            slot_held = False
+        self._metrics.bindings_in_flight += 1
         try:
             await lane.binder.bind(state, pod, pod.node_name, holders)
         except BindError as error:
-            await self._undo(lane, queued, pod, state, error, begun)
+            await self._undo(lane, queued, pod, state, error, started)
             if not error.at_binding:
-                # Its room is free for others. The pod itself failed for something else and waits for other news.
+                # Its resources are free again for other pods; this pod failed for another reason and waits for other events.
                 self._queue.move(POD_DELETED, spare=pod.uid)
             return
         finally:
-            self._numbers.binding -= 1
-            if held:
+            self._metrics.bindings_in_flight -= 1
+            if slot_held:
                 self._slots.release()
         self._cluster.bound(pod.uid)
         self._queue.done(queued)
         lane.reporter.scheduled(pod, pod.node_name)
-        self._numbers.bound(lane.profile.name, begun, queued)
+        self._metrics.observe_binding(lane.profile.name, started, queued)
 
     async def _undo(
-        self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, error: BindError, begun: float
+        self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, error: BindError, started: float
     ) -> None:
-        """Everything as it was before the decision, and the pod back in the queue."""
+        """Release the reservation and the assumed pod, and queue the pod again."""
         lane.binder.unreserve(state, pod, pod.node_name)
         self._cluster.forget(pod.uid)
         if error.at_binding:
-            # Before the pod is queued again, so that it too is tried as soon as its pause has ended.
+            # Before the pod is queued again, so that it too is retried as soon as its back-off ends.
             self._queue.move(POD_DELETED)
-        self._numbers.decided(lane.profile.name, begun, "unschedulable" if error.reason == UNSCHEDULABLE else "error")
-        await self._give_up(lane, queued, queued.pod, str(error), error.reason, nominated="")
+        self._metrics.observe_failed_attempt(lane.profile.name, started, "unschedulable" if error.reason == UNSCHEDULABLE else "error")
+        await self._requeue(lane, queued, queued.pod, str(error), error.reason, nominated="")

@@ -3,143 +3,118 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate, repeat
 from operator import mul
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from twisted.internet.interfaces import IReactorTime
 
 from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE, QueuedPod, SchedulingQueue
 from orchd.scheduler.values import Code, Status
-from orchd.txkit.histogram import Histogram
+from orchd.txkit.instruments import Distribution
 
 
 def _doubling(first: float, count: int) -> tuple[float, ...]:
     return tuple(first * 2**n for n in range(count))
 
 
-#: Seconds of a plugin: factors of 1.5, one after the other, which is how the reference's bounds are rounded.
+#: Bucket bounds in seconds: repeated multiplication by 1.5, which rounds as the reference's bounds do.
 _PLUGIN_SECONDS = tuple(accumulate(repeat(1.5, 19), mul, initial=0.00001))
-#: The time of single plugins is recorded in one of so many cycles.
-_SAMPLED = 10
+#: One of so many cycles records the duration of each plugin.
+_PLUGIN_SAMPLING = 10
 _SECONDS = _doubling(0.001, 15)
 _LONG = _doubling(0.01, 20)
 _ATTEMPTS = _doubling(1, 5)
 _VICTIMS = tuple(float(n) for n in range(5, 51, 5))
-#: More attempts than this share a label.
+#: Higher attempt counts share the label `15+`.
 _MOST_ATTEMPTS = 15
 
 
-class Distributions:
-    """Histograms of one name, by label values."""
-
-    def __init__(self, name: str, help: str, bounds: Sequence[float], labels: Sequence[str] = ()) -> None:
-        self._name, self._help, self._labels = name, help, tuple(labels)
-        self._bounds = tuple(bounds)
-        self._series: dict[tuple[str, ...], Histogram] = {}
-
-    def observe(self, value: float, *labels: str) -> None:
-        found = self._series.get(labels)
-        if found is None:
-            found = self._series[labels] = Histogram(self._bounds)
-        found.observe(self._bounds, value)
-
-    def family(self) -> Metric:
-        made = HistogramMetricFamily(self._name, self._help, labels=self._labels)
-        for labels, histogram in self._series.items():
-            made.add_metric(labels, _cumulative(histogram, self._bounds), histogram.sum)
-        return made
-
-
-def _cumulative(histogram: Histogram, bounds: Sequence[float]) -> list[tuple[str, float]]:
-    out, total = [], 0
-    for bound, count in zip((*map(str, bounds), "+Inf"), histogram.counts, strict=True):
-        total += count
-        out.append((bound, float(total)))
-    return out
-
-
 class SchedulerMetrics:
-    """What the scheduler counts. `clock` is monotonic."""
+    """Counters and histograms of one scheduler. `clock` is monotonic."""
 
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
-        #: Bindings under way.
-        self.binding = 0
+        #: Bindings in flight.
+        self.bindings_in_flight = 0
         self.preemption_attempts = 0
         self._attempts: Counter[tuple[str, str]] = Counter()
-        self._attempt = Distributions(
+        self._attempt = Distribution(
             "scheduler_scheduling_attempt_duration_seconds",
-            "Time of an attempt, from decision to binding.", _SECONDS, ("profile", "result"),
+            "Duration of a scheduling attempt, from the decision to the binding, in seconds.", _SECONDS,
+            ("profile", "result"),
         )  # fmt: skip
-        self._whole = Distributions(
+        self._whole = Distribution(
             "scheduler_e2e_scheduling_duration_seconds",
-            "Time of an attempt, from decision to binding.", _SECONDS, ("profile", "result"),
+            "Duration of a scheduling attempt, from the decision to the binding, in seconds.", _SECONDS,
+            ("profile", "result"),
         )  # fmt: skip
-        self._algorithm = Distributions(
-            "scheduler_scheduling_algorithm_duration_seconds", "Time of a decision.", _SECONDS
+        self._algorithm = Distribution(
+            "scheduler_scheduling_algorithm_duration_seconds", "Duration of a scheduling decision in seconds.", _SECONDS
         )
-        self._pod_attempts = Distributions(
+        self._pod_attempts = Distribution(
             "scheduler_pod_scheduling_attempts", "Attempts until a pod was bound.", _ATTEMPTS
         )
-        self._pod_time = Distributions(
+        self._pod_time = Distribution(
             "scheduler_pod_scheduling_duration_seconds",
             "Time from a pod's first arrival in the queue to its binding.", _LONG, ("attempts",),
         )  # fmt: skip
-        self.victims = Distributions(
-            "scheduler_preemption_victims", "Pods that made room for another one.", _VICTIMS
+        self.victims = Distribution(
+            "scheduler_preemption_victims", "Preempted pods per preemption.", _VICTIMS
         )
-        self.points = Distributions(
+        self.points = Distribution(
             "scheduler_framework_extension_point_duration_seconds",
-            "Time of all plugins of an extension point.", _doubling(0.0001, 12), ("extension_point", "profile", "status"),
+            "Duration of all plugins of an extension point in seconds.", _doubling(0.0001, 12),
+            ("extension_point", "profile", "status"),
         )  # fmt: skip
-        self._plugins = Distributions(
+        self._plugins = Distribution(
             "scheduler_plugin_execution_duration_seconds",
-            "Time of one plugin, in one of ten cycles; of a filter for one node.", _PLUGIN_SECONDS,
-            ("plugin", "extension_point", "status"),
+            "Duration of one plugin in seconds, recorded in one of ten cycles; filters are timed for one node.",
+            _PLUGIN_SECONDS, ("plugin", "extension_point", "status"),
         )  # fmt: skip
-        #: Scheduling cycles that have begun.
+        #: Scheduling cycles since the start.
         self.cycles = 0
-        self.permit_waits = Distributions(
-            "scheduler_permit_wait_duration_seconds", "Time that pods were held by permit plugins.", _SECONDS, ("result",)
+        self.permit_waits = Distribution(
+            "scheduler_permit_wait_duration_seconds", "Time that pods waited for permit plugins, in seconds.", _SECONDS,
+            ("result",),
         )
 
     def now(self) -> float:
-        """The moment at which something begins."""
+        """Current time in seconds of the monotonic clock, for the `started` arguments."""
         return self._clock.seconds()
 
-    def point(self, name: str, profile: str, begun: float, status: str = "Success") -> None:
-        """All plugins of an extension point have run."""
-        self.points.observe(self._clock.seconds() - begun, name, profile, status)
+    def observe_extension_point(self, name: str, profile: str, started: float, status: str = "Success") -> None:
+        """Record the duration of all plugins of an extension point."""
+        self.points.observe(self._clock.seconds() - started, name, profile, status)
 
-    def sample(self) -> bool:
-        """True if the cycle that begins now is to be timed plugin by plugin: the first and every tenth after it."""
+    def begin_cycle(self) -> bool:
+        """Count a scheduling cycle. True if its plugins are to be timed one by one: the first cycle and every tenth after it."""
         self.cycles += 1
-        return self.cycles % _SAMPLED == 1
+        return self.cycles % _PLUGIN_SAMPLING == 1
 
-    def plugin(self, point: str, name: str, begun: float, status: Status | None = None) -> None:
-        """A plugin has run, in a timed cycle. `status` is what it answered."""
+    def observe_plugin(self, point: str, name: str, started: float, status: Status | None = None) -> None:
+        """Record the duration of one plugin in a timed cycle. `status` is what it returned."""
         label = Code.SUCCESS.label if status is None else status.code.label
-        self._plugins.observe(self._clock.seconds() - begun, name, point, label)
+        self._plugins.observe(self._clock.seconds() - started, name, point, label)
 
-    def algorithm(self, begun: float) -> None:
-        """A decision that began at `begun` was taken."""
-        self._algorithm.observe(self._clock.seconds() - begun)
+    def observe_decision(self, started: float) -> None:
+        """Record the duration of a decision."""
+        self._algorithm.observe(self._clock.seconds() - started)
 
-    def decided(self, profile: str, begun: float, result: str) -> None:
-        """An attempt ended without a binding."""
-        self._end(profile, begun, result)
+    def observe_failed_attempt(self, profile: str, started: float, result: str) -> None:
+        """Record an attempt that ended without a binding."""
+        self._end(profile, started, result)
 
-    def bound(self, profile: str, begun: float, queued: QueuedPod) -> None:
-        """An attempt ended with a binding."""
-        self._end(profile, begun, "scheduled")
+    def observe_binding(self, profile: str, started: float, queued: QueuedPod) -> None:
+        """Record an attempt that ended with a binding."""
+        self._end(profile, started, "scheduled")
         self._pod_attempts.observe(queued.attempts)
         label = str(queued.attempts) if queued.attempts < _MOST_ATTEMPTS else f"{_MOST_ATTEMPTS}+"
         self._pod_time.observe(self._clock.seconds() - queued.first, label)
 
-    def _end(self, profile: str, begun: float, result: str) -> None:
-        seconds = self._clock.seconds() - begun
+    def _end(self, profile: str, started: float, result: str) -> None:
+        seconds = self._clock.seconds() - started
         self._attempts[profile, result] += 1
         self._attempt.observe(seconds, profile, result)
         self._whole.observe(seconds, profile, result)
@@ -151,11 +126,11 @@ class SchedulerMetrics:
         for (profile, result), count in self._attempts.items():
             attempts.add_metric([profile, result], float(count))
         yield attempts
-        preemptions = CounterMetricFamily("scheduler_preemption_attempts", "Attempts to make room for a pod.")
+        preemptions = CounterMetricFamily("scheduler_preemption_attempts", "Preemption attempts.")
         preemptions.add_metric([], float(self.preemption_attempts))
         yield preemptions
-        work = GaugeMetricFamily("scheduler_scheduler_goroutines", "Work under way.", labels=("work",))
-        work.add_metric(["binding"], float(self.binding))
+        work = GaugeMetricFamily("scheduler_scheduler_goroutines", "Operations in progress by type.", labels=("work",))
+        work.add_metric(["binding"], float(self.bindings_in_flight))
         yield work
         for each in (
             self._attempt, self._whole, self._algorithm, self._pod_attempts, self._pod_time, self.victims, self.points,
@@ -165,23 +140,23 @@ class SchedulerMetrics:
 
 
 def scheduler_metrics(
-    numbers: SchedulerMetrics, queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]]
+    metrics: SchedulerMetrics, queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]]
 ) -> Callable[[], Iterable[Metric]]:
     """A source for /metrics. `sizes` are nodes, pods and assumed pods by the reference's names."""
 
     def families() -> Iterator[Metric]:
-        yield from numbers.families()
-        pending = GaugeMetricFamily("scheduler_pending_pods", "Pods that wait, by queue.", labels=("queue",))
+        yield from metrics.families()
+        pending = GaugeMetricFamily("scheduler_pending_pods", "Pending pods by queue.", labels=("queue",))
         for place in (ACTIVE, BACKOFF, UNSCHEDULABLE):
             pending.add_metric([place], float(queue.count(place)))
         yield pending
         incoming = CounterMetricFamily(
-            "scheduler_queue_incoming_pods", "Pods that joined a queue.", labels=("event", "queue")
+            "scheduler_queue_incoming_pods", "Pods added to a queue, by event and queue.", labels=("event", "queue")
         )
         for (place, event), count in queue.incoming.items():
             incoming.add_metric([event, place], float(count))
         yield incoming
-        cache = GaugeMetricFamily("scheduler_scheduler_cache_size", "What the scheduler knows of.", labels=("type",))
+        cache = GaugeMetricFamily("scheduler_scheduler_cache_size", "Objects in the scheduler's cache by type.", labels=("type",))
         for name, size in sizes().items():
             cache.add_metric([name], float(size))
         yield cache

@@ -1,4 +1,4 @@
-"""Nodes as plugins see them one at a time: facts of the node object, and the pods on it."""
+"""Single nodes for plain plugins: parsed fields of the node object, and the pods on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchd.scheduler.resources import PODS, amounts
 
 
 class NodeFacts:
-    """What the scheduler keeps of a node object. Replaced when the node changes; never changed itself."""
+    """The parsed fields of a node object. Immutable: replaced when the node changes."""
 
     __slots__ = (
         "allocatable", "conditions", "images", "labels", "name", "pods_allowed", "taints", "uid",
@@ -35,7 +35,7 @@ class NodeFacts:
         self.conditions = {each.get("type", ""): each.get("status", "") for each in status.get("conditions") or ()}
 
     def counts_as(self, other: NodeFacts) -> bool:
-        """Is everything the same that columns are made of? Heartbeats change nothing of it."""
+        """True if everything that the columns read is equal; heartbeats do not change it."""
         return (
             self.allocatable == other.allocatable
             and self.pods_allowed == other.pods_allowed
@@ -76,7 +76,7 @@ class NodeView:
 
     @property
     def nonzero(self) -> tuple[int, int]:
-        """Milli CPU and bytes as scores count them."""
+        """Requested milli CPU and bytes, as scores count them."""
         return self._nonzero[0], self._nonzero[1]
 
     def copy(self) -> NodeView:
@@ -89,11 +89,11 @@ class NodeView:
         self._count(pod.template, 1)
 
     def remove(self, pod: Pod) -> None:
-        """KeyError when the pod is not on the node."""
+        """Remove a pod. Raises KeyError if it is not on the node."""
         self._count(self.pods.pop(pod.uid).template, -1)
 
     def _count(self, template: PodTemplate, pods: int) -> None:
-        """So many pods of a template came, or left (below 0)."""
+        """Count pods of a template as added, or as removed if negative."""
         requested, nonzero = self.requested, self._nonzero
         for name, number in template.requests.items():
             requested[name] = requested.get(name, 0) + pods * number

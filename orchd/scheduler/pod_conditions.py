@@ -1,4 +1,4 @@
-"""What users are told: Events, and the PodScheduled condition of pods that wait."""
+"""Reports scheduling failures: Events, and the PodScheduled condition of pending pods."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchd.scheduler.pods import Pod
 from orchd.txkit.log import Logger
 
 PODS = ResourceRef("", "v1", "pods")
-#: Characters that an event's note may have; what is longer ends in dots.
+#: Maximum length of an Event's note in characters; longer ones are cut and end in dots.
 _NOTE, _DOTS = 1024, " ..."
 _CONDITION = "PodScheduled"
 #: Reasons in the condition: no node, and a failure after a node was chosen.
@@ -22,7 +22,7 @@ _MERGE = "application/strategic-merge-patch+json"
 
 
 def pod_reference(pod: Pod) -> Object:
-    """A pod as far as events need it."""
+    """The object reference of a pod for Events."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -33,7 +33,7 @@ def pod_reference(pod: Pod) -> Object:
 
 
 class Reporter:
-    """Of one profile. `wall` is epoch seconds."""
+    """Reports for one profile. `wall` is seconds since the epoch."""
 
     log = Logger()
 
@@ -55,8 +55,8 @@ class Reporter:
         self.failed(pod, f"skip schedule deleting pod: {pod.key}")
 
     def condition_patch(self, pod: Pod, reason: str, message: str, nominated: str | None) -> Object | None:
-        """The patch that says why a pod waits; None when its status says so already. `nominated` None leaves that as it
-        is."""
+        """The status patch with the reason why a pod is pending; None if its status is up to date. `nominated` None keeps
+        the nomination."""
         obj = self._pods.get(pod.namespace, pod.name)
         if obj is None or obj["metadata"].get("uid") != pod.uid:
             return None
@@ -73,7 +73,7 @@ class Reporter:
         return {"metadata": {"uid": pod.uid}, "status": patch} if patch else None
 
     async def write(self, pod: Pod, patch: Object) -> None:
-        """Write a patch of a pod's status; that it fails is logged, the next attempt tells again."""
+        """Write a patch of a pod's status. A failure is logged; the next attempt writes again."""
         try:
             await self._client.patch(
                 PODS, pod.namespace, pod.name, patch, content_type=_MERGE, subresource="status"

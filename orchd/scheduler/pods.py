@@ -1,4 +1,4 @@
-"""Pods as the scheduler keeps them: a small record each, and one shared template for all pods that are alike.
+"""The scheduler's records of pods: a small record each, and one template shared by all pods with equal scheduling fields.
 
 A template holds everything of a pod that decides where it may run. Pods of one controller usually share it, so what was
 parsed, compiled and computed for one serves the others. Templates that no pod uses any more are forgotten.
@@ -19,7 +19,7 @@ from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.shorttexts import remember_short
 from orchd.scheduler.resources import CPU, MEMORY, amount, amounts, maximum, total
 
-#: What a container without a request counts as in scores: 100 milli CPU, 200 MiB.
+#: Requests that scores assume for a container without any: 100 milli CPU, 200 MiB.
 DEFAULT_CPU, DEFAULT_MEMORY = 100, 200 * 1024 * 1024
 #: Port, protocol and IP of a host port; the IP is 0.0.0.0 for all.
 HostPort = tuple[str, str, int]
@@ -36,7 +36,7 @@ class AffinityTerm:
     weight: int = 0
 
     def matches(self, template: PodTemplate, namespace_labels: Mapping[str, str]) -> bool:
-        """Does the term select pods of `template`? `namespace_labels` are those of their namespace."""
+        """True if the term selects pods of `template`; `namespace_labels` are those of their namespace."""
         if template.namespace not in self.namespaces and (
             self.namespace_selector is None or not self.namespace_selector.matches(namespace_labels)
         ):
@@ -55,7 +55,7 @@ class SpreadConstraint:
 
 
 class PodTemplate:
-    """What decides where pods run, parsed. Shared and never changed; compared by identity."""
+    """The parsed part of a pod that scheduling depends on. Shared, immutable, compared by identity."""
 
     __slots__ = (
         "__weakref__", "affinity", "anti_affinity", "balanced", "bare", "bare_nonzero", "container_images", "has_affinity", "images", "labels", "namespace",
@@ -170,7 +170,7 @@ class PodTemplate:
 
 
 class Pod:
-    """One pod. Records are replaced when the pod changes; `node_name` is where it runs or is assumed to run."""
+    """One pod. Replaced when the pod changes; `node_name` is the node to which it is assigned or assumed to be."""
 
     __slots__ = (
         "created", "deleting", "name", "namespace", "node_name", "nominated", "started", "template", "uid", "version",
@@ -192,7 +192,7 @@ class Pod:
         self.node_name: str = spec.get("nodeName") or ""
 
     def on(self, node_name: str) -> Pod:
-        """The pod as it will be on a node."""
+        """A copy of the record that is assigned to a node."""
         made = Pod.__new__(Pod)
         for name in _CARRIED:
             setattr(made, name, getattr(self, name))
@@ -220,7 +220,7 @@ _CARRIED = tuple(name for name in Pod.__slots__ if name != "node_name")
 
 
 def epoch(text: str | None) -> float | None:
-    """A time of the API in seconds since the epoch; None when there is none."""
+    """An RFC 3339 time in seconds since the epoch; None for an absent or invalid one."""
     return _seconds(text) if text else None
 
 
@@ -233,7 +233,7 @@ def _seconds(text: str) -> float | None:
 
 
 class Templates:
-    """Makes records of pods, with one template for all that are alike."""
+    """Creates records of pods; pods with equal scheduling fields share one template."""
 
     def __init__(self) -> None:
         self._known: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
@@ -251,7 +251,7 @@ class Templates:
         return Pod(obj, found)
 
 
-#: Volume sources that tie a pod to storage; others say nothing about nodes.
+#: Volume sources that restrict the nodes of a pod.
 _STORAGE = (
     "persistentVolumeClaim", "ephemeral", "awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "rbd", "iscsi",
     "cinder", "csi",
@@ -259,7 +259,7 @@ _STORAGE = (
 
 
 def template_facts(obj: Object) -> dict[str, Any]:
-    """The part of a pod that decides where it runs, as JSON data."""
+    """The part of a pod that scheduling depends on, as JSON data."""
     metadata, spec = obj["metadata"], obj.get("spec") or {}
     owner = next((each for each in metadata.get("ownerReferences") or () if each.get("controller")), None)
     return {

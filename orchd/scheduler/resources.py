@@ -49,5 +49,5 @@ def maximum(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def is_extended(name: str) -> bool:
-    """Is it a resource that a node offers beyond the basic ones (extended, huge pages, attachable volumes)?"""
+    """True for a scalar resource of a node: extended resources, huge pages, attachable volumes."""
     return name not in BASIC and name != PODS

@@ -1,4 +1,4 @@
-"""The scheduler as one thing to start and stop."""
+"""The scheduler service: its parts, start and stop."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ DEFAULT_NAME = "default-scheduler"
 
 
 #: Seconds to wait for the first list of what plugins read.
-_PATIENCE = 30.0
+_SYNC_TIMEOUT = 30.0
 
 
 @implementer(IInformers)
 class AskedInformers:
-    """Remembers the informers that were asked for."""
+    """Records the informers that are requested."""
 
     def __init__(self, informers: IInformers) -> None:
         self._informers = informers
@@ -61,9 +61,9 @@ class AskedInformers:
 
 
 class Scheduler:
-    """Made from clients and a configuration. Making it asks the informers for all that is read and begins to listen; between
-    `start` and `stop` it schedules. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch
-    seconds. `extenders` are made with the snapshot. Raises ConfigError."""
+    """The scheduler service. The constructor requests the informers and adds listeners; pods are scheduled between `start`
+    and `stop`. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch
+    seconds. `extenders` builds the extenders for the snapshot. Raises ConfigError."""
 
     log = Logger()
 
@@ -91,7 +91,7 @@ class Scheduler:
         self.cluster = Cluster(self.snapshot, clock)
         self._extenders = extenders(self.snapshot)
         self.nominator = Nominator()
-        self.numbers = SchedulerMetrics(clock)
+        self.metrics = SchedulerMetrics(clock)
         self.history = History()
         self.waiting = WaitingPods(clock)
         self._background = Background()
@@ -101,16 +101,16 @@ class Scheduler:
             each.scheduler_name: self._lane(each) for each in expand_all(configuration, implemented)
         }
         self.queue = self._make_queue()
-        self.news = EventHandlers(
+        self.event_handlers = EventHandlers(
             informers,
             dialect,
             templates=self.templates,
             cluster=self.cluster,
             queue=self.queue,
-            ours=self.lanes.__contains__,
-            rejected=self.waiting.reject,
+            has_profile=self.lanes.__contains__,
+            end_wait=self.waiting.reject,
         )
-        self.news.follow(event for events in self._registered().values() for event in events)
+        self.event_handlers.follow(event for events in self._registered().values() for event in events)
         self._loop = SchedulingLoop(
             self.lanes,
             queue=self.queue,
@@ -119,7 +119,7 @@ class Scheduler:
             clock=clock,
             pod_object=next(iter(self.lanes.values())).profile.handle.pod_object,
             history=self.history,
-            numbers=self.numbers,
+            metrics=self.metrics,
             parallelism=configuration.parallelism,
         )
 
@@ -137,7 +137,7 @@ class Scheduler:
             random=self._random,
             nominator=self.nominator,
             extenders=self._extenders,
-            numbers=self.numbers,
+            metrics=self.metrics,
             find_waiting=self.waiting.get,
             activate_uids=lambda uids: self.queue.activate(uids),
         )
@@ -155,7 +155,7 @@ class Scheduler:
         return ProfileLane(profile, decider, Binder(profile, self._extenders, self.waiting), reporter)
 
     def _registered(self) -> dict[str, Sequence[ClusterEvent]]:
-        """News that wake pods, by the plugin that refused them, over all profiles."""
+        """Cluster events that may make pods schedulable, by the plugin that rejected them, over all profiles."""
         found: dict[str, list[ClusterEvent]] = {}
         for lane in self.lanes.values():
             for name, events in lane.profile.events().items():
@@ -178,7 +178,7 @@ class Scheduler:
         self.nominator.clear(pod)
 
     def sizes(self) -> dict[str, int]:
-        """How much it knows, by the reference's names."""
+        """Cached objects by the reference's type names."""
         return {"assumed_pods": self.cluster.assumed, "nodes": self.snapshot.count, "pods": len(self.cluster)}
 
     @property
@@ -187,25 +187,25 @@ class Scheduler:
         return DEFAULT_NAME
 
     async def start(self) -> None:
-        """Wait until all that plugins read is there and every node and pod has been counted, then schedule."""
+        """Wait until the informers that plugins read are synced and every node and pod is cached, then start scheduling."""
         await self._wait_for_others()
-        await self.news.nodes.wait_delivered()
-        await self.news.pods.wait_delivered()
+        await self.event_handlers.nodes.wait_delivered()
+        await self.event_handlers.pods.wait_delivered()
         self._background.add(self._loop.run(), "scheduling")
 
     async def _wait_for_others(self) -> None:
-        """Wait for what plugins read, but not for ever: a server may not serve all of it."""
+        """Wait a bounded time for other informers: a server may not serve every resource."""
         for ref, informer in self._asked.informers.items():
             if ref in (PODS, NODES):
                 continue
             try:
-                await within(start(informer.wait_delivered()), _PATIENCE, self._clock)
+                await within(start(informer.wait_delivered()), _SYNC_TIMEOUT, self._clock)
             except TimeoutError:
-                self.log.warn("no {plural} after {seconds:g} s: scheduling without", plural=ref.plural, seconds=_PATIENCE)
+                self.log.warn("no {plural} after {seconds:g} s: scheduling without", plural=ref.plural, seconds=_SYNC_TIMEOUT)
 
     async def stop(self) -> None:
-        """Take no more pods; bindings under way may end."""
-        self.news.stop()
+        """Stop taking pods, then wait for bindings in flight."""
+        self.event_handlers.stop()
         self.queue.close()
         await self._loop.stop()
         await self._background.stop()

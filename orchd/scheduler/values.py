@@ -12,21 +12,21 @@ MIN_SCORE, MAX_SCORE = 0, 100
 
 
 class Code(IntEnum):
-    """Outcome of an extension point. SUCCESS is never carried by a Status: None stands for it."""
+    """Outcome of an extension point. A Status never carries SUCCESS: None stands for it."""
 
     SUCCESS = 0
     ERROR = 1
     UNSCHEDULABLE = 2
-    #: As UNSCHEDULABLE, and removing pods from the node would not help, so preemption skips it.
+    #: As UNSCHEDULABLE, but removing pods from the node cannot help, so preemption skips it.
     UNRESOLVABLE = 3
     #: Permit only: the pod waits.
     WAIT = 4
-    #: Bind only: the next bind plugin is asked.
+    #: Bind only: the next bind plugin is called.
     SKIP = 5
 
     @property
     def label(self) -> str:
-        """The reference's word, as it stands in metrics."""
+        """The reference's name of the code in metrics."""
         return _LABELS[self]
 
 
@@ -35,7 +35,7 @@ _LABELS = ("Success", "Error", "Unschedulable", "UnschedulableAndUnresolvable", 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Why an extension point did not succeed. `plugin` is filled in by the framework."""
+    """The reason why an extension point did not succeed. The framework fills in `plugin`."""
 
     code: Code
     reasons: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Status:
 
     @property
     def rejected(self) -> bool:
-        """Is it a verdict about the pod, not a failure?"""
+        """True if the status rejects the pod, False if it is an internal error."""
         return self.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE)
 
 
@@ -64,7 +64,7 @@ def failed(message: str) -> Status:
 
 
 class Columns(IntFlag):
-    """Groups of columns of the snapshot, as what a result depends on and as what a change touches."""
+    """Groups of columns of the snapshot, for the dependencies of results and the scope of changes."""
 
     #: The node object: labels, taints, allocatable, images, unschedulable.
     NODE = 1
@@ -72,7 +72,7 @@ class Columns(IntFlag):
     RESOURCES = 2
     #: Host ports in use.
     PORTS = 4
-    #: Volumes that pods of the node name.
+    #: Volumes of the node's pods.
     VOLUMES = 8
     #: Which pods (labels, affinity terms) are on the node.
     PODS = 16
@@ -82,7 +82,7 @@ class Columns(IntFlag):
 
 
 class Action(IntFlag):
-    """What happened to objects of a resource."""
+    """Changes of objects of a resource."""
 
     ADD = 1
     DELETE = 2
@@ -97,24 +97,24 @@ class Action(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
-    """News that may make a pending pod schedulable. `resource` is the plural ("pods" stands for pods that have a node),
-    "*" any resource; `label` is the reference's name of the event in metrics."""
+    """A change that may make a pending pod schedulable. `resource` is the plural ("pods" stands for assigned pods), "*" any
+    resource; `label` is the reference's name of the event in metrics."""
 
     resource: str
     action: Action
     label: str = ""
 
     def concerns(self, other: ClusterEvent) -> bool:
-        """Does news `other` fall under this registration?"""
+        """True if the registration covers the cluster event `other`."""
         return self.resource in ("*", other.resource) and bool(self.action & other.action)
 
 
-#: What a plugin without a registration of its own is woken by.
+#: Registration of plugins that name no events.
 ANY_EVENT = (ClusterEvent("*", Action.ALL),)
 
 
 class CycleState:
-    """What plugins note during one scheduling cycle of one pod, by key.
+    """Data that plugins keep during one scheduling cycle of one pod, by key.
 
     A value that has a method ``clone`` is cloned with the state (what-if runs of preemption change the copy); any other
     value is shared between the copies and must not be changed after it has been written. `timed` cycles record the time of
@@ -128,7 +128,7 @@ class CycleState:
         self.timed = timed
 
     def read(self, key: str) -> Any:
-        """The value; KeyError when nothing was written."""
+        """The value. Raises KeyError if nothing was written."""
         return self._values[key]
 
     def get(self, key: str) -> Any:
@@ -150,7 +150,7 @@ class CycleState:
 
 
 def count_reasons(statuses: Iterable[tuple[Status, int]]) -> dict[str, int]:
-    """How many nodes give each reason, of statuses with the number of nodes that have them."""
+    """Number of nodes per reason, from statuses with their number of nodes."""
     counts: dict[str, int] = {}
     for status, nodes in statuses:
         for reason in status.reasons:

@@ -1,4 +1,4 @@
-"""Pods that permit plugins hold after a node was chosen for them."""
+"""Pods that wait in the permit phase, after a node was chosen for them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from orchd.scheduler.interfaces import IWaitingPod
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Status, unschedulable
 
-#: The longest that any plugin may hold a pod, in seconds.
+#: Upper limit of a permit timeout in seconds.
 _LONGEST = 15 * 60.0
 
 
 @implementer(IWaitingPod)
 class WaitingPod:
-    """`holders` are plugins with the seconds after which each gives the pod up."""
+    """`holders` maps the plugins that wait to their timeouts in seconds."""
 
     def __init__(self, pod: Pod, holders: Mapping[str, float], clock: IReactorTime) -> None:
         self.pod = pod
@@ -44,7 +44,7 @@ class WaitingPod:
         self._outcome.callback(Status(refused.code, refused.reasons, plugin))
 
     async def wait(self) -> Status | None:
-        """None when all have let it go."""
+        """None after every plugin has allowed the pod."""
         try:
             return await self._outcome
         except CancelledError:
@@ -59,7 +59,7 @@ class WaitingPod:
 
 
 class WaitingPods:
-    """By uid."""
+    """Waiting pods by uid."""
 
     def __init__(self, clock: IReactorTime) -> None:
         self._clock = clock
@@ -69,14 +69,14 @@ class WaitingPods:
         return self._pods.get(uid)
 
     def reject(self, uid: str) -> bool:
-        """A pod is gone: end its wait. Was it waiting?"""
+        """End the wait of a deleted pod. True if it was waiting."""
         found = self._pods.get(uid)
         if found is not None:
             found.reject("", "removed")
         return found is not None
 
     async def hold(self, pod: Pod, holders: Mapping[str, float]) -> Status | None:
-        """Wait until every holder has let the pod go, or one has rejected it."""
+        """Wait until every holder has allowed the pod, or one has rejected it or timed out."""
         waiting = self._pods[pod.uid] = WaitingPod(pod, holders, self._clock)
         try:
             return await waiting.wait()

@@ -47,5 +47,5 @@ class _GuardedReview:
             await check(context.user, plural, meant, self._old)
         return admitted
 
-    async def validate(self, obj: Object | None) -> None:
-        await self._review.validate(obj)
+    async def validate(self, obj: Object | None, old: Object | None = None) -> None:
+        await self._review.validate(obj, old)

@@ -3,46 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from twisted.internet.interfaces import IReactorTime
 
-from orchd.txkit.log import Logger
+from orchd.txkit.file_reloading import FileReloader
 from orchd.txkit.tls_client import own_certificate
 
-_log = Logger(namespace="orchd.keys")
-#: Seconds after which the files are read again.
-_AGE = 10.0
+#: Seconds between checks of the files.
+_INTERVAL: Final = 10.0
+#: Certificate and key as PEM, b"" without a file.
+KeyPair = FileReloader[tuple[bytes, bytes]]
 
 
-class KeyPair:
-    """Certificate and key from two files (PEM; b"" without a file), reloaded periodically. `flag` names the
-    certificate's flag. Raises ValueError naming it when the initial files do not match."""
+def key_pair(flag: str, certificate: str, key: str, clock: IReactorTime) -> KeyPair:
+    """The pair of two files, "" for none. `flag` names the certificate's flag. Raises ValueError naming it when the files
+    cannot be read or do not match."""
 
-    def __init__(self, flag: str, certificate: str, key: str, clock: IReactorTime) -> None:
-        self._flag = flag
-        self._files = certificate, key
-        self._clock = clock
-        self._found = self._read()
-        self._at = clock.seconds()
-
-    def __call__(self) -> tuple[bytes, bytes]:
-        if self._clock.seconds() - self._at >= _AGE:
-            self._at = self._clock.seconds()
-            try:
-                self._found = self._read()
-            except ValueError as error:
-                # Files may be replaced one by one: keep the old pair until both match again.
-                _log.warn("failed to reload: {error}", error=error)
-        return self._found
-
-    def _read(self) -> tuple[bytes, bytes]:
-        if not self._files[0]:
+    def read() -> tuple[bytes, bytes]:
+        if not certificate:
             return b"", b""
         try:
-            pair = Path(self._files[0]).read_bytes(), Path(self._files[1]).read_bytes()
+            pair = Path(certificate).read_bytes(), Path(key).read_bytes()
             own_certificate(*pair)
         except OSError as error:
-            raise ValueError(f"--{self._flag}: {error}") from error
+            raise ValueError(f"--{flag}: {error}") from error
         except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
-            raise ValueError(f"--{self._flag}: {self._files[0]} and {self._files[1]} are not a certificate and its key") from error
+            raise ValueError(f"--{flag}: {certificate} and {key} are not a certificate and its key") from error
         return pair
+
+    files = (certificate, key) if certificate else ()
+    return FileReloader(f"the files of --{flag}", read, lambda: files, clock=clock.seconds, interval=_INTERVAL)

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 
-from twisted.internet.defer import CancelledError, Deferred, DeferredList
+from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
@@ -15,6 +15,7 @@ from orchd.client.times import micro_time
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
+from orchd.txkit.for_each import side_by_side
 from orchd.txkit.log import Logger
 
 #: Seconds for which a lease counts, as node agents write it.
@@ -77,8 +78,7 @@ class LeaseKeeper:
         names = [self._order[index] for index in range(count)]
         self._order.rotate(-count)
         if names:
-            tasks = [Deferred.fromCoroutine(self._renew(name)) for name in names]
-            await DeferredList(tasks, consumeErrors=True)
+            await side_by_side([self._renew(name) for name in names])
 
     async def _renew(self, name: str) -> None:
         try:

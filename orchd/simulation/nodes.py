@@ -8,13 +8,11 @@ from typing import Any
 from orchd.client.interfaces import Object
 from orchd.client.times import second_time
 from orchd.dialect import Dialect
+from orchd.kinds.release import VERSION
 from orchd.kinds.simulated import LABEL, RUNTIME
 from orchd.simulation.behaviour import NOT_READY, SILENT
 from orchd.simulation.pods import epoch
 from orchd.simulation.settings import SimulationSettings
-
-#: The release whose node agents these nodes stand for.
-_RELEASE = "v1.23.17"
 
 
 class NodeForms:
@@ -31,14 +29,14 @@ class NodeForms:
         return [f"simulated-{number}" for number in range(self._settings.nodes)]
 
     def simulated(self, node: Object) -> bool:
-        """Is the simulation to report for this node?"""
+        """True if the simulation reports for this node."""
         metadata = node["metadata"]
         if (metadata.get("labels") or {}).get(LABEL) == "true":
             return self._number(metadata["name"]) < self._settings.nodes
         return self._settings.annotated and (metadata.get("annotations") or {}).get(self.annotation) == "fake"
 
     def surplus(self, node: Object) -> bool:
-        """Was this node registered by a simulation of more nodes?"""
+        """True if an earlier simulation with more nodes registered this node."""
         metadata = node["metadata"]
         return (metadata.get("labels") or {}).get(LABEL) == "true" and self._number(metadata["name"]) >= self._settings.nodes
 
@@ -64,7 +62,7 @@ class NodeForms:
 
     @staticmethod
     def silent(node: Object) -> bool:
-        """Was this node asked to fall silent?"""
+        """True if an annotation asks that this node stops reporting."""
         return (node["metadata"].get("annotations") or {}).get(SILENT) == "true"
 
     def ready_at(self, node: Object, now: float) -> float:
@@ -79,7 +77,7 @@ class NodeForms:
         capacity = dict(self._settings.capacity)
         annotated = (node["metadata"].get("labels") or {}).get(LABEL) != "true"
         if annotated and old.get("capacity"):
-            # Whoever registered this node said how large it is.
+            # The capacity was set by the client that registered the node.
             capacity = old["capacity"]
         addresses = old.get("addresses") or [
             {"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name},
@@ -128,9 +126,9 @@ class NodeForms:
             "operatingSystem": "linux",
             "osImage": "Simulated node (nothing runs here)",
             "kernelVersion": "simulated",
-            "containerRuntimeVersion": RUNTIME + _RELEASE[1:],
-            dialect("{short}letVersion"): _RELEASE,
-            dialect("{short}ProxyVersion"): _RELEASE,
+            "containerRuntimeVersion": RUNTIME + VERSION[1:],
+            dialect("{short}letVersion"): VERSION,
+            dialect("{short}ProxyVersion"): VERSION,
             "machineID": identity,
             "systemUUID": identity,
             "bootID": identity,
@@ -138,7 +136,7 @@ class NodeForms:
 
 
 def differs(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Do two statuses differ in more than the time of the report?"""
+    """True if two statuses differ in more than their heartbeat times."""
 
     def compared(status: dict[str, Any]) -> dict[str, Any]:
         conditions = status.get("conditions") or ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import Any, Final
 
 import orjson
@@ -28,6 +29,8 @@ from orchd.store.interfaces import (
     UnavailableError,
 )
 from orchd.txkit.coroutines import start
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Counter, Distribution
 from orchd.txkit.log import Logger
 
 _log = Logger()
@@ -104,6 +107,19 @@ class EncryptedStore:
         self._rules = tuple(rules.items())
         self._mark = mark
         self._plausible = plausible
+        self._seconds = Distribution(
+            "apiserver_storage_transformation_duration_seconds",
+            "Seconds to encrypt (to_storage) or decrypt (from_storage) a value.",
+            exponential(5e-6, 2, 25), ("transformation_type",),
+        )  # fmt: skip
+        self._done = Counter(
+            "apiserver_storage_transformation_operations_total",
+            "Values that were encrypted (to_storage) or decrypted (from_storage), by prefix of the value, which names algorithm and"
+            " key, and by result.",
+            ("transformation_type", "transformer_prefix", "status"),
+        )
+        #: Metrics.
+        self.instruments = (self._seconds, self._done)
         #: Errors of undecryptable values, by key.
         self._troubles: dict[str, str] = {}
 
@@ -190,18 +206,31 @@ class EncryptedStore:
 
     def _seal(self, key: str, value: bytes) -> bytes:
         rule = self._rule(key)
-        return value if rule is None else rule.seal(value, key)
+        if rule is None:
+            return value
+        began = perf_counter()
+        sealed = rule.seal(value, key)
+        self._observe(began, "to_storage", rule.prefix_of(sealed), "OK")
+        return sealed
+
+    def _observe(self, began: float, direction: str, prefix: str, status: str) -> None:
+        if status == "OK":
+            self._seconds.observe(perf_counter() - began, direction)
+        self._done.add(direction, prefix, status)
 
     def _open(self, rule: Rule, key: str, value: bytes) -> bytes:
         if value.__class__ is DamagedValue:
             # Receivers must not serve a DamagedValue.
             return value
+        began = perf_counter()
         try:
             found = rule.open(value, key)
         except DecryptionError as error:
+            self._observe(began, "from_storage", rule.prefix_of(value), "Internal")
             failure = EncryptionStateError(rule.resource, key, str(error))
             self._troubles[key] = str(failure)
             raise failure from error
+        self._observe(began, "from_storage", rule.prefix_of(value), "OK")
         if self._troubles:
             self._troubles.pop(key, None)
         return found

@@ -146,6 +146,13 @@ class Rule:
                     error = failed
         raise error
 
+    def prefix_of(self, data: bytes) -> str:
+        """The prefix of an encrypted value if it is one of the configuration's, "identity" for plaintext, else "unknown"."""
+        for sealer in self._sealers:
+            if sealer.prefix and data.startswith(sealer.prefix):
+                return sealer.prefix.decode()
+        return "unknown" if data.startswith(self._mark) else "identity"
+
     def stale(self, data: bytes) -> bool:
         """True if re-encrypting would change the prefix of the value."""
         first = self._sealers[0].prefix

@@ -111,5 +111,5 @@ def load(connection: sqlite3.Connection, header: Header, path: str) -> Loaded:
             raise StoreDamagedError(path, str(error)) from error
         raise
     except (TypeError, ValueError, AttributeError) as error:
-        raise StoreDamagedError(path, f"a row of its table log is none: {error}") from error
+        raise StoreDamagedError(path, f"invalid row in table log: {error}") from error
     return loading.done(header.compacted)

@@ -188,7 +188,7 @@ class Cluster:
         return path.read_text(errors="replace") if path.is_file() else ""
 
     def runs_controllers(self, name: str) -> bool:
-        """Does the server run the controller of this name?"""
+        """True if the server runs the controller of this name."""
         if isinstance(self._controllers, bool):
             return self._controllers
         return f"-{name}" not in self._controllers and ("*" in self._controllers or name in self._controllers)
@@ -364,7 +364,7 @@ def command_line(
 
 
 def reachable(url: str, timeout: float = 1.0) -> bool:
-    """Does anything accept connections there?"""
+    """True if the address accepts connections."""
     address = urlsplit(url)
     try:
         socket.create_connection((address.hostname or "", address.port or 443), timeout).close()

@@ -67,7 +67,7 @@ def _value(given: Iterable[str], name: str) -> str:
 
 
 def _is_double(url: str) -> bool:
-    """Is the program of `orchd.testing.envtest_etcd` there, instead of an etcd?"""
+    """True if `orchd.testing.envtest_etcd` answers there, not an etcd."""
     try:
         with urllib.request.urlopen(f"{url.rstrip('/')}/version", timeout=_ETCD_LIMIT) as answer:
             return MARK in json.loads(answer.read())
@@ -94,9 +94,9 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.write(f"Usage: {program} {Options(capabilities=capabilities(), dialect=KUBERNETES)}\n")
         return
     if "--version" in arguments:
-        from orchd.assembly.runtime import RELEASE
+        from orchd.kinds.release import VERSION
 
-        sys.stdout.write(KUBERNETES("{Long} ") + RELEASE + "\n")
+        sys.stdout.write(KUBERNETES("{Long} ") + VERSION + "\n")
         return
     globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False)
     from twisted.internet import reactor as installed

@@ -25,7 +25,8 @@ from orchd.store.interfaces import (
     RevisionConflictError,
     StoreError,
 )
-from orchd.testing.process import free_port
+from orchd.testing.ports import free_port
+from orchd.testing.process import PATIENCE
 
 
 def find_etcd() -> str | None:
@@ -62,9 +63,10 @@ class Etcd:
                 stdout=log, stderr=log,
             )  # fmt: skip
         address = self.url.partition("://")[2].split(":")
-        for _ in range(600):
+        end = time.monotonic() + PATIENCE
+        while self._process.poll() is None and time.monotonic() < end:
             try:
-                socket.create_connection((address[0], int(address[1])), timeout=1).close()
+                socket.create_connection((address[0], int(address[1])), timeout=30).close()
                 return
             except OSError:
                 time.sleep(0.05)

@@ -99,7 +99,7 @@ _current: ForkClient | None = None
 
 
 def fork_client() -> ForkClient:
-    """The fork server of this process, started where there is none; a forked process gets one of its own."""
+    """The fork server of this process, started on first use; a forked process gets its own."""
     global _current
     with _lock:
         if _current is None or _current.owner != os.getpid() or not _current.running:

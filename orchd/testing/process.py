@@ -10,7 +10,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -25,6 +24,7 @@ import yaml
 
 import orchd
 from orchd.dialect import ORCH, Dialect
+from orchd.testing.ports import free_port
 
 #: Seconds after which a test gives up waiting: only a hang takes that long, on whatever machine.
 PATIENCE = 600.0
@@ -34,14 +34,6 @@ _TREE = Path(orchd.__file__).resolve().parents[1]
 
 class NotReady(Exception):
     """The process ended, or was not ready in time. The text contains the end of its log."""
-
-
-def free_port() -> int:
-    """A TCP port of the loopback address that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class DaemonProcess:

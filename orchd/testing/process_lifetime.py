@@ -32,7 +32,7 @@ def open_process(pid: int) -> int | None:
 
 
 def is_running(pid: int) -> bool:
-    """Does a process with this id exist?"""
+    """True if a process with this id exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -72,7 +72,7 @@ def cluster_arguments(config: pytest.Config) -> dict[str, Any]:
 
     for name, (choices, _, _) in _OPTIONS.items():
         if choices is not None and value(name) not in choices:
-            raise pytest.UsageError(f"{name}: {value(name)!r} is none of {', '.join(choices)}")
+            raise pytest.UsageError(f"{name}: {value(name)!r} is not one of {', '.join(choices)}")
     nodes, controllers = value("orchd-nodes"), value("orchd-controllers")
     if not nodes.isdecimal():
         raise pytest.UsageError(f"orchd-nodes: {nodes!r} is not a number of nodes")

@@ -47,7 +47,7 @@ class RequestLog:
 
 
 def is_internal(request: Request) -> bool:
-    """Does a request come from the server's own parts? Their user is known before authentication."""
+    """True for a request of the server's own components, whose user is known before authentication."""
     return request.user is not None
 
 

@@ -47,7 +47,7 @@ def keep_keys(settings: Settings, now: float) -> None:
 
 
 def make_signing_key(files: Files) -> None:
-    """An EC key for tokens of service accounts, where there is none: making an RSA key would take most of a start."""
+    """Create an EC key for service account tokens unless one exists: an RSA key would take most of the start time."""
     if files.signing_key.exists():
         return
     files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)

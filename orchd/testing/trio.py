@@ -18,7 +18,8 @@ from types import TracebackType
 from typing import Self
 
 from orchd.testing.etcd import Etcd, find_etcd
-from orchd.testing.process import DaemonProcess, free_port
+from orchd.testing.ports import free_port
+from orchd.testing.process import DaemonProcess
 
 _PORTS = (6443, 6444, 6445)
 

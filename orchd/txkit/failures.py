@@ -46,14 +46,14 @@ def describe(error: BaseException, address: tuple[str, int]) -> str:
 
 
 def was_cancelled(error: BaseException) -> bool:
-    """Is this how a request ends that was cancelled?"""
+    """True for the failure of a cancelled request."""
     if isinstance(error, ResponseFailed):
         return any(isinstance(reason, Failure) and reason.check(CancelledError) for reason in error.reasons)
     return isinstance(error, CancelledError | ConnectingCancelledError)
 
 
 def was_lost(error: BaseException) -> bool:
-    """Did the other side drop the connection instead of answering?"""
+    """True if the peer closed the connection without an answer."""
     if isinstance(error, ResponseFailed):
         return any(isinstance(reason, Failure) and reason.check(ConnectionLost) for reason in error.reasons)
     return isinstance(error, ConnectionLost)

@@ -1,11 +1,11 @@
-"""Bounded concurrent iteration."""
+"""Concurrent work: bounded iteration, and everything at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
-from twisted.internet.defer import Deferred, gatherResults
+from twisted.internet.defer import CancelledError, Deferred, DeferredList, gatherResults
 from twisted.python.failure import Failure
 
 T = TypeVar("T")
@@ -35,3 +35,35 @@ async def for_each(
     await gatherResults([Deferred.fromCoroutine(worker()).addErrback(failures.append) for _ in range(at_once)])
     if failures:
         failures[0].raiseException()
+
+
+async def side_by_side(work: Iterable[Awaitable[Any]]) -> list[Any]:
+    """Await everything at once; the results in order, a Failure for what failed.
+
+    Cancelling this cancels all, waits for their end, and raises CancelledError: a DeferredList alone would give failures as
+    results, and a loop around it would continue.
+    """
+
+    async def one(each: Awaitable[Any]) -> Any:
+        return await each
+
+    together = _Together([Deferred.fromCoroutine(one(each)) for each in work])
+    results = await together
+    if together.cancelled:
+        raise CancelledError()
+    return results
+
+
+class _Together(Deferred[list[Any]]):
+    """Fires with the results of `tasks`, a Failure for what failed, when all have ended. Remembers that it was cancelled."""
+
+    def __init__(self, tasks: list[Deferred[Any]]) -> None:
+        super().__init__()
+        self.cancelled = False
+        self._tasks = tasks
+        DeferredList(tasks, consumeErrors=True).addCallback(lambda ended: self.callback([value for _, value in ended]))
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        for task in self._tasks:
+            task.cancel()

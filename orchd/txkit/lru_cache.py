@@ -35,7 +35,7 @@ class LruCache(Generic[K, V]):
             self._entries.popitem(last=False)
 
     def obtain(self, key: K, make: Callable[[], V]) -> V:
-        """The value of `key`, made and put when there is none."""
+        """The value of `key`; on a miss, the value of `make()`, which is added."""
         found = self.get(key)
         if found is None:
             found = make()

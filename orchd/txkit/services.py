@@ -165,7 +165,13 @@ class ServiceGroup(Service):
 
 
 def as_member(
-    name: str, starting: Callable[[], Awaitable[object]], stopping: Callable[[], Awaitable[object]]
+    name: str,
+    start: Callable[[], Awaitable[object]] | None = None,
+    stop: Callable[[], Awaitable[object]] | None = None,
 ) -> Member:
-    """A `Member` from two functions."""
-    return cast(Member, Callables(name=name, starting=starting, stopping=stopping))
+    """A `Member` from its two functions; None for one that has nothing to do."""
+    return cast(Member, Callables(name=name, starting=start or _no_op, stopping=stop or _no_op))
+
+
+async def _no_op() -> None:
+    """The start or stop of a member that has none."""

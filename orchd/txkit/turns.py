@@ -29,7 +29,7 @@ class TurnBudget:
         self._waiting: deque[Deferred[None]] = deque()
 
     async def wait(self) -> None:
-        """Continue now if this turn's budget is not spent and nobody waits, else later."""
+        """Continue at once if this turn's budget is not used up and no earlier caller waits, else in a later turn."""
         if self._began is None:
             self._began = self._clock.seconds()
             self._schedule()

@@ -76,7 +76,7 @@ def test_batches_are_written_at_the_latest_when_it_stops(tmp_path: Path, flags: 
 def test_a_policy_that_is_wrong_ends_the_start(tmp_path: Path, flags: list[str]) -> None:
     """With the flag, the file and the place."""
     (tmp_path / "policy.yaml").write_text(POLICY.replace("level: Metadata", "level: All"))
-    with pytest.raises(ValueError, match=r"--audit-policy-file: .*policy\.yaml: rules\[2\]\.level: 'All' is none of"):
+    with pytest.raises(ValueError, match=r"--audit-policy-file: .*policy\.yaml: rules\[2\]\.level: 'All' is not one of"):
         make_server(tmp_path / "data", *flags)
 
 

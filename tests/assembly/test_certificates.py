@@ -51,7 +51,7 @@ def test_renewal(tmp_path: Path) -> None:
     aging.age(5)
     assert not set(before) & {path.read_bytes() for path in files}
     assert aging.made.ca_certificate.read_bytes() == authority
-    ends = aging.server.server.certificates.renewal.ends()
+    ends = aging.server.server.background.certificates.renewal.ends()
     assert ends["serving"] == NOW + (245 + 365) * DAY
     assert not aging.warnings()
     aging.server.stop()

@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import private_pem
-from orchd.server.key_pairs import KeyPair
+from orchd.server.key_pairs import KeyPair, key_pair
 from orchd.testing.server import make_server
 
 
@@ -23,7 +23,7 @@ def write(folder: Path, name: str = "me") -> tuple[bytes, bytes]:
 
 
 def pair(folder: Path, clock: Clock) -> KeyPair:
-    return KeyPair("the-flag", str(folder / "tls.crt"), str(folder / "tls.key"), clock)
+    return key_pair("the-flag", str(folder / "tls.crt"), str(folder / "tls.key"), clock)
 
 
 def test_renewed_files_are_read(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_renewed_files_are_read(tmp_path: Path) -> None:
 
 def test_no_files_are_no_certificate() -> None:
     """Then nothing is shown."""
-    assert KeyPair("the-flag", "", "", Clock())() == (b"", b"")
+    assert key_pair("the-flag", "", "", Clock())() == (b"", b"")
 
 
 def test_what_is_wrong_at_first(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ class World:
             wall=lambda: NOW + self.passed,
         )
         self.client = self.server.client()
-        self.controllers = self.server.server.controllers
+        self.controllers = self.server.server.background.controllers
 
     def pass_time(self, seconds: float) -> None:
         for _ in range(int(seconds * 2)):
@@ -191,7 +191,7 @@ def test_the_scheduler_too(tmp_path: Path) -> None:
 
     pod("one")
     assert bound("one") == "n"
-    scheduler = world.server.server.scheduler
+    scheduler = world.server.server.background.scheduler
     assert scheduler is not None
     first = scheduler.scheduler
     assert first is not None

@@ -60,9 +60,9 @@ def test_token_files(tmp_path: Path) -> None:
     credentials = Credentials(config, lambda: now[0], None)
     assert header(credentials, config) == "Bearer one"
     path.write_text("two")
-    now[0] = 60.0
+    now[0] = 59.0
     assert header(credentials, config) == "Bearer one"
-    now[0] = 61.0
+    now[0] = 60.0
     assert header(credentials, config) == "Bearer two"
     path.write_text("three")
     waiting: Any = start(credentials.get(config)).result

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.logger import capturedLogs, formatEvent
 from twisted.python.failure import Failure
 
 from orchd.client.interfaces import ResourceRef
@@ -46,6 +47,8 @@ class Link:
     def __init__(self, client: Any) -> None:
         self._client = client
         self.cut = self.silent = False
+        #: How many of the next updates find that another write came first.
+        self.races = 0
 
     def __getattr__(self, verb: str) -> Any:
         async def call(*arguments: Any, **named: Any) -> Any:
@@ -53,6 +56,11 @@ class Link:
                 await Deferred()
             if self.cut:
                 raise unavailable("cut")
+            if verb == "update" and self.races:
+                self.races -= 1
+                ref, namespace, name, _ = arguments
+                label = {"metadata": {"labels": {"race": str(self.races)}}}
+                await self._client.patch(ref, namespace, name, label, content_type="application/merge-patch+json")
             return await getattr(self._client, verb)(*arguments, **named)
 
         return call
@@ -180,6 +188,34 @@ def test_letting_go(server: InProcessServer, kind: str) -> None:
     pass_time(server, 3)
     assert second.news == ["leads"]
     second.stop()
+
+
+def test_release_after_a_conflict(server: InProcessServer, kind: str) -> None:
+    """A lock that is written between reading and releasing it is read again, and released."""
+    first, second = Candidate(server, kind, "one"), Candidate(server, kind, "two")
+    first.link.races = 2
+    assert first.stop().called
+    pass_time(server, 3)
+    assert second.news == ["leads"]
+    second.stop()
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [("cut", "cut"), ("silent", "no answer within 2.0 s"), ("races", "the object has been modified")],
+)
+def test_unreleased_lock(server: InProcessServer, fault: str, reason: str) -> None:
+    """A lock that cannot be released does not fail or delay the stop; one warning says why and what follows."""
+    first = Candidate(server, "leases", "one")
+    setattr(first.link, fault, 1000)
+    with capturedLogs() as events:
+        stopping = first.stop()
+        pass_time(server, 3)
+    assert stopping.called
+    warnings = [text for event in events if "was not released" in (text := formatEvent(event))]
+    assert len(warnings) == 1
+    assert reason in warnings[0]
+    assert warnings[0].endswith("it expires within 15.0 s")
 
 
 def test_stopping_while_it_ceases(server: InProcessServer) -> None:

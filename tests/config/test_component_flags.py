@@ -24,7 +24,7 @@ def settings(files: dict[str, str], *argv: str) -> Settings:
 def component(name: str, *argv: str, dialect: Any = ORCH) -> Any:
     options = ComponentOptions(name, dialect)
     options.parseOptions(argv)
-    return options.made()
+    return options.component_settings()
 
 
 def test_shared_flags_are_for_both() -> None:
@@ -95,7 +95,7 @@ def test_a_component_of_its_own() -> None:
     [
         (["--kubeconfig=f"], "not a flag of this dialect: write --orchconfig"),
         (["--master=h:1"], "--master: 'h:1' is not http://host:port"),
-        (["--orch-api-content-type=text/plain"], "'text/plain' is none of application/json"),
+        (["--orch-api-content-type=text/plain"], "'text/plain' is not one of application/json"),
         (["--authorization-always-allow-paths=/a*b"], "only a trailing * is allowed"),
         (["--secure-port=70000"], "between 0 and 65535"),
         (["--data-dir=x"], "unknown flag"),

@@ -19,9 +19,9 @@ def test_components(name: str) -> None:
     path = CONF / f"{name}.flags"
     options = ComponentOptions(name, ORCH)
     options.parseOptions([f"--flagfile={path}"])
-    assert options.made().election.enabled
+    assert options.component_settings().election.enabled
     text = path.read_text().replace("\n#--", "\n--")
     assert text.count("\n--") > path.read_text().count("\n--")
     whole = ComponentOptions(name, ORCH, read_file=lambda _: text)
     whole.parseOptions(["--flagfile=whole"])
-    assert whole.made().port.cert_file
+    assert whole.component_settings().port.cert_file

@@ -179,6 +179,8 @@ def test_controllers() -> None:
     assert names("--controllers=-*") == ()
     assert names("--controllers=*,-job,tokencleaner") == ("namespace", "tokencleaner")
     assert names("--controllers=job") == ("job",)
+    can = Capabilities(controllers=frozenset(("namespace", "garbagecollector")))
+    assert names("--enable-garbage-collector=false") == ("namespace",)
 
 
 def test_admission_order() -> None:

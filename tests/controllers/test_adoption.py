@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.adoption import claim, claim_members
+from orchd.controllers.adoption import claim, claim_members, controlled_by
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.members import Census, Members
 from orchd.controllers.objects import PODS, REPLICA_SETS, index_by_controller, owner_reference, uid
@@ -74,7 +74,7 @@ class Bench:
         if form == "objects":
             found = run(claim(
                 self.api, owner, parent_ref=REPLICA_SETS, api_version=KIND[0], kind=KIND[1], selector=SELECTOR,
-                informer=self.informer, ref=PODS,
+                controlled=controlled_by(self.informer), ref=PODS,
             ))  # fmt: skip
             return sorted(each["metadata"]["name"] for each in found)
         census: Census = run(claim_members(

@@ -294,8 +294,10 @@ def test_pods_without_requests() -> None:
         evaluate(MetricsApi(metrics=usage("1")), resource(averageUtilization=50), [])
 
 
-def autoscaler(least: int, most: int, target: str = "d") -> dict[str, Any]:
-    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": target}
+DEPLOYED = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+
+
+def autoscaler(least: int, most: int, reference: dict[str, str] = DEPLOYED) -> dict[str, Any]:
     return {"metadata": {"name": "h"}, "spec": {"scaleTargetRef": reference, "minReplicas": least, "maxReplicas": most}}
 
 
@@ -345,7 +347,7 @@ def test_no_metrics_api(cluster: Cluster) -> None:
 
 def test_missing_target(cluster: Cluster) -> None:
     """A target that does not exist is said to be missing."""
-    cluster.create(AUTOSCALERS, autoscaler(1, 5, "absent"))
+    cluster.create(AUTOSCALERS, autoscaler(1, 5, {**DEPLOYED, "name": "absent"}))
     cluster.settle()
     assert conditions(cluster) == [("AbleToScale", "False", "FailedGetScale")]
     assert "not found" in events(cluster)["FailedGetScale"]
@@ -357,3 +359,54 @@ def test_scaled_to_zero(cluster: Cluster) -> None:
     cluster.create(AUTOSCALERS, autoscaler(1, 5))
     cluster.settle()
     assert conditions(cluster)[1] == ("ScalingActive", "False", "ScalingDisabled")
+
+
+@pytest.mark.parametrize(
+    ("described", "path"),
+    [
+        # The namespace is the autoscaler's own, whatever the metric says.
+        ({"apiVersion": "v1", "kind": "Namespace", "name": "other"}, "metrics/rate"),
+        # Objects without a namespace are asked for within it, too.
+        ({"apiVersion": "v1", "kind": "Node", "name": "n"}, "nodes/n/rate"),
+        # Versions do not matter, not even ones that are not served.
+        ({"apiVersion": "apps/v1beta9", "kind": "Deployment", "name": "d"}, "deployments.apps/d/rate"),
+    ],
+)
+def test_described_objects(described: dict[str, Any], path: str) -> None:
+    """A metric of an object is one of the autoscaler's namespace."""
+    api = MetricsApi(custom=custom("30"))
+    evaluate(api, {"type": "Object", "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}}})
+    assert api.asked[0][:2] == (f"custom.metrics.orch.io/v1beta2/{path}", "a")
+
+
+def test_unknown_described_kind() -> None:
+    """A kind that is not served is named in the error."""
+    described = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w"}
+    metric = {"type": "Object", "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}}}
+    with pytest.raises(EvaluationError, match=r"unable to map kind Widget\.example\.com to resource: no matches for kind"):
+        evaluate(MetricsApi(), metric)
+
+
+DEFINITIONS = ResourceRef("apiextensions.orch.io", "v1", "customresourcedefinitions")
+
+
+def test_custom_kinds(cluster: Cluster) -> None:
+    """A custom kind with a scale subresource is scaled; one that appears later as soon as it is there."""
+    cluster.create(AUTOSCALERS, autoscaler(3, 5, {"apiVersion": "example.com/v1beta1", "kind": "Widget", "name": "w"}))
+    cluster.settle()
+    message = 'no matches for kind "Widget" in group "example.com"'
+    assert events(cluster)["FailedGetScale"] == message
+    paths = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size", "labelSelectorPath": ".status.selector"}
+    schema = {"openAPIV3Schema": {"type": "object", "x-orch-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema, "subresources": {"scale": paths}}
+    names = {"plural": "widgets", "kind": "Widget"}
+    definition = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    cluster.create(DEFINITIONS, {"metadata": {"name": "widgets.example.com"}, "spec": definition}, "")
+    cluster.settle()
+    widgets = ResourceRef("example.com", "v1", "widgets")
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}}
+    cluster.create(widgets, widget)
+    cluster.settle(20)
+    found = cluster.get(widgets, "w")
+    assert found is not None and found["spec"]["size"] == 3
+    assert conditions(cluster)[0] == ("AbleToScale", "True", "SucceededRescale")

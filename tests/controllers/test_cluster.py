@@ -208,7 +208,7 @@ def test_namespaces_wait_for_unknown_groups(cluster: Cluster) -> None:
 @pytest.mark.parametrize("seconds", [25.0])
 def test_idle(cluster: Cluster, seconds: float) -> None:
     """When all is well nobody works, however long it stays so."""
-    group = cluster.server.server.controllers.group
+    group = cluster.server.server.background.controllers.group
     assert group is not None
     before = {name: counts.worked for name, counts in group.counts()}
     cluster.settle(seconds)

@@ -8,7 +8,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.daemonset.backoff import Backoff
-from orchd.controllers.daemonset.plans import Planner, should_run
+from orchd.controllers.daemonset.plans import Placement, Planner
 from orchd.controllers.daemonset.template import on_node, target_node
 from orchd.controllers.objects import DAEMON_SETS, NODES, PODS, REVISIONS
 from orchd.dialect import ORCH
@@ -54,11 +54,11 @@ def pod(name: str, revision: str, *, ready: bool = True, age: int = 0, **changes
 )
 def test_where_daemons_run(spec: dict[str, Any], taints: list[tuple[str, str]], expected: tuple[bool, bool]) -> None:
     """A taint that forbids to schedule keeps new pods away, one that forbids to run those that are there as well."""
-    assert should_run(ORCH, daemons(**spec), node("n", *taints, zone="a")) == expected
+    assert Placement(ORCH, daemons(**spec)).fit(node("n", *taints, zone="a")) == expected
 
 
 def plan(parent: dict[str, Any], by_node: dict[str, list[dict[str, Any]]], nodes: str = "mn", step: str = "place") -> tuple[list[str], list[str]]:
-    planner = Planner(ORCH, parent, [node(n) for n in nodes], by_node, "new", 1e10)
+    planner = Planner(parent, {n: Placement(ORCH, parent).fit(node(n)) for n in nodes}, by_node, "new", 1e10)
     found = getattr(planner, step)()
     return sorted(p["metadata"]["name"] for p in found.delete), sorted(found.create)
 

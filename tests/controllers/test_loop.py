@@ -6,9 +6,10 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
+from twisted.logger import LogLevel, globalLogPublisher
 
 from orchd.controllers.loop import ControlLoop, RetryError
-from orchd.errors import conflict, internal
+from orchd.errors import conflict, internal, unavailable
 from orchd.txkit.coroutines import start
 
 
@@ -80,6 +81,30 @@ def test_stop_waits() -> None:
             work.callback(None)
         assert stopped.called
         assert clock.getDelayedCalls() == []
+
+
+def test_refusals_during_the_stop_are_no_news() -> None:
+    """What a stopping loop is refused is not told to operators; before the stop it is."""
+    told: list[Any] = []
+
+    def observe(event: Any) -> None:
+        if event["log_level"] >= LogLevel.warn:
+            told.append(event["error"])
+
+    observer: Any = observe
+    globalLogPublisher.addObserver(observer)
+    try:
+        for stopped in (False, True):
+            work: Deferred[None] = Deferred()
+            loop: ControlLoop[str] = ControlLoop("test", Clock(), Reconciler(work), workers=1)
+            loop.start()
+            loop.queue.add("a")
+            if stopped:
+                start(loop.stop())
+            work.errback(unavailable("the stop" if stopped else "the work"))
+        assert told == ["the work"]
+    finally:
+        globalLogPublisher.removeObserver(observer)
 
 
 def test_one_bad_key_does_not_stop_others() -> None:

@@ -36,7 +36,7 @@ def pod(
 
 
 def census(members: Members, owner: str = "o") -> Census:
-    return Census(members.owned("a", owner).classes.values())
+    return Census(members.of_owner("a", owner).classes.values())
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_adopted_pods_count() -> None:
     members = Members("ReplicaSet", COST)
     members.observe(None, pod("p"))
     late = members.describe(pod("q", ready="2023-01-01T00:00:00Z"))
-    found = Census(members.owned("a", "o").classes.values(), [late])
+    found = Census(members.of_owner("a", "o").classes.values(), [late])
     assert (found.active, found.ready) == (2, 1)
 
 
@@ -106,7 +106,7 @@ def test_surplus_is_in_deletion_order() -> None:
         )
         pods.append(found)
         members.observe(None, found)
-    crowd = members.owned("a", "o").nodes
+    crowd = members.of_owner("a", "o").nodes
     assert crowd == {node: sum(1 for p in pods if spec(p)["nodeName"] == node) for node in ("", "m", "n")}
     key = podfacts.deletion_order(COST, crowd)
     chosen = census(members).choose_surplus(50, crowd)

@@ -32,7 +32,7 @@ def _pass(cluster: Cluster, seconds: int) -> None:
 
 
 def _worked(cluster: Cluster) -> int:
-    group = cluster.server.server.controllers.group
+    group = cluster.server.server.background.controllers.group
     assert group is not None
     return sum(counts.worked for _, counts in group.counts())
 

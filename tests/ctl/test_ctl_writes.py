@@ -261,8 +261,10 @@ def test_what_there_is_not_says_what_to_use(ctl: Ctl, tmp_path: Path) -> None:
     assert "no command 'create x'" in ctl("create", "x", status=1).error
 
 
-def test_a_diff_that_fails_has_a_status_of_its_own(ctl: Ctl, tmp_path: Path) -> None:
-    """2 for failures of any sort: 1 says that there are differences."""
-    ctl("diff", "-f", str(tmp_path / "absent"), status=2)
-    ctl("diff", "-f", "-", send=MAP.replace("data:", "nosuch:"), status=2)
-    ctl("diff", "-f", "-", send=MAP.replace("ConfigMap", "NoSuch"), status=2)
+def test_failed_diff_has_its_own_status(ctl: Ctl, tmp_path: Path) -> None:
+    """The exit status of a failed diff is 2, since 1 means that there are differences; nothing is printed but the error."""
+    absent = ctl("diff", "-f", str(tmp_path / "absent"), status=2)
+    unknown_field = ctl("diff", "-f", "-", send=MAP.replace("\ndata:", "\nnosuch:"), status=2)
+    unknown_kind = ctl("diff", "-f", "-", send=MAP.replace("ConfigMap", "NoSuch"), status=2)
+    assert [ran.out for ran in (absent, unknown_field, unknown_kind)] == ["", "", ""]
+    assert "absent" in absent.error and "nosuch" in unknown_field.error and "NoSuch" in unknown_kind.error

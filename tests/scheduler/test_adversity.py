@@ -92,7 +92,7 @@ def test_pods_that_fit_nowhere_cost_nothing_while_nothing_happens() -> None:
     assert bed.scheduler.queue.count(UNSCHEDULABLE) == 500
     timers = len(bed.clock.getDelayedCalls())
     assert timers < 10
-    before = bed.scheduler.numbers.cycles
+    before = bed.scheduler.metrics.cycles
     for second in range(10):
         there = bed.informers.informer(NODES).get("", f"n{second}")
         assert there is not None
@@ -100,7 +100,7 @@ def test_pods_that_fit_nowhere_cost_nothing_while_nothing_happens() -> None:
         bed.put({**there, "status": {**there["status"], "conditions": [beat]}})
         if second >= 5:
             bed.settle(1)
-    assert bed.scheduler.numbers.cycles == before
+    assert bed.scheduler.metrics.cycles == before
 
 
 @pytest.mark.parametrize(

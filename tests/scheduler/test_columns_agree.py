@@ -118,8 +118,8 @@ def pods(draw: Any, name: str, on: str = "") -> Any:
     return {"metadata": metadata, "spec": spec, "status": {}}
 
 
-def _compare(bed: Bed, evaluation: Evaluation, incoming: Pod) -> None:
-    """Every filter and score of the profile, plain and in columns."""
+def _assert_agreement(bed: Bed, evaluation: Evaluation, incoming: Pod) -> None:
+    """Every filter and score of the profile gives the same result in its plain and in its columnar form."""
     lane = bed.scheduler.lanes["default-scheduler"]
     snapshot, state = bed.scheduler.snapshot, CycleState()
     evaluation.refresh(state, incoming)
@@ -195,7 +195,7 @@ def test_columns_and_plain_forms_agree(data: st.DataObject) -> None:
     evaluations = [Evaluation(bed.scheduler.snapshot, *parts) for _ in incoming]
     for _ in range(data.draw(st.integers(1, 4))):
         for each, evaluation in zip(incoming, evaluations, strict=True):
-            _compare(bed, evaluation, each)
+            _assert_agreement(bed, evaluation, each)
         _check_sums(bed)
         _change(bed, data)
 
@@ -243,4 +243,4 @@ def test_spread_agrees(
     profile = bed.scheduler.lanes["default-scheduler"].profile
     groups = profile.columnar_filters, profile.columnar_scores
     parts = [[(n, each) for n, each in group if each.name == "PodTopologySpread"] for group in groups]
-    _compare(bed, Evaluation(bed.scheduler.snapshot, *parts), incoming)
+    _assert_agreement(bed, Evaluation(bed.scheduler.snapshot, *parts), incoming)

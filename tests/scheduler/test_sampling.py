@@ -18,7 +18,7 @@ from tests.scheduler.scheduler_support import Bed, node
 )  # fmt: skip
 def test_how_many_are_enough(percentage: int, nodes: int, wanted: int) -> None:
     """The reference's rule: at least 100, adaptive from 50% down to 5%."""
-    assert Sampling(percentage).wanted(nodes) == wanted
+    assert Sampling(percentage).count_feasible(nodes) == wanted
 
 
 def test_the_search_goes_on_where_it_stopped() -> None:

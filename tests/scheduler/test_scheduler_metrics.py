@@ -13,7 +13,7 @@ POINTS = ["Bind", "Filter", "Permit", "PostBind", "PreBind", "PreFilter", "PreSc
 
 def family(bed: Bed, name: str) -> Metric:
     scheduler = bed.scheduler
-    found = scheduler_metrics(scheduler.numbers, scheduler.queue, scheduler.sizes)()
+    found = scheduler_metrics(scheduler.metrics, scheduler.queue, scheduler.sizes)()
     return next(each for each in found if each.name == name)
 
 

@@ -426,4 +426,4 @@ def test_forms_agree(volumes: list[Object], claims: list[Object]) -> None:
         else:
             metadata = {"annotations": {SELECTED: "n2"}} if kind == "selected" else {}
             cluster.claim(name, each["size"], metadata=metadata, storageClassName="s" if kind == "static" else "dyn")
-    cluster.verdicts(plugin_for(cluster), cluster.pod("p", *(f"c{at}" for at in range(len(claims)))))
+    cluster.assert_forms_agree(plugin_for(cluster), cluster.pod("p", *(f"c{at}" for at in range(len(claims)))))

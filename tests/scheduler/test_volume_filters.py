@@ -302,7 +302,7 @@ def test_forms_agree(placed: list[tuple[str, list[dict[str, Any]]]], wanted: lis
         cluster.pod(f"a{at}", node=node, volumes=volumes)
     pod = cluster.pod("p", volumes=wanted)
     for plugin in (VolumeRestrictions(cluster.handle, None), DiskLimits(cluster.handle, "x", EBS), DiskLimits(cluster.handle, "y", GCE_PD)):
-        cluster.verdicts(plugin, pod)
+        cluster.assert_forms_agree(plugin, pod)
 
 
 CLAIMS = [f"c{number}" for number in range(4)]
@@ -381,4 +381,4 @@ def test_columns_follow_changes(changes: list[tuple[Any, ...]]) -> None:
         for number, claims in enumerate((["c0"], ["c1", "c2"])):
             pod = changing.cluster.pod(f"p{at}-{number}", *claims, volumes=[ebs("d1"), gce("g", read=True)])
             for plugin in changing.plugins:
-                changing.cluster.verdicts(plugin, pod)
+                changing.cluster.assert_forms_agree(plugin, pod)

@@ -97,9 +97,13 @@ class Cluster:
 
     # -- asking plugins
 
+    def assert_forms_agree(self, plugin: Any, pod: Pod) -> None:
+        """The columnar and the plain filter have the same result for every node."""
+        self.verdicts(plugin, pod)
+
     def verdicts(self, plugin: Any, pod: Pod) -> dict[str, str] | str:
-        """What the columnar filter says of each node ("" when it passes), after making sure that the plain one says the same.
-        The text of a status of the pre-filter, where there is one."""
+        """The result of the columnar filter by node ("" if the node passes), which must equal that of the plain one. The text of
+        the pre-filter's status, if it has one."""
         state = CycleState()
         before = plugin.pre_filter(state, pod) if hasattr(plugin, "pre_filter") else None
         if before is not None:

@@ -25,6 +25,8 @@ from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
 from orchd.testing.etcd import Etcd, find_etcd
 from orchd.testing.linear import History, Kind, Outcome, State
+from orchd.testing.process import PATIENCE
+from tests.waiting import until_true
 
 reactor: Any = installed
 KEYS = ("/l/a", "/l/b", "/l/c")
@@ -138,9 +140,11 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     kind: str = request.param
 
     def etcd_store(server: Etcd) -> EtcdStore:
+        # A call that times out would have an unknown outcome.
         return EtcdStore(
-            reactor, make_servers(reactor, [server.url]), dialect_name="any", prefix=f"/{tmp_path.name}", random=Random(1)
-        )
+            reactor, make_servers(reactor, [server.url]), dialect_name="any", prefix=f"/{tmp_path.name}", random=Random(1),
+            timeout=PATIENCE, health_timeout=PATIENCE,
+        )  # fmt: skip
 
     def stores() -> list[IStore]:
         if kind == "memory":
@@ -233,8 +237,6 @@ async def test_trouble_with_etcd(etcd: Etcd, trouble: str, tmp_path: Path) -> No
         await working
         clients.history.check()
         # Back to work, without anybody's help.
-        end = reactor.seconds() + 30
-        while any(store.healthy() for store in stores) and reactor.seconds() < end:
-            await deferLater(reactor, 0.05)
+        await until_true(reactor, lambda: not any(store.healthy() for store in stores))
         await clients.run(clients.register)
         clients.history.check()

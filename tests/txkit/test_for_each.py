@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import CancelledError, Deferred
 
 from orchd.txkit.coroutines import start
-from orchd.txkit.for_each import for_each
+from orchd.txkit.for_each import for_each, side_by_side
 
 
 class Work:
@@ -61,3 +61,43 @@ def test_cancelling(at_once: int) -> None:
     out, running = outcome(work, 7, at_once)
     running.cancel()
     assert out[0].check(CancelledError) and len(work.begun) == at_once
+
+
+@pytest.mark.parametrize("ended", [0, 1])
+def test_everything_at_once(ended: int) -> None:
+    """All begin at once; results come in order, with a Failure for each failure, whoever ends first."""
+    waiting: list[Deferred[str]] = [Deferred(), Deferred()]
+    out: list[Any] = []
+    start(side_by_side(waiting)).addBoth(out.append)
+    failed = 1 - ended
+    waiting[ended].callback("ok")
+    assert not out
+    waiting[failed].errback(ValueError("no"))
+    (results,) = out
+    assert results[ended] == "ok" and results[failed].check(ValueError)
+
+
+@pytest.mark.parametrize("done", [False, True])
+def test_everything_at_once_is_cancelled(done: bool) -> None:
+    """Cancelling cancels what has not ended, and is a cancellation for the caller, not a list of failures."""
+    cancelled: list[Any] = []
+    waiting: list[Deferred[str]] = [Deferred(cancelled.append), Deferred(cancelled.append)]
+    if done:
+        waiting[0].callback("ok")
+    out: list[Any] = []
+    running = start(side_by_side(waiting))
+    running.addBoth(out.append)
+    running.cancel()
+    assert out[0].check(CancelledError)
+    assert cancelled == waiting[done:]
+
+
+def test_everything_at_once_with_a_cancellation_of_its_own() -> None:
+    """A part that is cancelled by somebody else is a failure like any other."""
+    waiting: list[Deferred[str]] = [Deferred(), Deferred()]
+    out: list[Any] = []
+    start(side_by_side(waiting)).addBoth(out.append)
+    waiting[0].cancel()
+    waiting[1].callback("ok")
+    (results,) = out
+    assert results[0].check(CancelledError) and results[1] == "ok"

@@ -81,9 +81,9 @@ class Page:
             time.sleep(STEP)
 
     def rows(self, grid: str = ".grid") -> list[list[str]]:
-        """Texts of the cells of the rows that are in the document and in sight, from top to bottom."""
+        """Texts of the cells of the rows that are in the document and in sight, from top to bottom; none without a grid."""
         found: list[list[str]] = self.driver.execute_script(
-            """const rows = [...document.querySelector(arguments[0]).querySelectorAll('.rows .row')].filter((row) => !row.hidden);
+            """const rows = [...document.querySelector(arguments[0])?.querySelectorAll('.rows .row') ?? []].filter((row) => !row.hidden);
             rows.sort((one, other) => one.getAttribute('aria-rowindex') - other.getAttribute('aria-rowindex'));
             return rows.map((row) => [...row.children].map((cell) => cell.textContent));""",
             grid,

@@ -37,11 +37,12 @@ def test_a_user_of_few_rights(page: Page, server: DaemonProcess, namespace: str)
     assert not page.one("#apply").is_enabled() and not page.one("#delete").is_enabled()
 
 
-def test_what_may_not_be_listed_is_told(page: Page) -> None:
-    """The server's message names what is missing."""
+def test_forbidden_lists_are_reported(page: Page) -> None:
+    """The server's message names the missing permission; no view shows data."""
     page.sign_in("few-token")
     page.go("#/list/-/secrets")
     page.until(lambda: 'cannot list resource "secrets"' in page.one("#state").text)
     for view in ("metrics", "audit"):
         page.go(f"#/{view}")
         page.until(lambda: "may not read" in page.one("#state").text)
+        assert not page.all(".grid tbody tr")

@@ -34,6 +34,7 @@ def test_a_token_can_be_kept_in_the_tab(page: Page) -> None:
     page.until(lambda: page.all("#token"))
     page.driver.refresh()
     page.until(lambda: page.all("#token"))
+    assert not page.all(".frame")
 
 
 def test_nothing_of_the_cluster_is_shown_before_sign_in(page: Page) -> None:

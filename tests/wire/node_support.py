@@ -20,7 +20,7 @@ from cryptography.x509.oid import NameOID
 
 from orchd.dialect import CLUSTER_INFO_KEY, Dialect
 from orchd.pki.keys import private_pem
-from orchd.testing.process import DaemonProcess
+from orchd.testing.process import PATIENCE, DaemonProcess
 
 ID, SECRET = "abcdef", "0123456789abcdef"
 GROUP = "system:bootstrappers:nodes"
@@ -40,7 +40,7 @@ class NodeSide:
             self._context.load_cert_chain(pair)
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=30, context=self._context)
+        connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=PATIENCE, context=self._context)
         try:
             connection.request(method, path, None if body is None else json.dumps(body), self._headers)
             answer = connection.getresponse()
@@ -82,7 +82,7 @@ def prepare_cluster(server: DaemonProcess) -> None:
 
 def until(node: NodeSide, path: str, *keys: str) -> Any:
     """The value at `keys` of the object at `path`, once it is there."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while True:
         code, found = node.ask("GET", path)
         assert code == 200, found

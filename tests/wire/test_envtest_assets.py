@@ -18,7 +18,8 @@ from orchd.dialect import KUBERNETES
 from orchd.pki.certificates import CLIENT, SERVER, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.keys import private_pem
 from orchd.testing.envtest_assets import write_assets
-from orchd.testing.process import PATIENCE, free_port
+from orchd.testing.ports import free_port
+from orchd.testing.process import PATIENCE
 from tests.waiting import until
 
 

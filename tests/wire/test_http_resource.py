@@ -16,7 +16,6 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded
 from twisted.internet import reactor
-from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 
 from orchd.dialect import ORCH
@@ -27,6 +26,7 @@ from orchd.server.http.resource import ApiSite
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
 from orchd.testing.process import PATIENCE
 from tests.server.http.http_doubles import Paths, read_answers
+from tests.waiting import until_true
 
 CLOCK: Any = reactor
 
@@ -138,16 +138,12 @@ async def test_http2_stream(server: Running) -> None:
     client: Client = await deferToThread(Client, server.listener.address, server.context)
     number = await deferToThread(client.send, "GET", "/stream")
     await deferToThread(client.send, "GET", "/wait")
-    while not (server.paths.feeds and server.paths.waiting):
-        await deferLater(CLOCK, 0.01)
+    await until_true(CLOCK, lambda: server.paths.feeds and server.paths.waiting)
     server.paths.feeds[0].sink.write(b"hello")
     await deferToThread(client.until, number, size=5)
     assert client.bodies[number] == b"hello"
     client.socket.close()
-    for _ in range(500):
-        if server.paths.feeds[0].stopped and server.paths.cancelled:
-            break
-        await deferLater(CLOCK, 0.01)
+    await until_true(CLOCK, lambda: server.paths.feeds[0].stopped and server.paths.cancelled)
     assert server.paths.feeds[0].stopped == 1
     assert server.paths.cancelled == ["/wait"]
 
@@ -171,8 +167,7 @@ async def test_in_a_site() -> None:
             return out
 
     talking = deferToThread(talk)
-    while not paths.feeds:
-        await deferLater(CLOCK, 0.01)
+    await until_true(CLOCK, lambda: paths.feeds)
     paths.feeds[0].sink.write(b"frame")
     paths.feeds[0].sink.finish()
     wire: bytes = await talking
@@ -188,12 +183,8 @@ async def test_stop(server: Running) -> None:
     server.context.set_alpn_protocols(["h2"])
     client: Client = await deferToThread(Client, server.listener.address, server.context)
     await deferToThread(client.send, "GET", "/wait")
-    while not server.paths.waiting:
-        await deferLater(CLOCK, 0.01)
+    await until_true(CLOCK, lambda: server.paths.waiting)
     await server.listener.stop()
-    for _ in range(500):
-        if server.paths.cancelled:
-            break
-        await deferLater(CLOCK, 0.01)
+    await until_true(CLOCK, lambda: server.paths.cancelled)
     assert server.paths.cancelled == ["/wait"]
     client.socket.close()

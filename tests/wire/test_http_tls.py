@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import ssl
-import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -35,6 +34,7 @@ from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
 from orchd.testing.process import PATIENCE
 from tests.server.http.http_doubles import Answer, Paths, read_answers
+from tests.waiting import until_true
 
 T = TypeVar("T")
 NOW = datetime.now(UTC)
@@ -84,10 +84,7 @@ async def thread(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
 
 async def until(true: Callable[[], object]) -> None:
     """Wait for something that a real socket brings."""
-    ends = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < ends, "it did not happen"
-        await deferLater(reactor, 0.01)
+    await until_true(reactor, true)
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +148,7 @@ async def test_client_certificates(server: Running, tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_disconnect_cancels(server: Running) -> None:
-    """Closing the connection, politely or not, cancels what runs and stops what streams."""
+    """A connection that ends, orderly or with a reset, cancels its running request or stops its stream."""
     polite = await thread(server.connect)
     rude = await thread(server.connect)
     await thread(polite.sendall, b"GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -160,8 +157,9 @@ async def test_disconnect_cancels(server: Running) -> None:
     rude.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
     rude.close()
     polite.close()
-    await until(lambda: server.paths.feeds[0].stopped and server.paths.cancelled)
     await until(lambda: len(server.factory) == 0)
+    assert server.paths.feeds[0].stopped
+    assert server.paths.cancelled
 
 
 @pytest_twisted.ensureDeferred
@@ -194,7 +192,8 @@ async def test_damaged_record(server: Running) -> None:
     await until(lambda: server.paths.waiting)
     raw = socket.socket(fileno=client.detach())
     raw.sendall(b"\x17\x03\x03\x00\x20" + b"x" * 32)
-    await until(lambda: server.paths.cancelled)
+    await until(lambda: len(server.factory) == 0)
+    assert server.paths.cancelled
     raw.close()
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from orchd.dialect import KUBERNETES
-from orchd.testing.process import PATIENCE, DaemonProcess, exchange, free_port
+from orchd.testing.ports import free_port
+from orchd.testing.process import PATIENCE, DaemonProcess, exchange
 from tests.waiting import until
 from tests.wire.identity_doubles import CLIENT_NAME, Outside, Pki
 from tests.wire.wire_cli import complaints

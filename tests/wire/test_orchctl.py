@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from orchd.dialect import DIALECTS
-from orchd.testing.process import PATIENCE, DaemonProcess, free_port
+from orchd.testing.ports import free_port
+from orchd.testing.process import PATIENCE, DaemonProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/orchctl.md"

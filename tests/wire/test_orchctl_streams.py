@@ -17,6 +17,7 @@ import pytest
 
 from orchd.dialect import DIALECTS
 from orchd.testing import Cluster
+from orchd.testing.process import PATIENCE
 from tests.wire.node_agent import NodeAgent, node_agent
 from tests.wire.test_orchctl import orchctl
 
@@ -38,7 +39,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         for pod, more in (("p", {"nodeName": "real"}), ("simulated", {})):
             body = {"metadata": {"name": pod, "labels": {"app": pod}}, "spec": {"containers": containers, **more}}
             assert made.request("POST", "/api/v1/namespaces/default/pods", body)[0] == 201
-        made.wait_for_object("/api/v1/namespaces/default/pods/simulated", lambda found: found["spec"].get("nodeName"))
+        made.wait_for_object("/api/v1/namespaces/default/pods/simulated", lambda found: found["spec"].get("nodeName"), timeout=PATIENCE)
         yield made, agent
 
 
@@ -99,9 +100,9 @@ def test_terminal(cluster: tuple[Cluster, NodeAgent]) -> None:
         stdin=far, stdout=far, stderr=far,
     )  # fmt: skip
     # Keys that are pressed before the terminal is in raw mode are lost, as in any program of this sort.
-    cluster[0].wait_for(lambda: {"Width": 77, "Height": 33} in cluster[1].sizes)
+    cluster[0].wait_for(lambda: {"Width": 77, "Height": 33} in cluster[1].sizes, timeout=PATIENCE)
     os.write(near, b"ab\x03")
-    assert running.wait(60) == 0
+    assert running.wait(PATIENCE) == 0
     assert termios.tcgetattr(far) == before
     assert b"ab\x03" in os.read(near, 1000)
     os.close(near)
@@ -181,7 +182,7 @@ def test_port_forward(cluster: tuple[Cluster, NodeAgent]) -> None:
             assert wire.recv(10) == b""
         assert f"error forwarding port {port}: " in running.stderr.readline()
         running.send_signal(signal.SIGINT)
-        assert running.wait(30) == 130
+        assert running.wait(PATIENCE) == 130
     finally:
         running.kill()
         running.wait()

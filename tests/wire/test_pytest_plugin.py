@@ -108,7 +108,7 @@ def run_tests(folder: Path, *arguments: str, runner: tuple[str, ...] = ("-m", "p
     """Run a test program in `folder` in a process of its own: its output, also in the error when it fails."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
-        [sys.executable, *runner, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, *runner, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import time
+import json
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import IO
 
 from orchd.dialect import ORCH
 from orchd.testing.process import DaemonProcess, exchange
+from tests.waiting import until
 
 COUNT, NODES, ROOM = 2000, 20, 105
 PODS = "/api/v1/namespaces/default/pods"
@@ -37,27 +40,41 @@ def make_node(server: DaemonProcess, number: int) -> None:
     assert server.request("POST", "/api/v1/nodes", node)[0] == 201
 
 
+def bindings(watching: IO[bytes], count: int) -> Iterator[tuple[str, str]]:
+    """(uid, node) of the first bindings that a watch of bound pods shows."""
+    for _ in range(count):
+        pod = json.loads(watching.readline())["object"]
+        yield pod["metadata"]["uid"], pod["spec"]["nodeName"]
+
+
 def test_killed_in_the_middle_of_bindings(tmp_path: Path) -> None:
     """What was bound stays where it is; after the restart the rest is bound, once each and within the nodes' room."""
     flags = ("--controllers=-*", "--scheduler=true", "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
     with DaemonProcess(tmp_path, *flags, dialect=ORCH) as server:
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(lambda first: make_pods(server, range(first, COUNT, 4)), range(4)))
-        for number in range(NODES):
-            make_node(server, number)
-        before: dict[str, str] = {}
-        while sum(map(bool, before.values())) < COUNT // 20:
-            before = places(server)
-        server.kill()
-        bound = sum(map(bool, before.values()))
-        assert len(before) == COUNT and bound < COUNT, "the server was too fast to be killed in the middle"
+        pods = places(server)
+        assert len(pods) == COUNT
+        with closing(server.connect()) as connection:
+            connection.request("GET", f"{PODS}?watch=1&fieldSelector=spec.nodeName!%3D")
+            watching = connection.getresponse()
+            # Room for half of the pods: however late the kill comes, there is work left.
+            for number in range(NODES // 2):
+                make_node(server, number)
+            before = dict(bindings(watching, COUNT // 20))
+            server.kill()
         server.start()
-        end = time.monotonic() + 300
-        while not all((after := places(server)).values()):
-            assert time.monotonic() < end
-            time.sleep(0.2)
-        assert after.keys() == before.keys(), "no pod is lost"
-        assert {uid: after[uid] for uid, place in before.items() if place} == {uid: p for uid, p in before.items() if p}
+        for number in range(NODES // 2, NODES):
+            make_node(server, number)
+        after: dict[str, str] = {}
+
+        def all_bound() -> bool:
+            after.update(places(server))
+            return all(after.values())
+
+        until(all_bound)
+        assert after.keys() == pods.keys(), "no pod is lost"
+        assert {uid: after[uid] for uid in before} == before
         assert max(Counter(after.values()).values()) <= ROOM
         code, events = server.request("GET", "/api/v1/namespaces/default/events?fieldSelector=reason=Scheduled")
         assert code == 200

@@ -64,7 +64,7 @@ def test_a_stopped_cluster_leaves_no_process() -> None:
         assert reachable(url)
     assert not reachable(url)
     # The kernel may take another moment to forget the id of a process that has ended.
-    cluster.wait_for(lambda: not is_running(pid), what="the process is gone")
+    cluster.wait_for(lambda: not is_running(pid), what="the process is gone", timeout=PATIENCE)
     with pytest.raises(ClusterError, match="not running"):
         cluster.request("GET", "/")
 
@@ -99,10 +99,10 @@ def test_controllers_run_unless_they_are_switched_off() -> None:
         with Cluster(controllers=on) as cluster:
             assert cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": "a"}})[0] == 201
             if on:
-                cluster.wait_for_object("/api/v1/namespaces/a/serviceaccounts/default")
+                cluster.wait_for_object("/api/v1/namespaces/a/serviceaccounts/default", timeout=PATIENCE)
             assert cluster.request("DELETE", "/api/v1/namespaces/a")[0] == 200
             if on:
-                cluster.wait_for_absence("/api/v1/namespaces/a")
+                cluster.wait_for_absence("/api/v1/namespaces/a", timeout=PATIENCE)
             else:
                 assert cluster.request("GET", "/api/v1/namespaces/a")[1]["status"]["phase"] == "Terminating"
 
@@ -174,7 +174,7 @@ def test_what_expires_is_gone_after_its_time() -> None:
         cluster.advance(3500)
         assert cluster.request("GET", f"{events}/a")[0] == 200
         cluster.advance(200)
-        cluster.wait_for_absence(f"{events}/a")
+        cluster.wait_for_absence(f"{events}/a", timeout=PATIENCE)
 
 
 # -- record and faults
@@ -213,7 +213,7 @@ def test_delayed_requests_wait_for_the_servers_time(shared: Cluster) -> None:
     thread = threading.Thread(target=lambda: answers.append(shared.request("GET", MAPS)[0]))
     thread.start()
     # The delay has begun when nothing is left of the fault: another request is served.
-    shared.wait_for(lambda: shared.request("GET", "/api/v1/nodes")[0] == 200)
+    shared.wait_for(lambda: shared.request("GET", "/api/v1/nodes")[0] == 200, timeout=PATIENCE)
     while thread.is_alive():
         shared.advance(3600)
         thread.join(0.05)
@@ -316,6 +316,6 @@ def test_servers_end_with_the_test_run(kill: bool, shared: Cluster) -> None:
         else:
             process.stdin.close()
         process.wait()
-    shared.wait_for(lambda: not is_running(int(pid)), what="the server ends")
+    shared.wait_for(lambda: not is_running(int(pid)), what="the server ends", timeout=PATIENCE)
     assert not reachable(url)
-    shared.wait_for(lambda: not Path(config).parent.parent.exists(), what="its folder is removed")
+    shared.wait_for(lambda: not Path(config).parent.parent.exists(), what="its folder is removed", timeout=PATIENCE)

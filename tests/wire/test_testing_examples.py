@@ -41,7 +41,7 @@ def test_examples_pass(name: str, tmp_path: Path) -> None:
     module = ("twisted.trial", Path(name).stem) if name == "test_twisted_service.py" else ("pytest", "-q", name)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     done = subprocess.run(
-        [sys.executable, "-m", *module], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, "-m", *module], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout.lower()

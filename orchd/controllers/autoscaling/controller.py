@@ -15,6 +15,8 @@ from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, labels, namespace, spec, status
 from orchd.errors import ApiError
+from orchd.kinds.catalog import split_group_version
+from orchd.kinds.conditions import with_condition
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -37,13 +39,8 @@ class _Draft:
     def set(self, type_: str, value: bool, reason: str, message: str) -> None:
         """Set a condition; its transition time changes with its status only."""
         text = "True" if value else "False"
-        found = next((c for c in self.conditions if c.get("type") == type_), None)
-        if found is None:
-            found = {"type": type_}
-            self.conditions.append(found)
-        if found.get("status") != text:
-            found["lastTransitionTime"] = timestamp(self._now)
-        found.update(status=text, reason=reason, message=message)
+        fresh = {"type": type_, "status": text, "reason": reason, "message": message, "lastTransitionTime": timestamp(self._now)}
+        self.conditions = with_condition(self.conditions, fresh)
 
     def finish(self, current: int, desired: int, metrics: list[dict[str, Any]] | None, rescaled: bool) -> dict[str, Any]:
         """The whole status."""
@@ -129,11 +126,11 @@ class HorizontalPodAutoscalerController(Controller):
     async def _scale(self, autoscaler: Object, draft: _Draft) -> tuple[ResourceRef, Object]:
         """The target's resource and its Scale."""
         target = spec(autoscaler).get("scaleTargetRef") or {}
-        version, kind = str(target.get("apiVersion") or "v1"), str(target.get("kind", ""))
-        resource = self.env.catalog().kind(version, kind)
+        # The version does not matter: the Scale is the same in each.
+        group, kind = split_group_version(str(target.get("apiVersion") or ""))[0], str(target.get("kind", ""))
+        resource = self.env.catalog().kind_of_group(group, kind)
         try:
             if resource is None:
-                group = version.rpartition("/")[0]
                 raise ApiError(404, "NotFound", f'no matches for kind "{kind}" in group "{group}"')
             ref = ResourceRef(resource.group, resource.version, resource.plural)
             scale = await self.client.get(ref, namespace(autoscaler), str(target.get("name", "")), subresource="scale")
@@ -196,7 +193,8 @@ class HorizontalPodAutoscalerController(Controller):
             note = f"couldn't convert selector into a corresponding internal selector object: {error.message}"
             self._refuse(autoscaler, draft, "InvalidSelector", note, note)
             return None
-        pods = [pod for pod in self._pods.list(namespace(autoscaler)) if selector.matches(labels(pod))]
+        found = self._pods.list(namespace(autoscaler), labels=selector.exact)
+        pods = [pod for pod in found if selector.matches(labels(pod))]
         return Target(
             namespace(autoscaler), int(spec(scale).get("replicas") or 0), int(status(scale).get("replicas") or 0), selector, pods
         )

@@ -10,7 +10,7 @@ from orchd.client.interfaces import IClient, Object, ResourceRef
 from orchd.controllers.objects import seconds_of
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
-from orchd.kinds.catalog import Catalog
+from orchd.kinds.catalog import Catalog, split_group_version
 from orchd.kinds.objects.scalars import Quantity, ScalarError
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -94,17 +94,19 @@ class MetricsClient:
     async def of_object(
         self, namespace: str, described: dict[str, Any], metric: str, metric_selector: LabelSelector
     ) -> int:
-        """A custom metric of one object."""
-        kind, name = str(described.get("kind", "")), str(described.get("name", ""))
-        if kind == "Namespace":
-            items = await self._custom_items(f"metrics/{metric}", name, "", metric_selector)
+        """A custom metric of one object, which is in `namespace` or is that namespace, whatever `described` says."""
+        kind, group = str(described.get("kind", "")), split_group_version(str(described.get("apiVersion") or ""))[0]
+        if (group, kind) == ("", "Namespace"):
+            items = await self._custom_items(f"metrics/{metric}", namespace, "", metric_selector)
         else:
-            resource = self._catalog().kind(str(described.get("apiVersion") or "v1"), kind)
+            resource = self._catalog().kind_of_group(group, kind)
             if resource is None:
-                raise MetricsError(f'no matches for kind "{kind}" in version "{described.get("apiVersion", "")}"')
+                title = f"{kind}.{group}" if group else kind
+                why = f'unable to map kind {title} to resource: no matches for kind "{kind}" in group "{group}"'
+                raise MetricsError(f"unable to fetch metrics from custom metrics API: {why}")
             title = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
-            within = namespace if resource.namespaced else ""
-            items = await self._custom_items(f"{title}/{name}/{metric}", within, "", metric_selector)
+            path = f"{title}/{described.get('name', '')}/{metric}"
+            items = await self._custom_items(path, namespace, "", metric_selector)
         return milli(items[0].get("value"))
 
     async def external(self, namespace: str, metric: str, selector: LabelSelector) -> list[int]:

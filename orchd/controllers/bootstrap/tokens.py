@@ -19,7 +19,7 @@ _PREFIX: Final = "bootstrap-token-"
 
 
 def is_token(dialect: Dialect, secret: Object) -> bool:
-    """Is this Secret of the type of bootstrap tokens?"""
+    """True for a Secret of the bootstrap token type."""
     return bool(secret.get("type") == dialect("bootstrap.{long}.io/token"))
 
 

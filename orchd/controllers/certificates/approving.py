@@ -42,7 +42,7 @@ class CertificateApprover(Controller):
             request = request_of(found)
             check_node_client(request, wanted.get("usages") or ())
         except RequestError:
-            # Not the request of a node: somebody else's to approve.
+            # Not the request of a node: left to other approvers.
             return None
         for subresource, message in ([_SELF] if wanted.get("username") == common_name(request) else []) + [_ANY]:
             if await self._allowed(found, subresource):
@@ -51,7 +51,7 @@ class CertificateApprover(Controller):
                 )
                 await self.client.update(self._ref, "", key[1], approved, subresource="approval")
                 return None
-        # The permission may come later, by a binding that nothing here follows.
+        # The permission may be granted later by a role binding, and this controller does not watch role bindings.
         raise RetryError
 
     async def _allowed(self, found: Object, subresource: str) -> bool:

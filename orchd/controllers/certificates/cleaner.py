@@ -1,5 +1,5 @@
-"""Old certificate signing requests are deleted: an hour after a decision, a day after nobody decided, or with their
-certificate's end."""
+"""Deletes old certificate signing requests: an hour after approval or denial, 24 hours after creation if still pending, and
+when the issued certificate has expired."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def requests_ref(dialect: Dialect) -> ResourceRef:
 
 
 def holds(request: Object, type_: str) -> bool:
-    """Has the request a condition of a type?"""
+    """True if the request has a condition of the type."""
     return condition(status(request), type_) is not None
 
 

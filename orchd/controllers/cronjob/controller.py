@@ -92,7 +92,7 @@ class CronJobController(Controller):
         return fresh
 
     def _record_jobs(self, cron: Object, jobs: list[Object]) -> None:
-        """Record jobs that have ended, that do not exist any more, and that somebody else made."""
+        """Record Events for jobs that finished, that no longer exist, and that this controller did not create."""
         active = {str(each.get("uid")): str(each.get("name")) for each in status(cron).get("active") or ()}
         for job in sorted(jobs, key=name):
             ended = finish_time(job) is not None
@@ -121,7 +121,7 @@ class CronJobController(Controller):
         try:
             schedule = parse(str(spec(cron).get("schedule", "")))
         except ScheduleError as error:
-            # Nothing to do until somebody changes it.
+            # Not retried: the next change of the CronJob is reconciled again.
             note = f"unparseable schedule: {spec(cron).get('schedule', '')} : {error}"
             self.record(cron, WARNING, "UnparseableSchedule", note)
             return None
@@ -233,7 +233,7 @@ class CronJobController(Controller):
 
 
 def _scheduled(cron: Object, job: Object) -> bool:
-    """Has the job a name that this controller gives to the jobs of a schedule?"""
+    """True if the job's name has the form that this controller gives to a schedule's jobs."""
     front, _, back = name(job).rpartition("-")
     return front == name(cron) and back.isdigit()
 

@@ -40,7 +40,8 @@ class Schedule:
     every: float = 0.0
 
     def after(self, moment: float) -> float | None:
-        """The first time after `moment` (seconds since the epoch); None when there is none for years."""
+        """The first scheduled time after `moment`, in seconds since the epoch; None if there is no such time within the
+        horizon of some years."""
         if self.every:
             return float(int(moment) + self.every)
         start = datetime.fromtimestamp(int(moment) // 60 * 60 + 60, UTC)

@@ -6,19 +6,18 @@ from typing import Any, Final
 
 from twisted.python.failure import Failure
 
-from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
+from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers import pods as podfacts
 from orchd.controllers import revisions
-from orchd.controllers.adoption import claim
+from orchd.controllers.adoption import Controlled, claim, controlled_by
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.daemonset.backoff import Backoff
-from orchd.controllers.daemonset.plans import Plan, Planner, by_target, should_run
+from orchd.controllers.daemonset.nodes import NodeFits
+from orchd.controllers.daemonset.plans import Plan, Planner, by_target
 from orchd.controllers.daemonset.template import HASH_LABEL, on_node, pod_template, target_node
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
-    BY_CONTROLLER,
     DAEMON_SETS,
     NODES,
     PODS,
@@ -33,14 +32,15 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
-from orchd.controllers.workload import WorkloadController
+from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
+from orchd.txkit.for_each import side_by_side
 
 #: Pods made or deleted in one pass.
 _BURST: Final = 250
 
 
-class DaemonSetController(WorkloadController):
+class DaemonSetController(PodViewController):
     name = "daemonset"
     account = "daemon-set-controller"
     ref = DAEMON_SETS
@@ -48,22 +48,22 @@ class DaemonSetController(WorkloadController):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=2)
-        self._nodes = self.follow(NODES, self._node_changed)
+        self._nodes = NodeFits(env.dialect)
+        self.follow(NODES, self._node_changed, complete=True)
         self._revisions = self.follow(REVISIONS)
         index_by_controller(self._revisions)
         self._backoff = Backoff(env.clock.seconds)
 
     # -- what makes work
 
+    def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        super()._owner_changed(event, old, new)
+        self._nodes.follow_set(new or old or {}, gone=new is None)
+
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Only sets for which the node begins or ceases to fit; a node's heartbeats change nothing."""
-        if old is not None and new is not None and _placing(old) == _placing(new):
-            return
-        for each in self._owners.list():
-            before = (False, False) if old is None else should_run(self.dialect, each, old)
-            after = (False, False) if new is None else should_run(self.dialect, each, new)
-            if before != after or new is None:
-                self.queue.add(key_of(each))
+        for key in self._nodes.follow_node(old, new):
+            self.queue.add(key)
 
     # -- the work
 
@@ -78,7 +78,7 @@ class DaemonSetController(WorkloadController):
             return None
         if deleting(parent):
             return None
-        known = await self._claim(parent, self._revisions, REVISIONS)
+        known = await self._claim(parent, controlled_by(self._revisions), REVISIONS)
         current, collisions = await revisions.newest(self.client, parent, *self.subject, known, HASH_LABEL)
         revision = labels(current).get(HASH_LABEL, "")
         pause = self._expected.pause(key)
@@ -92,7 +92,7 @@ class DaemonSetController(WorkloadController):
         await self._write_status(parent, planner, collisions, observed=True)
         return again if again is not None else self._until_available(parent, planner)
 
-    async def _claim(self, parent: Object, informer: Any, ref: Any) -> list[Object]:
+    async def _claim(self, parent: Object, controlled: Controlled, ref: ResourceRef) -> list[Object]:
         return await claim(
             self.client,
             parent,
@@ -100,14 +100,14 @@ class DaemonSetController(WorkloadController):
             api_version=self.subject[0],
             kind=self.subject[1],
             selector=self.selector(parent),
-            informer=informer,
+            controlled=controlled,
             ref=ref,
         )
 
     async def _planner(self, parent: Object, revision: str) -> Planner:
-        pods = await self._claim(parent, self._pods, PODS)
+        pods = await self._claim(parent, self._views.controlled, PODS)
         by_node = by_target(pods, target_node)
-        return Planner(self.dialect, parent, self._nodes.list(), by_node, revision, self.env.wall())
+        return Planner(parent, self._nodes.of(parent), by_node, revision, self.env.wall())
 
     async def _sync(self, key: Key, parent: Object, revision: str) -> float | None:
         """Make and delete pods; seconds after which failed pods are to be looked at again."""
@@ -149,7 +149,7 @@ class DaemonSetController(WorkloadController):
             self._expected.expect_deletion(key, pod)
 
         _, problem = await podfacts.slow_start(len(wanted), make)
-        results = await podfacts.side_by_side([delete(pod) for pod in plan.delete[:_BURST]])
+        results = await side_by_side([delete(pod) for pod in plan.delete[:_BURST]])
         failures = [r for r in (problem, *results) if isinstance(r, Failure)]
         for failure in failures:
             if not (isinstance(failure.value, ApiError) and terminating_namespace(failure.value)):
@@ -159,7 +159,7 @@ class DaemonSetController(WorkloadController):
         """Delete the oldest revisions beyond the history limit, but none that a pod has."""
         old = sorted((r for r in known if name(r) != current), key=lambda r: int(r.get("revision") or 0))
         surplus = len(old) - int(spec(parent).get("revisionHistoryLimit", 10))
-        live = {labels(pod).get(HASH_LABEL) for pod in self._pods.by_index(BY_CONTROLLER, uid(parent))}
+        live = {labels(pod).get(HASH_LABEL) for pod in self._views.controlled(uid(parent))}
         for each in old:
             if surplus <= 0:
                 return
@@ -193,8 +193,3 @@ class DaemonSetController(WorkloadController):
         numbers = planner.status()
         waits = least and numbers["numberReady"] != numbers.get("numberAvailable", 0)
         return float(least) if waits else None
-
-
-def _placing(node: Object) -> tuple[Any, ...]:
-    """What of a node decides whether daemons may run on it."""
-    return labels(node), spec(node).get("taints")

@@ -26,18 +26,27 @@ class Plan:
     failed: list[tuple[str, Object]] = field(default_factory=list)
 
 
-def should_run(dialect: Dialect, parent: Object, node: Object) -> tuple[bool, bool]:
-    """May the set start a pod on a node, and may one that is there stay?"""
-    pod_spec = spec(parent)["template"].get("spec") or {}
-    if pod_spec.get("nodeName") and pod_spec["nodeName"] != name(node):
-        return False, False
-    pod_spec = add_default_tolerations(dialect, pod_spec)
-    if not fits_required_affinity(pod_spec, node):
-        return False, False
-    taints = spec(node).get("taints") or ()
-    if find_untolerated_taint(taints, pod_spec["tolerations"], ("NoSchedule", "NoExecute")) is None:
-        return True, True
-    return False, find_untolerated_taint(taints, pod_spec["tolerations"], ("NoExecute",)) is None
+#: Whether a set may start a pod on a node, and whether an existing one may stay.
+Fit = tuple[bool, bool]
+
+
+class Placement:
+    """Where the pods of one set may run."""
+
+    def __init__(self, dialect: Dialect, parent: Object) -> None:
+        self._pod_spec = add_default_tolerations(dialect, spec(parent)["template"].get("spec") or {})
+
+    def fit(self, node: Object) -> Fit:
+        """Reads the node's name, labels and taints."""
+        pod_spec = self._pod_spec
+        if pod_spec.get("nodeName") and pod_spec["nodeName"] != name(node):
+            return False, False
+        if not fits_required_affinity(pod_spec, node):
+            return False, False
+        taints = spec(node).get("taints") or ()
+        if find_untolerated_taint(taints, pod_spec["tolerations"], ("NoSchedule", "NoExecute")) is None:
+            return True, True
+        return False, find_untolerated_taint(taints, pod_spec["tolerations"], ("NoExecute",)) is None
 
 
 def oldest_first(pod: Object) -> tuple[Any, ...]:
@@ -60,14 +69,14 @@ def _rolling(parent: Object) -> bool:
 
 
 class Planner:
-    """For one pass over one set. `revision` is the hash of its current template."""
+    """For one pass over one set. `fit` has every node, `revision` is the hash of the set's current template."""
 
-    def __init__(self, dialect: Dialect, parent: Object, nodes: Iterable[Object], by_node: ByNode, revision: str, now: float) -> None:
+    def __init__(self, parent: Object, fit: Mapping[str, Fit], by_node: ByNode, revision: str, now: float) -> None:
         self._parent = parent
         self._by_node = by_node
         self._revision = revision
         self._now = now
-        self._fit = {name(node): should_run(dialect, parent, node) for node in nodes}
+        self._fit = fit
 
     def _available(self, pod: Object) -> bool:
         return podfacts.available(pod, int(spec(self._parent).get("minReadySeconds") or 0), self._now)
@@ -138,7 +147,7 @@ class Planner:
             yield node, fresh[0] if fresh else None, old[0] if old else None, clear
 
     def _replace(self, plan: Plan, most: int) -> None:
-        """Old pods go that are of no use, and as many others as there may be nodes without a pod."""
+        """Delete old pods that are not available, and as many available ones as maxUnavailable permits."""
         missing = 0
         candidates: list[Object] = []
         for _, fresh, old, clear in self._pairs():

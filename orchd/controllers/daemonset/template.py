@@ -31,7 +31,7 @@ def generation(parent: Object) -> str | None:
 
 
 def is_updated(parent: Object, pod: Object, revision: str) -> bool:
-    """Is the pod of the set's current template, whose revision has the hash `revision`?"""
+    """True if the pod was made from the set's current template, whose revision has the hash `revision`."""
     wanted = generation(parent)
     if wanted is not None and labels(pod).get(GENERATION_LABEL) == wanted:
         return True

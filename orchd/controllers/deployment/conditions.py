@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from orchd.kinds.conditions import find_in
 from orchd.kinds.objects.scalars import timestamp
 
 Conditions = list[dict[str, Any]]
@@ -22,13 +23,6 @@ def make(type_: str, value: str, reason: str, message: str, now: float) -> dict[
     }
 
 
-def find(conditions: Iterable[Mapping[str, Any]], type_: str) -> dict[str, Any] | None:
-    for each in conditions:
-        if each.get("type") == type_:
-            return dict(each)
-    return None
-
-
 def without(conditions: Iterable[Mapping[str, Any]], type_: str) -> Conditions:
     return [dict(c) for c in conditions if c.get("type") != type_]
 
@@ -36,7 +30,7 @@ def without(conditions: Iterable[Mapping[str, Any]], type_: str) -> Conditions:
 def with_(conditions: Iterable[Mapping[str, Any]], fresh: Mapping[str, Any]) -> Conditions:
     """Put `fresh` in; nothing changes where status and reason stay, nor the transition time where the status does."""
     kept = [dict(c) for c in conditions]
-    old = find(kept, fresh["type"])
+    old = find_in(kept, fresh["type"])
     if old is not None and old.get("status") == fresh["status"] and old.get("reason") == fresh["reason"]:
         return kept
     added = dict(fresh)

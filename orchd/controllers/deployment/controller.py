@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchd.client.informers import key_of
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
-from orchd.controllers.adoption import claim
+from orchd.controllers.adoption import claim, controlled_by
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.deployment import sizing
 from orchd.controllers.deployment.rollout import Keys, Rollout
@@ -90,7 +90,7 @@ class DeploymentController(Controller):
             api_version="apps/v1",
             kind="Deployment",
             selector=self._selector(deployment),
-            informer=self._sets,
+            controlled=controlled_by(self._sets),
             ref=REPLICA_SETS,
         )
         rollout = Rollout(self.client, self._keys, deployment, sets, now=self.env.wall, record=self.record)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from orchd.client.interfaces import IClient, Object
@@ -28,6 +28,7 @@ from orchd.controllers.objects import (
 )
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds.conditions import find_condition, find_in
 
 #: Bytes of the list of past revisions in an annotation.
 _HISTORY = 2000
@@ -99,7 +100,7 @@ class Rollout:
     # -- the newest set
 
     async def ensure_newest(self, *, create: bool) -> bool:
-        """Bring the newest set's annotations up to date, or make it. False when there is none to work with."""
+        """Update the annotations of the new ReplicaSet, or create it if `create`. False if its creation has to be retried."""
         last = max((sizing.number(annotations_of(s).get(self._keys.revision)) or 0 for s in self.old), default=0)
         if self.newest is not None:
             await self._refresh(str(last + 1))
@@ -125,7 +126,7 @@ class Rollout:
         deployment = self.deployment
         found = status(deployment).get("conditions") or []
         marked = annotations_of(deployment).get(self._keys.revision) == revision
-        told = not sizing.has_deadline(deployment) or (not replace and conditions.find(found, "Progressing") is not None)
+        told = not sizing.has_deadline(deployment) or (not replace and find_in(found, "Progressing") is not None)
         if marked and told:
             return
         changed = with_annotations(deployment, {**annotations_of(deployment), self._keys.revision: revision})
@@ -246,7 +247,7 @@ class Rollout:
         self._record(self.deployment, NORMAL, "ScalingReplicaSet", note)
 
     def scaling(self) -> bool:
-        """Has the deployment been scaled since its sets were?"""
+        """True if the deployment was scaled after its replica sets were last updated."""
         for each in alive(self.every):
             desired = sizing.number(annotations_of(each).get(self._keys.desired))
             if desired is not None and desired != desired_replicas(self.deployment):
@@ -376,7 +377,7 @@ class Rollout:
         """Write the status with what is known of progress; seconds after which the deadline is to be looked at."""
         fresh = self.status()
         deployment = self.deployment
-        current = conditions.find(status(deployment).get("conditions") or (), "Progressing")
+        current = find_condition(status(deployment), "Progressing")
         if not sizing.has_deadline(deployment):
             fresh["conditions"] = conditions.without(fresh["conditions"], "Progressing")
         elif not (
@@ -394,7 +395,7 @@ class Rollout:
         await self._write(fresh)
         return self._until_deadline(fresh)
 
-    def _progress(self, fresh: dict[str, Any], current: dict[str, Any] | None) -> conditions.Conditions:
+    def _progress(self, fresh: dict[str, Any], current: Mapping[str, Any] | None) -> conditions.Conditions:
         found: conditions.Conditions = fresh["conditions"]
         who = self.failed_message
 
@@ -415,7 +416,7 @@ class Rollout:
             return conditions.with_(found, said("False", "ProgressDeadlineExceeded", f"{who} has timed out progressing."))
         return found
 
-    def _timed_out(self, current: dict[str, Any] | None) -> bool:
+    def _timed_out(self, current: Mapping[str, Any] | None) -> bool:
         if current is None or current.get("reason") == "NewReplicaSetAvailable":
             return False
         if current.get("reason") == "ProgressDeadlineExceeded":
@@ -424,7 +425,7 @@ class Rollout:
         return bool(since + int(spec(self.deployment)["progressDeadlineSeconds"]) < self._now())
 
     def _until_deadline(self, fresh: dict[str, Any]) -> float | None:
-        current = conditions.find(fresh["conditions"], "Progressing")
+        current = find_condition(fresh, "Progressing")
         if current is None or not sizing.has_deadline(self.deployment) or sizing.complete(self.deployment, fresh):
             return None
         if current.get("reason") in ("ProgressDeadlineExceeded", "NewReplicaSetAvailable"):
@@ -436,7 +437,7 @@ class Rollout:
     def _replica_failure(self) -> dict[str, Any] | None:
         ordered = [self.newest, *self.old] if self.newest is not None else self.old
         for each in ordered:
-            found = conditions.find(status(each).get("conditions") or (), "ReplicaFailure")
+            found = find_condition(status(each), "ReplicaFailure")
             if found is not None and found.get("status") == "True":
                 return {
                     "type": "ReplicaFailure",
@@ -454,7 +455,7 @@ class Rollout:
         if not sizing.has_deadline(deployment):
             return
         found = status(deployment).get("conditions") or []
-        current = conditions.find(found, "Progressing")
+        current = find_in(found, "Progressing")
         if current is not None and current.get("reason") == "ProgressDeadlineExceeded":
             return
         told = current is not None and current.get("reason") == "DeploymentPaused"

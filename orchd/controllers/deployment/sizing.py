@@ -125,7 +125,7 @@ def number(text: str | None) -> int | None:
 
 
 def complete(deployment: Object, fresh: Mapping[str, Any]) -> bool:
-    """Are all pods new, available and the only ones, as of status `fresh`?"""
+    """True if `fresh` counts only updated, available pods, in the number that the spec asks for."""
     size = desired_replicas(deployment)
     return (
         int(fresh.get("updatedReplicas") or 0) == size
@@ -136,7 +136,7 @@ def complete(deployment: Object, fresh: Mapping[str, Any]) -> bool:
 
 
 def progressing(deployment: Object, fresh: Mapping[str, Any]) -> bool:
-    """Is `fresh` further on than the status that the deployment has?"""
+    """True if `fresh` shows progress over the deployment's stored status."""
 
     def old(member: str) -> int:
         return count(deployment, member)

@@ -9,6 +9,7 @@ from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.objects import condition, deleting, name, seconds_of, spec, status
 from orchd.controllers.percent import scale_percent
+from orchd.kinds.conditions import with_condition
 from orchd.kinds.objects.scalars import timestamp
 
 #: Seconds after which an eviction that has not deleted its pod is taken back.
@@ -17,7 +18,7 @@ ALLOWED: Final = "DisruptionAllowed"
 
 
 def needs_scale(budget: Object) -> bool:
-    """Is the budget relative to the size that the owners of the pods are to have?"""
+    """True if the budget is relative to the desired size of the pods' owners."""
     return spec(budget).get("maxUnavailable") is not None or isinstance(spec(budget).get("minAvailable"), str)
 
 
@@ -85,7 +86,7 @@ def make_failed_status(budget: Object, message: str, now: float) -> dict[str, An
 
 
 def has_failed(budget: Object) -> bool:
-    """Did the last count fail?"""
+    """True if the last sync failed."""
     found = condition(status(budget), ALLOWED)
     return found is not None and found.get("reason") == "SyncFailed"
 
@@ -93,14 +94,8 @@ def has_failed(budget: Object) -> bool:
 def _conditions(
     budget: Object, value: str, reason: str, message: str, generation: int, now: float
 ) -> list[dict[str, Any]]:
-    old = condition(status(budget), ALLOWED)
-    since = timestamp(now)
-    if old is not None and old.get("status") == value:
-        since = str(old.get("lastTransitionTime"))
-    fresh: dict[str, Any] = {"type": ALLOWED, "status": value, "lastTransitionTime": since, "reason": reason, "message": message}
+    at = timestamp(now)
+    fresh: dict[str, Any] = {"type": ALLOWED, "status": value, "lastTransitionTime": at, "reason": reason, "message": message}
     if generation:
         fresh["observedGeneration"] = generation
-    found = [dict(c) for c in status(budget).get("conditions") or ()]
-    if old is None:
-        return [*found, fresh]
-    return [fresh if c.get("type") == ALLOWED else c for c in found]
+    return with_condition(status(budget).get("conditions") or (), fresh)

@@ -13,7 +13,7 @@ from orchd.controllers.disruption.scales import ScaleError, Scales
 from orchd.controllers.event_objects import NORMAL, WARNING, with_type
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, labels, name, namespace, spec, status
-from orchd.controllers.selection import index_by_selector, list_selecting
+from orchd.controllers.selection import SelectedPods, index_by_selector, list_selecting
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -32,20 +32,25 @@ class DisruptionController(Controller):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=1)
-        self._budgets = self.follow(BUDGETS, primary=True)
+        self._budgets = self.follow(BUDGETS, self._budget_changed, primary=True)
         index_by_selector(self._budgets, _selector)
-        #: Numbers of pods that budgets select.
-        self._sizes: dict[Key, int] = {}
-        self._pods = self.follow(PODS, self._pod_changed)
+        pods = self.follow(PODS, self._pod_changed, complete=True)
+        self._selected = SelectedPods(pods, _selector, env.clock)
         self._scales = Scales(self.client, env.catalog, {ref: self.follow(ref, self._owner_changed) for ref in Scales.REFS})
 
+    def _budget_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if old is not None and (new is None or _selector(old) != _selector(new)):
+            self._selected.forget(key_of(old))
+        self.enqueue(event, old, new)
+
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        self._selected.observe(old, new)
         for pod in (old, new):
             if pod is None or (pod is old and new is not None and labels(old) == labels(new)):
                 continue
             for budget in list_selecting(self._budgets, _selector, pod):
                 key = key_of(budget)
-                self.queue.add_after(key, batch_seconds(self._sizes.get(key, 0)))
+                self.queue.add_after(key, batch_seconds(self._selected.count(key)))
 
     def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Another size of an owner changes what budgets of its namespace expect; a new owner may be one that they missed."""
@@ -55,18 +60,11 @@ class DisruptionController(Controller):
             if counting.needs_scale(budget) and (old is not None or counting.has_failed(budget)):
                 self.queue.add(key_of(budget))
 
-    def _choose_pods(self, budget: Object) -> list[Object]:
-        selector = _selector(budget)
-        found = [p for p in self._pods.list(namespace(budget), labels=selector.exact) if selector.matches(labels(p))]
-        self._sizes[key_of(budget)] = len(found)
-        return found
-
     async def reconcile(self, key: Key) -> float | None:
         budget = self._budgets.get(*key)
         if budget is None:
-            self._sizes.pop(key, None)
             return None
-        pods = self._choose_pods(budget)
+        pods = await self._selected.find(budget)
         if not pods:
             self.record(budget, NORMAL, "NoPods", "No matching pods found")
         now = self.env.wall()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from orchd.client.interfaces import Object
@@ -17,35 +19,52 @@ from orchd.errors import ApiError
 _MOST = 1000
 
 
-def subsets(service: Object, pods: list[Object]) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One pod of a service: its address, the entry that shows it, the ports that it has (None for an entry without ports), and
+    whether it is ready."""
+
+    address: str
+    entry: dict[str, Any]
+    ports: tuple[targets.Port | None, ...]
+    ready: bool
+
+
+def make_target(service: Object, pod: Object) -> Target | None:
+    """The target that a pod is, None if it is none."""
+    if not targets.reachable(pod, terminating=_unready(service)):
+        return None
+    address = targets.address_of(pod, targets.families(service)[0])
+    if not address:
+        return None
+    entry: dict[str, Any] = {"ip": address}
+    host = targets.hostname(service, pod)
+    if host:
+        entry["hostname"] = host
+    if spec(pod).get("nodeName"):
+        entry["nodeName"] = spec(pod)["nodeName"]
+    entry["targetRef"] = targets.reference(pod)
+    ports: tuple[targets.Port | None, ...] = targets.ports_of(service, pod)
+    if not spec(service).get("ports") and targets.headless(service):
+        ports = (None,)
+    return Target(address, entry, ports, targets.is_ready(service, pod))
+
+
+def subsets(found: Iterable[Target]) -> list[dict[str, Any]]:
     """Addresses grouped by the ports that they share."""
-    by_port: dict[targets.Port | None, dict[str, tuple[bool, dict[str, Any]]]] = {}
-    family = targets.families(service)[0]
-    for pod in pods:
-        address = targets.address_of(pod, family)
-        if not address:
-            continue
-        entry: dict[str, Any] = {"ip": address}
-        host = targets.hostname(service, pod)
-        if host:
-            entry["hostname"] = host
-        if spec(pod).get("nodeName"):
-            entry["nodeName"] = spec(pod)["nodeName"]
-        entry["targetRef"] = targets.reference(pod)
-        ports: tuple[targets.Port | None, ...] = targets.ports_of(service, pod)
-        if not spec(service).get("ports") and targets.headless(service):
-            ports = (None,)
-        for port in ports:
-            by_port.setdefault(port, {})[address] = (targets.is_ready(service, pod), entry)
+    by_port: dict[targets.Port | None, dict[str, Target]] = {}
+    for each in found:
+        for port in each.ports:
+            by_port.setdefault(port, {})[each.address] = each
     groups: dict[tuple[Any, ...], list[targets.Port | None]] = {}
-    for port, found in by_port.items():
-        groups.setdefault(tuple(sorted((ip, is_ready) for ip, (is_ready, _) in found.items())), []).append(port)
+    for port, having in by_port.items():
+        groups.setdefault(tuple(sorted((ip, each.ready) for ip, each in having.items())), []).append(port)
     out = []
     for ports_found in groups.values():
         members = by_port[ports_found[0]]
         subset: dict[str, Any] = {}
         for key, wanted in (("addresses", True), ("notReadyAddresses", False)):
-            entries = [members[ip][1] for ip in sorted(members) if members[ip][0] is wanted]
+            entries = [members[ip].entry for ip in sorted(members) if members[ip].ready is wanted]
             if entries:
                 subset[key] = entries
         real = sorted(p for p in ports_found if p is not None)
@@ -56,7 +75,7 @@ def subsets(service: Object, pods: list[Object]) -> list[dict[str, Any]]:
 
 
 def same_subsets(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool:
-    """Are the subsets equal but for the versions of the pods that they refer to?"""
+    """True if the subsets are equal, ignoring the resource versions of their target references."""
     if len(one) != len(other):
         return False
     return all(
@@ -86,7 +105,7 @@ def limited(found: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
     return out, cut
 
 
-class EndpointsController(ServiceController):
+class EndpointsController(ServiceController[Target | None]):
     name = "endpoint"
     account = "endpoint-controller"
     subject = ("v1", "Endpoints")
@@ -99,9 +118,12 @@ class EndpointsController(ServiceController):
         self._endpoints = self.follow(ENDPOINTS, self._endpoints_changed)
 
     def _endpoints_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """What somebody else took away is put back."""
+        """Enqueue the service whose Endpoints were deleted by another client, so that they are created again."""
         if new is None and old is not None and self._services.get(namespace(old), name(old)) is not None:
             self.queue.add((namespace(old), name(old)))
+
+    def describe(self, service: Object, pod: Object, zone: str) -> Target | None:
+        return make_target(service, pod)
 
     async def reconcile(self, key: Key) -> float | None:
         within, called = key
@@ -112,8 +134,7 @@ class EndpointsController(ServiceController):
             return None
         if not spec(service).get("selector"):
             return None
-        pods = [p for p in self.choose_pods(service) if targets.reachable(p, terminating=_unready(service))]
-        found, cut = limited(subsets(service, pods))
+        found, cut = limited(subsets(each for each in await self.describe_pods(service) if each is not None))
         current = await self.live(ENDPOINTS, within, called)
         tags = dict(labels(service))
         if targets.headless(service):

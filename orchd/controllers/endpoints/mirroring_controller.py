@@ -1,4 +1,4 @@
-"""EndpointSlices that mirror Endpoints which somebody else writes, for services without a selector."""
+"""EndpointSlices that mirror the Endpoints of services without a selector, which other clients write."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class EndpointSliceMirroringController(Controller):
         return None
 
     def _mirrors(self, found: Object) -> bool:
-        """Does a service without a selector want these Endpoints, and do they want to be mirrored?"""
+        """True if the Endpoints belong to a service without a selector and do not opt out of mirroring."""
         if deleting(found) or labels(found).get(self._skip_label) == "true" or self._leader in annotations_of(found):
             return False
         service = self._services.get(*key_of(found))
@@ -162,7 +162,7 @@ class EndpointSliceMirroringController(Controller):
     async def _write(
         self, key: Key, found: Object, wanted: dict[Group, list[dict[str, Any]]], current: list[Object]
     ) -> None:
-        """One slice for each group; slices that are of no use for their own group serve another one of their family."""
+        """Write one slice per group. A surplus slice is reused for another group of the same address family."""
         by_group: dict[Group, list[Object]] = {}
         for each in sorted(current, key=name):
             by_group.setdefault((str(each.get("addressType")), _ports(each.get("ports") or ())), []).append(each)

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Final, Generic, TypeVar
+
+from twisted.internet.task import deferLater
+
 from orchd.client.informers import key_of
 from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import PODS, SERVICES, deleting, labels, namespace, spec, status
+from orchd.controllers.objects import PODS, SERVICES, deleting, labels, name, spec, status, uid
 from orchd.controllers.pods import ready
-from orchd.controllers.selection import index_by_selector, list_selecting
+from orchd.controllers.selection import SelectedPods, index_by_selector, list_selecting
 from orchd.kinds.objects.selectors import NOTHING, LabelSelector
 
+#: Pods that one turn of the reactor looks at.
+_PIECE: Final = 500
 
-class ServiceController(Controller):
+#: What a controller writes about one pod of a service.
+E = TypeVar("E")
+#: By uid of a pod: its view, the zone of its node, and what was made of them.
+_Made = dict[str, tuple[Object, str, E]]
+
+
+class ServiceController(Controller, Generic[E]):
     """Services are the keys. A pod queues the services that choose it, before or after a change, `batch` seconds later, so
     that changes of many pods are one; for services with many pods later, so that the share of the processor that their
     passes take does not grow with them."""
@@ -23,29 +35,54 @@ class ServiceController(Controller):
         self._batch = batch
         self._services = self.follow(SERVICES, self._service_changed, primary=True)
         index_by_selector(self._services, _selector)
-        #: Numbers of pods of services.
-        self._sizes: dict[Key, int] = {}
-        self._pods = self.follow(PODS, self._pod_changed)
+        pods = self.follow(PODS, self._pod_changed, complete=True)
+        self._selected = SelectedPods(pods, _selector, env.clock)
+        #: By service: its resource version, and what was made of its pods.
+        self._made: dict[Key, tuple[str, _Made[E]]] = {}
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        self._selected.observe(old, new)
         if old is not None and new is not None and _seen_from_outside(old) == _seen_from_outside(new):
             return
         for pod in (old, new):
             if pod is None or (pod is old and new is not None and labels(old) == labels(new)):
                 continue
             for service in list_selecting(self._services, _selector, pod):
-                self.queue.add_after(key_of(service), max(self._batch, batch_seconds(self._sizes.get(key_of(service), 0))))
+                key = key_of(service)
+                self.queue.add_after(key, max(self._batch, batch_seconds(self._selected.count(key))))
 
     def _service_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        if old is not None and (new is None or _selector(old) != _selector(new)):
+            self._selected.forget(key_of(old))
         if new is None and old is not None:
-            self._sizes.pop(key_of(old), None)
+            self._made.pop(key_of(old), None)
         self.enqueue(event, old, new)
 
-    def choose_pods(self, service: Object) -> list[Object]:
-        """The service's pods, whatever their state."""
-        found = list(self._pods.list(namespace(service), labels=spec(service).get("selector")))
-        self._sizes[key_of(service)] = len(found)
-        return found
+    def describe(self, service: Object, pod: Object, zone: str) -> E:
+        """What is to be written about a pod, given as its view. Depends on nothing else."""
+        raise NotImplementedError
+
+    def zone_of(self, node: str) -> str:
+        """The zone of a node, "" where it does not matter."""
+        return ""
+
+    async def describe_pods(self, service: Object) -> list[E]:
+        """`describe` of each pod of the service by name, made anew only for those that have changed."""
+        key, version = key_of(service), str(service["metadata"].get("resourceVersion", ""))
+        known_version, known = self._made.get(key, ("", {}))
+        if known_version != version:
+            known = {}
+        fresh: _Made[E] = {}
+        for count, pod in enumerate(sorted(await self._selected.find(service), key=name), 1):
+            zone = self.zone_of(str(spec(pod).get("nodeName") or ""))
+            before = known.get(uid(pod))
+            same = before is not None and before[0] is pod and before[1] == zone
+            fresh[uid(pod)] = before if before is not None and same else (pod, zone, self.describe(service, pod, zone))
+            if not count % _PIECE:
+                await deferLater(self.env.clock, 0)
+        if self._services.get(*key) is not None:
+            self._made[key] = version, fresh
+        return [made for _, _, made in fresh.values()]
 
 
 def _selector(service: Object) -> LabelSelector:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers import pods as podfacts
 from orchd.controllers.base import Key, terminating_namespace
+from orchd.controllers.batching import batch_seconds
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import NODES, deleting, labels, name, namespace, owner_reference, spec, uid
+from orchd.controllers.objects import NODES, deleting, labels, name, namespace, owner_reference, spec
 from orchd.errors import ApiError
 
 _BY_SERVICE = "controllers/service"
@@ -21,7 +23,7 @@ _BY_SERVICE = "controllers/service"
 Group = tuple[str, tuple[targets.Port, ...]]
 
 
-class EndpointSliceController(ServiceController):
+class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]]]]):
     """Slices keep their endpoints where they can: a change of one pod writes one slice."""
 
     name = "endpointslice"
@@ -42,7 +44,9 @@ class EndpointSliceController(ServiceController):
         self._manager = env.dialect("endpointslice-controller.{abbr}.io")
         self._headless = env.dialect("service.{long}.io/headless")
         self._zone_label = env.dialect("topology.{long}.io/zone")
-        self._nodes = self.follow(NODES)
+        #: Zones of the nodes that have one.
+        self._zones: dict[str, str] = {}
+        self.follow(NODES, self._node_changed, complete=True)
         self._slices = self.follow(self._ref, self._slice_changed)
         self._slices.add_index(_BY_SERVICE, self._service_of)
         self._expected: Expectations[Key] = Expectations(self._slices, env.clock.seconds)
@@ -52,13 +56,20 @@ class EndpointSliceController(ServiceController):
             return ()
         return (f"{namespace(found)}/{labels(found).get(self._service_label, '')}",)
 
+    def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
+        zone = "" if new is None else labels(new).get(self._zone_label, "")
+        if zone and new is not None:
+            self._zones[name(new)] = zone
+        else:
+            self._zones.pop(name(new or old or {}), None)
+
     def _slice_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         self._expected.observe(old, new)
         for each in (old, new):
             if each is not None:
                 for value in self._service_of(each):
                     within, _, called = value.partition("/")
-                    self.queue.add((within, called))
+                    self.queue.add_after((within, called), batch_seconds(self._selected.count((within, called))))
 
     async def reconcile(self, key: Key) -> float | None:
         service = self._services.get(*key)
@@ -68,7 +79,7 @@ class EndpointSliceController(ServiceController):
         pause = self._expected.pause(key)
         if pause:
             return pause
-        wanted = self._wanted(service)
+        wanted = await self._wanted(service)
         current = [s for s in self._slices.by_index(_BY_SERVICE, f"{key[0]}/{key[1]}") if not deleting(s)]
         try:
             await self._write(service, wanted, current)
@@ -81,39 +92,28 @@ class EndpointSliceController(ServiceController):
 
     # -- what there should be
 
-    def _wanted(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
+    def zone_of(self, node: str) -> str:
+        return self._zones.get(node, "")
+
+    def describe(self, service: Object, pod: Object, zone: str) -> list[tuple[Group, dict[str, Any]]]:
+        """The pod's endpoint in each address family that it has."""
+        if not targets.reachable(pod, terminating=True):
+            return []
+        addresses = ((family, targets.address_of(pod, family)) for family in targets.families(service))
+        ports = targets.ports_of(service, pod)
+        return [((family, ports), _endpoint(service, pod, zone, address)) for family, address in addresses if address]
+
+    async def _wanted(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
         """Endpoints by address family and ports, then by pod."""
         wanted: dict[Group, dict[str, dict[str, Any]]] = {}
+        for found in await self.describe_pods(service):
+            for group, endpoint in found:
+                wanted.setdefault(group, {})[_pod(endpoint)] = endpoint
         for family in targets.families(service):
-            for pod in self.choose_pods(service):
-                address = targets.address_of(pod, family) if targets.reachable(pod, terminating=True) else ""
-                if address:
-                    group = (family, targets.ports_of(service, pod))
-                    wanted.setdefault(group, {})[uid(pod)] = self._endpoint(service, pod, address)
             if not any(group[0] == family for group in wanted):
                 # A service without pods has one empty slice, so that "nothing" can be told from "not known yet".
                 wanted[family, ()] = {}
         return wanted
-
-    def _endpoint(self, service: Object, pod: Object, address: str) -> dict[str, Any]:
-        serving = podfacts.ready(pod)
-        ready = bool(spec(service).get("publishNotReadyAddresses")) or (serving and not deleting(pod))
-        out: dict[str, Any] = {
-            "addresses": [address],
-            "conditions": {"ready": ready, "serving": serving, "terminating": deleting(pod)},
-            "targetRef": targets.reference(pod),
-        }
-        host = targets.hostname(service, pod)
-        if host:
-            out["hostname"] = host
-        node = spec(pod).get("nodeName")
-        if node:
-            out["nodeName"] = node
-            found = self._nodes.get("", node)
-            zone = labels(found).get(self._zone_label) if found is not None else None
-            if zone:
-                out["zone"] = zone
-        return out
 
     # -- what there is
 
@@ -136,7 +136,7 @@ class EndpointSliceController(ServiceController):
                 plans.append((each, kept))
             for plan in plans:
                 room = max(0, self._most - len(plan[1]))
-                for key in list(left)[:room]:
+                for key in list(islice(left, room)):
                     plan[1].append(left.pop(key))
             rest = list(left.values())
             while rest:
@@ -184,6 +184,25 @@ class EndpointSliceController(ServiceController):
         }
         made = await self.client.create(self._ref, namespace(service), fresh)
         self._expected.expect_creation((namespace(service), name(service)), made)
+
+
+def _endpoint(service: Object, pod: Object, zone: str, address: str) -> dict[str, Any]:
+    serving = podfacts.ready(pod)
+    ready = bool(spec(service).get("publishNotReadyAddresses")) or (serving and not deleting(pod))
+    out: dict[str, Any] = {
+        "addresses": [address],
+        "conditions": {"ready": ready, "serving": serving, "terminating": deleting(pod)},
+        "targetRef": targets.reference(pod),
+    }
+    host = targets.hostname(service, pod)
+    if host:
+        out["hostname"] = host
+    node = spec(pod).get("nodeName")
+    if node:
+        out["nodeName"] = node
+        if zone:
+            out["zone"] = zone
+    return out
 
 
 def _group(found: Object) -> Group:

@@ -33,7 +33,7 @@ class Port:
 
 
 def reachable(pod: Object, *, terminating: bool) -> bool:
-    """Has the pod an address, and may it still be running? Pods that go away count if `terminating`."""
+    """True if the pod has an address and may still be running. Terminating pods count only if `terminating`."""
     if deleting(pod) and not terminating:
         return False
     if not status(pod).get("podIP"):
@@ -77,8 +77,10 @@ def reference(pod: Object) -> dict[str, Any]:
 
 
 def same_entries(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
-    """Are two lists of addresses or endpoints equal but for the versions of the pods that they refer to?"""
-    return len(one) == len(other) and all(_without_version(a) == _without_version(b) for a, b in zip(one, other, strict=True))
+    """True if two lists of addresses or endpoints are equal, ignoring the resource versions of their target references."""
+    if len(one) != len(other):
+        return False
+    return all(a == b or _without_version(a) == _without_version(b) for a, b in zip(one, other, strict=True))
 
 
 def _without_version(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,10 +109,8 @@ def is_ready(service: Object, pod: Object) -> bool:
 def address_of(pod: Object, family: str) -> str:
     """The pod's address of a family (IPv4, IPv6), "" when it has none."""
     addresses = [a.get("ip", "") for a in status(pod).get("podIPs") or ()] or [status(pod).get("podIP", "")]
-    for text in addresses:
-        if text and f"IPv{ip_address(text).version}" == family:
-            return str(text)
-    return ""
+    # Validation lets nothing but addresses pass; those with a colon are of IPv6.
+    return next((str(text) for text in addresses if text and ("IPv6" if ":" in text else "IPv4") == family), "")
 
 
 def families(service: Object) -> list[str]:

@@ -234,7 +234,7 @@ class GarbageCollector:
             await self._delete(node, policy)
 
     def _present(self, node: Node, owner: Owner) -> bool:
-        """Has the owner been seen, under the name that the reference gives it, and is it here to stay?"""
+        """True if the owner exists under the name in the reference and is not being deleted."""
         above = self.graph.nodes.get(owner.uid)
         if above is None or above.waiting or above.name != owner.name:
             return False

@@ -64,7 +64,7 @@ class RangeSet:
 
 
 def overlap(one: Network, other: Network) -> bool:
-    """Do two networks of one family have addresses in common?"""
+    """True if two networks of one family overlap."""
     low, high = int(one.network_address), int(one.broadcast_address)
     return low <= int(other.broadcast_address) and int(other.network_address) <= high
 

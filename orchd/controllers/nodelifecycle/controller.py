@@ -37,6 +37,7 @@ from orchd.controllers.objects import (
     uid,
 )
 from orchd.errors import ApiError
+from orchd.kinds.conditions import is_true
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
 
@@ -263,7 +264,7 @@ class NodeLifecycleController(Controller):
         """Pods of a node that is not ready are not ready either."""
         for pod in self._pods.by_index(BY_NODE, node):
             found = status(pod).get("conditions") or ()
-            if not any(c["type"] == "Ready" and c.get("status") == "True" for c in found):
+            if not is_true(status(pod), "Ready"):
                 continue
             stamp = second_time(self.env.wall())
             conditions = [

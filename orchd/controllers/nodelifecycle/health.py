@@ -46,7 +46,7 @@ class NodeHealth:
     retry: bool = False
 
     def overdue(self, now: float, *, startup: float, monitor: float) -> bool:
-        """Has the node been silent for longer than it may?"""
+        """True if the node has not reported within the grace period."""
         return now > self.heard + (monitor if self.ready else startup)
 
 
@@ -56,7 +56,7 @@ def ready_status(node: Mapping[str, Any]) -> str:
 
 
 def excluded(dialect: Dialect, node: Mapping[str, Any]) -> bool:
-    """Does the node not count when disruption is judged?"""
+    """True for a node that zone disruption does not count."""
     return dialect("node.{long}.io/exclude-disruption") in labels(node)
 
 
@@ -94,7 +94,7 @@ class Taints:
         self._by_condition = tuple((type_, value, prefix + taint) for type_, value, taint in _TAINTS)
         self._own = {self._unschedulable, *(key for _, _, key in self._by_condition)}
 
-    def wanted(self, node: Object) -> list[str]:
+    def derive_keys(self, node: Object) -> list[str]:
         """Keys of the NoSchedule taints that the node should have."""
         states = {c["type"]: c.get("status") for c in status(node).get("conditions") or ()}
         keys = [key for type_, value, key in self._by_condition if states.get(type_) == value]
@@ -103,8 +103,8 @@ class Taints:
         return keys
 
     def no_schedule(self, node: Object, now: float) -> list[dict[str, Any]] | None:
-        """All taints of the node as they should be, None when they are."""
-        keys = self.wanted(node)
+        """The node's taints after adding and removing NoSchedule taints of conditions, None if nothing has to change."""
+        keys = self.derive_keys(node)
         present = [t["key"] for t in spec(node).get("taints") or () if t.get("effect") == "NoSchedule" and t["key"] in self._own]
         missing, surplus = [k for k in keys if k not in present], [k for k in present if k not in keys]
         if not missing and not surplus:

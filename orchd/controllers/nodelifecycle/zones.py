@@ -77,7 +77,7 @@ class Zones:
 
     @property
     def waiting(self) -> bool:
-        """Do any nodes wait to be tainted?"""
+        """True if any node is queued for a taint."""
         return any(zone.queue for zone in self._zones.values())
 
     def release(self, name: str) -> None:

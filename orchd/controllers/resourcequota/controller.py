@@ -172,7 +172,7 @@ def _none() -> Quantity:
 
 
 def _overdue(pod: Object, now: float) -> bool:
-    """Should the pod not exist any more? Its node may be lost, so that nothing confirms the deletion."""
+    """True if the pod's grace period is over: its node may be lost, so that no agent confirms the deletion."""
     grace = pod["metadata"].get("deletionGracePeriodSeconds")
     if not deleting(pod) or grace is None:
         return False

@@ -28,7 +28,7 @@ from orchd.controllers.objects import (
 )
 from orchd.controllers.statefulset import identity
 from orchd.controllers.statefulset.identity import REVISION_LABEL
-from orchd.controllers.workload import WorkloadController
+from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 
 
@@ -36,7 +36,7 @@ def _running_and_ready(pod: Object) -> bool:
     return status(pod).get("phase") == "Running" and podfacts.ready(pod)
 
 
-class StatefulSetController(WorkloadController):
+class StatefulSetController(PodViewController):
     """Names make a second pod of the same number impossible, so nothing needs to be expected: a lost race is a 409."""
 
     name = "statefulset"
@@ -65,7 +65,7 @@ class StatefulSetController(WorkloadController):
             api_version="apps/v1",
             kind="StatefulSet",
             selector=self.selector(parent),
-            informer=self._pods,
+            controlled=self._views.controlled,
             ref=PODS,
             fits=lambda pod: identity.ordinal(parent, pod) is not None,
         )
@@ -175,9 +175,12 @@ class StatefulSetController(WorkloadController):
 
     async def _identify(self, parent: Object, pod: Object) -> None:
         """Label an adopted pod with its own name."""
-        metadata = {**pod["metadata"], "labels": {**labels(pod), self._pod_name_label: name(pod)}}
+        whole = self._pods.get(namespace(pod), name(pod))
+        if whole is None or uid(whole) != uid(pod):
+            return
+        metadata = {**whole["metadata"], "labels": {**labels(whole), self._pod_name_label: name(pod)}}
         try:
-            await self.client.update(PODS, namespace(pod), name(pod), {**pod, "metadata": metadata})
+            await self.client.update(PODS, namespace(pod), name(pod), {**whole, "metadata": metadata})
         except ApiError as error:
             self._record_outcome(parent, "update", pod, error)
             raise

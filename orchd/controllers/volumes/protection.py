@@ -34,7 +34,7 @@ class ProtectionController(Controller):
         return self._finalizer in (obj["metadata"].get("finalizers") or ())
 
     async def in_use(self, obj: Object) -> bool:
-        """Must a deleted object stay? Asked of objects that have the finalizer."""
+        """True if a deleted object that has the finalizer is still in use."""
         raise NotImplementedError
 
     async def reconcile(self, key: Key) -> float | None:
@@ -103,12 +103,13 @@ class ClaimProtection(ProtectionController):
 
 
 def shut_down(pod: Object) -> bool:
-    """Is a pod done with its node, or was it deleted by force? Only finalizers can keep it."""
+    """True if the pod has terminated on its node or was force-deleted."""
     return deleting(pod) and pod["metadata"].get("deletionGracePeriodSeconds") == 0
 
 
 def uses(pod: Object, claim: Object) -> bool:
-    """Does a pod use a claim? Nodes start no pod with a claim that is being deleted, so pods without a node do not count."""
+    """True if a scheduled pod uses the claim. Pods without a node do not count: no node starts a pod whose claim is being
+    deleted."""
     if not spec(pod).get("nodeName"):
         return False
     for volume in spec(pod).get("volumes") or ():

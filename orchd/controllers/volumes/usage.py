@@ -30,7 +30,7 @@ def claim_name(pod: Object, volume: Mapping[str, Any]) -> str:
 
 
 def made_for(claim: Object, pod: Object) -> bool:
-    """Is a claim controlled by a pod, as claims of ephemeral volumes are?"""
+    """True if a pod controls the claim, as for ephemeral volumes."""
     reference = owner(claim)
     return namespace(claim) == namespace(pod) and reference is not None and reference.get("uid") == uid(pod)
 
@@ -57,7 +57,7 @@ def index_by_claim(pods: IInformer) -> None:
 
 
 def terminated(pod: Object) -> bool:
-    """Has every container of a pod ended for good?"""
+    """True if the pod has finished, or is being deleted and no container runs."""
     if status(pod).get("phase") in ("Succeeded", "Failed"):
         return True
     containers = status(pod).get("containerStatuses") or ()

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Scale, Subresource, Table, Validation
+from orchd.kinds.rows import KindRow, Row, Subresource, Table, Validation, scale_subresource
 
 GROUP: Final = "apps"
 VERSION: Final = "v1"
@@ -89,14 +89,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         pod_template=("spec", "template"),
         generation=("spec",),
         subresources=(
-            Subresource(
-                name="scale",
-                kind="Scale",
-                group="autoscaling",
-                version="v1",
-                served_by="scale",
-                scale=Scale(not_found=("apps", "deployments/scale")),
-            ),
+            scale_subresource("apps", "deployments/scale"),
             Subresource(
                 name="status",
                 update="validate.apps.update_deployment_status",
@@ -123,14 +116,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         pod_template=("spec", "template"),
         generation=("spec",),
         subresources=(
-            Subresource(
-                name="scale",
-                kind="Scale",
-                group="autoscaling",
-                version="v1",
-                served_by="scale",
-                scale=Scale(not_found=("apps", "replicasets/scale")),
-            ),
+            scale_subresource("apps", "replicasets/scale"),
             Subresource(name="status", update="validate.apps.update_replica_set_status"),
         ),
     ),
@@ -155,14 +141,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         pod_template=("spec", "template"),
         generation=("spec",),
         subresources=(
-            Subresource(
-                name="scale",
-                kind="Scale",
-                group="autoscaling",
-                version="v1",
-                served_by="scale",
-                scale=Scale(not_found=("apps", "statefulsets")),
-            ),
+            scale_subresource("apps", "statefulsets"),
             Subresource(name="status", update="validate.apps.update_stateful_set_status"),
         ),
     ),

@@ -5,6 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
+from orchd.kinds.builtin import authentication_v1alpha1
 from orchd.kinds.rows import KindRow, Row
 
 GROUP: Final = "authentication.{abbr}.io"
@@ -20,23 +21,10 @@ ATOMIC: Final[frozenset[str]] = frozenset()
 RESOURCES: Final[tuple[Row, ...]] = ()
 
 #: Resources of later releases.
-LATER: Final[tuple[KindRow, ...]] = (
-    KindRow(
-        kind="SelfSubjectReview",
-        plural="selfsubjectreviews",
-        verbs=("create",),
-        served_by="self subject review",
-    ),
-)
+LATER: Final[tuple[KindRow, ...]] = authentication_v1alpha1.LATER
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "SelfSubjectReview": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("status", 2, "SelfSubjectReviewStatus", "omit"),
-    ),
-    "SelfSubjectReviewStatus": (
-        ("userInfo", 1, "authentication/v1.UserInfo", "omit"),
-    ),
+    **authentication_v1alpha1.TYPES,
     "TokenReview": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "TokenReviewSpec", "required"),

@@ -39,10 +39,18 @@ RESOURCES: Final[tuple[Row, ...]] = (
             update="validate.certificates.update",
             name="path",
         ),
-        managed_fields=False,
+        resets=("spec",),
         subresources=(
-            Subresource(name="approval", update="validate.certificates.update_approval"),
-            Subresource(name="status", update="validate.certificates.update_status"),
+            Subresource(
+                name="approval",
+                update="validate.certificates.update_approval",
+                resets=("spec", "status.certificate"),
+            ),
+            Subresource(
+                name="status",
+                update="validate.certificates.update_status",
+                resets=("spec", "status.conditions"),
+            ),
         ),
     ),
 )

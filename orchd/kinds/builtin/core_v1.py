@@ -12,10 +12,10 @@ from orchd.kinds.rows import (
     KindRow,
     Quota,
     Row,
-    Scale,
     Subresource,
     Table,
     Validation,
+    scale_subresource,
 )
 
 GROUP: Final = ""
@@ -473,14 +473,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         generation=("spec",),
         orphans=True,
         subresources=(
-            Subresource(
-                name="scale",
-                kind="Scale",
-                group="autoscaling",
-                version="v1",
-                served_by="scale",
-                scale=Scale(not_found=("autoscaling", "replicationcontrollers/scale"), selector="map"),
-            ),
+            scale_subresource("autoscaling", "replicationcontrollers/scale", selector="map"),
             Subresource(name="status", update="validate.apps.update_replica_set_status"),
         ),
     ),

@@ -17,27 +17,30 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset()
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
+#: Field selectors of events in both versions, by the names that fields have in core/v1.
+FIELDS: Final = FieldSelectors(
+    aliases={
+        "reason": "reason",
+        "regarding.kind": "involvedObject.kind",
+        "regarding.namespace": "involvedObject.namespace",
+        "regarding.name": "involvedObject.name",
+        "regarding.uid": "involvedObject.uid",
+        "regarding.apiVersion": "involvedObject.apiVersion",
+        "regarding.resourceVersion": "involvedObject.resourceVersion",
+        "regarding.fieldPath": "involvedObject.fieldPath",
+        "reportingController": "reportingComponent",
+        "type": "type",
+    },
+    values="field_values.event",
+    unsupported=UNSUPPORTED_FIELD,
+)
+
 RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(
         kind="Event",
         of="core/v1",
         conversion=Conversion("conversions.renames.event_to_core", "conversions.renames.event_from_core"),
-        fields=FieldSelectors(
-            aliases={
-                "reason": "reason",
-                "regarding.kind": "involvedObject.kind",
-                "regarding.namespace": "involvedObject.namespace",
-                "regarding.name": "involvedObject.name",
-                "regarding.uid": "involvedObject.uid",
-                "regarding.apiVersion": "involvedObject.apiVersion",
-                "regarding.resourceVersion": "involvedObject.resourceVersion",
-                "regarding.fieldPath": "involvedObject.fieldPath",
-                "reportingController": "reportingComponent",
-                "type": "type",
-            },
-            values="field_values.event",
-            unsupported=UNSUPPORTED_FIELD,
-        ),
+        fields=FIELDS,
         validation=Validation(
             create="validate.core.events.create_strict",
             update="validate.core.events.update",

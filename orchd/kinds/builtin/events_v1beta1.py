@@ -5,7 +5,8 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import UNSUPPORTED_FIELD, Conversion, Deprecation, FieldSelectors, Row, VersionRow
+from orchd.kinds.builtin import events_v1
+from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow
 
 GROUP: Final = "events.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -23,49 +24,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
         of="core/v1",
         deprecated=Deprecation(since="v1.22", removed="v1.25"),
         conversion=Conversion("conversions.renames.event_to_core", "conversions.renames.event_from_core"),
-        fields=FieldSelectors(
-            aliases={
-                "reason": "reason",
-                "regarding.kind": "involvedObject.kind",
-                "regarding.namespace": "involvedObject.namespace",
-                "regarding.name": "involvedObject.name",
-                "regarding.uid": "involvedObject.uid",
-                "regarding.apiVersion": "involvedObject.apiVersion",
-                "regarding.resourceVersion": "involvedObject.resourceVersion",
-                "regarding.fieldPath": "involvedObject.fieldPath",
-                "reportingController": "reportingComponent",
-                "type": "type",
-            },
-            values="field_values.event",
-            unsupported=UNSUPPORTED_FIELD,
-        ),
+        fields=events_v1.FIELDS,
     ),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "Event": (
-        ("metadata", 1, "meta/v1.ObjectMeta", ""),
-        ("eventTime", 2, "microtime", "required"),
-        ("series", 3, "EventSeries", "omit ptr"),
-        ("reportingController", 4, "string", "omit"),
-        ("reportingInstance", 5, "string", "omit"),
-        ("action", 6, "string", "omit"),
-        ("reason", 7, "string", "omit"),
-        ("regarding", 8, "core/v1.ObjectReference", "omit"),
-        ("related", 9, "core/v1.ObjectReference", "omit ptr"),
-        ("note", 10, "string", "omit"),
-        ("type", 11, "string", "omit"),
-        ("deprecatedSource", 12, "core/v1.EventSource", "omit"),
-        ("deprecatedFirstTimestamp", 13, "time", "omit"),
-        ("deprecatedLastTimestamp", 14, "time", "omit"),
-        ("deprecatedCount", 15, "int32", "omit"),
-    ),
-    "EventList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Event", "required"),
-    ),
-    "EventSeries": (
-        ("count", 1, "int32", "required"),
-        ("lastObservedTime", 2, "microtime", "required"),
-    ),
-}
+#: The same as those of v1.
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = events_v1.TYPES

@@ -5,6 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
+from orchd.kinds.builtin import node_v1
 from orchd.kinds.rows import Deprecation, Row, VersionRow
 
 GROUP: Final = "node.{abbr}.io"
@@ -21,22 +22,5 @@ RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(kind="RuntimeClass", of="node/v1", deprecated=Deprecation(since="v1.22", removed="v1.25")),
 )
 
-TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "Overhead": (
-        ("podFixed", 1, "{}quantity", "omit"),
-    ),
-    "RuntimeClass": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("handler", 2, "string", "required"),
-        ("overhead", 3, "Overhead", "omit ptr"),
-        ("scheduling", 4, "Scheduling", "omit ptr"),
-    ),
-    "RuntimeClassList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]RuntimeClass", "required"),
-    ),
-    "Scheduling": (
-        ("nodeSelector", 1, "{}string", "omit atomic"),
-        ("tolerations", 2, "[]core/v1.Toleration", "omit list=atomic"),
-    ),
-}
+#: The same as those of v1.
+TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = node_v1.TYPES

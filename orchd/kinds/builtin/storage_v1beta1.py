@@ -5,6 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
+from orchd.kinds.builtin import storage_v1alpha1
 from orchd.kinds.rows import KindRow, Row, Validation
 
 GROUP: Final = "storage.{abbr}.io"
@@ -48,6 +49,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    **storage_v1alpha1.TYPES,
     "CSIDriver": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "CSIDriverSpec", "required"),
@@ -82,17 +84,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "CSINodeSpec": (
         ("drivers", 1, "[]CSINodeDriver", "required merge=name"),
     ),
-    "CSIStorageCapacity": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("nodeTopology", 2, "meta/v1.LabelSelector", "omit ptr"),
-        ("storageClassName", 3, "string", "required"),
-        ("capacity", 4, "quantity", "omit ptr"),
-        ("maximumVolumeSize", 5, "quantity", "omit ptr"),
-    ),
-    "CSIStorageCapacityList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]CSIStorageCapacity", "required keys=name"),
-    ),
     "StorageClass": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("provisioner", 2, "string", "required"),
@@ -110,34 +101,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "TokenRequest": (
         ("audience", 1, "string", "required"),
         ("expirationSeconds", 2, "int64", "omit ptr"),
-    ),
-    "VolumeAttachment": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "VolumeAttachmentSpec", "required"),
-        ("status", 3, "VolumeAttachmentStatus", "omit"),
-    ),
-    "VolumeAttachmentList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]VolumeAttachment", "required"),
-    ),
-    "VolumeAttachmentSource": (
-        ("persistentVolumeName", 1, "string", "omit ptr"),
-        ("inlineVolumeSpec", 2, "core/v1.PersistentVolumeSpec", "omit ptr"),
-    ),
-    "VolumeAttachmentSpec": (
-        ("attacher", 1, "string", "required"),
-        ("source", 2, "VolumeAttachmentSource", "required"),
-        ("nodeName", 3, "string", "required"),
-    ),
-    "VolumeAttachmentStatus": (
-        ("attached", 1, "bool", "required"),
-        ("attachmentMetadata", 2, "{}string", "omit"),
-        ("attachError", 3, "VolumeError", "omit ptr"),
-        ("detachError", 4, "VolumeError", "omit ptr"),
-    ),
-    "VolumeError": (
-        ("time", 1, "time", "omit"),
-        ("message", 2, "string", "omit"),
     ),
     "VolumeNodeResources": (
         ("count", 1, "int32", "omit ptr"),

@@ -79,7 +79,7 @@ def _number(text: str) -> Any:
 
 
 def decode(data: bytes) -> Any:
-    """Decode the first document to JSON data; None if there is none. Raises YAMLError."""
+    """Decode the first document to JSON data; None for a stream without documents. Raises YAMLError."""
     try:
         return _Builder(data).document()
     except yaml.MarkedYAMLError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchd.kinds.conditions import find_condition
+from orchd.kinds import conditions
 from orchd.kinds.jsonvalues import ObjectView
 
 #: Keeps a deleted definition until its instances are deleted.
@@ -18,7 +18,7 @@ APPROVED: Final = "{Long}APIApprovalPolicyConformant"
 
 def condition(definition: ObjectView, type_: str) -> str:
     """The status of a condition of a definition, "" if it is not set."""
-    found = find_condition(definition.get("status") or {}, type_)
+    found = conditions.find_condition(definition.get("status") or {}, type_)
     return "" if found is None else str(found.get("status") or "")
 
 
@@ -30,13 +30,4 @@ def established(definition: ObjectView) -> bool:
 def with_condition(status: ObjectView, type_: str, value: str, reason: str, message: str, *, now: str) -> dict[str, Any]:
     """`status` with a condition set. lastTransitionTime only changes with the status of the condition."""
     made = {"type": type_, "status": value, "lastTransitionTime": now, "reason": reason, "message": message}
-    conditions = list(status.get("conditions") or ())
-    for i, old in enumerate(conditions):
-        if old.get("type") == type_:
-            if old.get("status") == value:
-                made["lastTransitionTime"] = old.get("lastTransitionTime")
-            conditions[i] = made
-            break
-    else:
-        conditions.append(made)
-    return {**status, "conditions": conditions}
+    return {**status, "conditions": conditions.with_condition(status.get("conditions") or (), made)}

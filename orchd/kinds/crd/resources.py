@@ -192,8 +192,8 @@ def _resource(
 
 
 def _row(entry: VersionEntry, *, is_indexed: bool) -> KindRow:
-    """The row of a version. Fields are read from stored objects, so those of versions that only a webhook can make of them
-    cannot be selected (`is_indexed` false)."""
+    """The row of a version. Fields are read from stored objects, so fields of a version that needs a conversion webhook cannot
+    be selected (`is_indexed` is false)."""
     if not entry.selectable or not is_indexed:
         return _ROW
     return replace(_ROW, fields=replace(_ROW.fields, names=entry.selectable))

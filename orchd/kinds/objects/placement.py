@@ -24,7 +24,7 @@ def tolerates(toleration: ObjectView, taint: ObjectView) -> bool:
 
 
 def find_untolerated_taint(taints: Iterable[ObjectView], tolerations: Collection[ObjectView], effects: Collection[str]) -> ObjectView | None:
-    """The first taint with one of these effects that no toleration matches, None if there is none."""
+    """The first taint with one of these effects that no toleration matches, None if all are tolerated."""
     for taint in taints:
         if taint.get("effect") in effects and not any(tolerates(each, taint) for each in tolerations):
             return taint

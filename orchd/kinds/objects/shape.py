@@ -161,7 +161,7 @@ def _short(type: Type) -> str:
     return type.name.rpartition(".")[2]
 
 
-def found(value: Any) -> str:
+def json_type(value: Any) -> str:
     """Name of the type of a JSON value in error messages."""
     if isinstance(value, bool):
         return "bool"
@@ -184,7 +184,7 @@ def _number(value: Any) -> str:
 def _string(wanted: str = "string") -> Convert:
     def convert(value: Any) -> Any:
         if value.__class__ is not str:
-            raise _MismatchError(found(value), wanted)
+            raise _MismatchError(json_type(value), wanted)
         return value
 
     return convert
@@ -193,7 +193,7 @@ def _string(wanted: str = "string") -> Convert:
 def _bool(wanted: str) -> Convert:
     def convert(value: Any) -> Any:
         if value.__class__ is not bool:
-            raise _MismatchError(found(value), wanted)
+            raise _MismatchError(json_type(value), wanted)
         return value
 
     return convert
@@ -207,7 +207,7 @@ def _integer(kind: str, wanted: str) -> Convert:
             return value
         if isinstance(value, int | float) and not isinstance(value, bool):
             raise _MismatchError(f"number {_number(value)}", wanted)
-        raise _MismatchError(found(value), wanted)
+        raise _MismatchError(json_type(value), wanted)
 
     return convert
 
@@ -217,13 +217,13 @@ def _float(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < 1e21 else value
-    raise _MismatchError(found(value), "float64")
+    raise _MismatchError(json_type(value), "float64")
 
 
 def _text(read: Callable[[str], Any]) -> Convert:
     def convert(value: Any) -> Any:
         if value.__class__ is not str:
-            raise _MismatchError(found(value), "string")
+            raise _MismatchError(json_type(value), "string")
         return read(value)
 
     return convert
@@ -244,7 +244,7 @@ def _same(value: Any) -> Any:
 
 def _bytes(value: Any) -> Any:
     if value.__class__ is not str:
-        raise _MismatchError(found(value), "[]uint8")
+        raise _MismatchError(json_type(value), "[]uint8")
     try:
         decoded = binascii.a2b_base64(value, strict_mode=True)
     except (binascii.Error, ValueError):
@@ -333,7 +333,7 @@ def _list(type: Type, alias: str = "") -> Convert:
 
     def items(value: Any) -> Any:
         if value.__class__ is not list:
-            raise _MismatchError(found(value), whole)
+            raise _MismatchError(json_type(value), whole)
         same = True
         out = []
         for item in value:
@@ -353,7 +353,7 @@ def _map(type: Type, alias: str = "") -> Convert:
 
     def entries(value: Any) -> Any:
         if value.__class__ is not dict:
-            raise _MismatchError(found(value), whole)
+            raise _MismatchError(json_type(value), whole)
         same = True
         out = {}
         for key, item in value.items():
@@ -415,7 +415,7 @@ def _named_struct(type: Type) -> Convert:
 
     def struct(value: Any) -> Any:
         if value.__class__ is not dict:
-            raise _MismatchError(found(value), wanted)
+            raise _MismatchError(json_type(value), wanted)
         if not ready:
             prepare()
         out = {}
@@ -438,7 +438,7 @@ def _named_struct(type: Type) -> Convert:
                     continue
                 if convert is None:
                     if item.__class__ is not str:
-                        raise _MismatchError(found(item), text)
+                        raise _MismatchError(json_type(item), text)
                     new = item
                 else:
                     new = convert(item)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from orchd.kinds.catalog import Catalog, Group, Resource, group_version
+from orchd.kinds.release import VERSION
 from orchd.kinds.rows import Subresource
 
 Json = dict[str, Any]
@@ -177,7 +178,7 @@ def root_paths(
 
 def version_info(
     *,
-    git_version: str = "v1.23.17",
+    git_version: str = VERSION,
     git_commit: str = "",
     build_date: str = "1970-01-01T00:00:00Z",
     implementation: Sequence[str] = ("python", "cpython", "linux/amd64"),

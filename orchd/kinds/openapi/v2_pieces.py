@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 JSON: Final = "json"
 PROTOBUF: Final = "protobuf"
-#: Pieces of the document in `DocumentPieces.made`: number of bytes per part.
+#: Pieces of the document in `DocumentPieces.assemble`: number of bytes per part.
 _PART: Final = 128 << 10
 
 
@@ -61,8 +61,9 @@ class DocumentPieces:
         self._builtin: tuple[tuple[Resource, ...], _Piece] | None = None
         self._custom: dict[Resource, _Piece] = {}
 
-    def made(self, catalog: Catalog, foreign: Sequence[ForeignSpecification] = ()) -> dict[str, Iterator[bytes]]:
-        """Form -> the parts of the document of `catalog` and of what other servers document; they must be read before the next document is made."""
+    def assemble(self, catalog: Catalog, foreign: Sequence[ForeignSpecification] = ()) -> dict[str, Iterator[bytes]]:
+        """Form -> the parts of the document of `catalog` and of what other servers document; they must be read before the next
+        call."""
         builtin = tuple(resource for resource in catalog.resources if not resource.custom)
         if self._builtin is None or self._builtin[0] != builtin:
             paths = Paths(catalog)

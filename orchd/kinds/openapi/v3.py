@@ -15,6 +15,7 @@ from orchd.kinds.catalog import Catalog, Resource, group_version
 from orchd.kinds.openapi.definitions import V3_ROOT, Definitions
 from orchd.kinds.openapi.parameters import LATER_PARAMETERS
 from orchd.kinds.openapi.paths import Paths
+from orchd.kinds.release import VERSION
 
 Json = dict[str, Any]
 
@@ -100,7 +101,7 @@ def document(catalog: Catalog, group: str, version: str, resources: Sequence[Res
     return _document(catalog, items, Definitions(catalog, root=V3_ROOT).of(resources))
 
 
-def _document(catalog: Catalog, items: Mapping[str, Json], schemas: Json, *, release: str = "v1.23.17") -> Json:
+def _document(catalog: Catalog, items: Mapping[str, Json], schemas: Json, *, release: str = VERSION) -> Json:
     form = _Form(catalog.dialect)
     return {
         "openapi": "3.0.0",

@@ -291,8 +291,8 @@ class _Editor:
             raise _Failed(f"Unable to remove nonexistent key: {part}: {_MISSING}")
 
     def _find(self, path: str, missing: str) -> tuple[Any, str]:
-        """The writable container of the last part of `path`, and that part. Raises FailedError that begins with `missing` if
-        there is none."""
+        """The writable container of the last part of `path`, and that part. Raises FailedError, whose text begins with
+        `missing`, if the container does not exist."""
         return _within(f"{missing}: {_MISSING}", lambda: self._container(path), alone=True)
 
     def _container(self, path: str) -> tuple[Any, str]:

@@ -1,4 +1,4 @@
-"""Which rows changed since a reader last looked: a bounded log that any number of readers follow by version."""
+"""A bounded log of changed rows, which any number of readers follow by version."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from orchd.scheduler.values import Columns
 
-#: Changes that are kept. Who lags further behind computes everything again.
+#: Length of the log. Readers that are further behind recompute everything.
 LIMIT = 4096
 
 
 class ChangeLog:
-    """`version` counts changes. Entries are dropped in halves when there are too many."""
+    """`version` counts changes. When the log is full its older half is dropped."""
 
     __slots__ = ("_base", "_columns", "_rows", "version")
 
@@ -22,7 +22,7 @@ class ChangeLog:
         self._columns: list[int] = []
 
     def add(self, row: int, columns: Columns | int) -> None:
-        """Note that `columns` of `row` changed."""
+        """Record that `columns` of `row` changed."""
         if len(self._rows) >= 2 * LIMIT:
             del self._rows[:LIMIT], self._columns[:LIMIT]
             self._base += LIMIT
@@ -31,7 +31,7 @@ class ChangeLog:
         self.version += 1
 
     def since(self, version: int) -> Iterator[tuple[int, int]] | None:
-        """(row, columns) of every change after `version`; None when they are no longer known."""
+        """(row, columns) of every change after `version`; None if the log no longer has all of them."""
         begin = version - self._base
         if begin < 0:
             return None

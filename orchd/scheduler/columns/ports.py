@@ -34,5 +34,5 @@ class Ports:
 
 
 def conflicts(ip: str, used: Iterable[str]) -> bool:
-    """Does an IP wanted for a port collide with those that use it?"""
+    """True if a requested host IP conflicts with those that use the port."""
     return any(ip == other or ANY in (ip, other) for other in used)

@@ -1,4 +1,4 @@
-"""The snapshot: nodes as rows, what they have and what is requested of them as columns."""
+"""The snapshot: nodes as rows, their allocatable and requested resources and other properties as columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Higher than any priority.
 NO_PODS = 2**62
-#: Rows to begin with; then the columns double.
+#: Initial number of rows; columns grow by doubling.
 _FIRST = 64
 
 
@@ -64,7 +64,7 @@ class Snapshot:
         self._rows: dict[str, int] = {}
         self._free = list(range(_FIRST - 1, -1, -1))
         self._pods: list[dict[str, Pod]] = [{} for _ in range(_FIRST)]
-        #: Pods on nodes that are not there (yet, or any more), by node name.
+        #: Pods of unknown nodes, by node name.
         self._elsewhere: dict[str, dict[str, Pod]] = {}
         self._with_volumes: dict[int, int] = {}
         #: Zone -> names in the order in which the nodes came.
@@ -122,7 +122,7 @@ class Snapshot:
         return None if changes is None else [row for row, touched in changes if touched & columns]
 
     def tally(self, rule: Rule, *, live: bool = False, with_affinity: bool = False) -> Tally:
-        """A count over rows that is kept up to date; see `tallies`."""
+        """An incrementally updated count over rows; see `tallies`."""
         return self.tallies.tally(rule, live=live, with_affinity=with_affinity)
 
     def _labelled(self) -> Iterator[tuple[int, Mapping[str, str], str]]:
@@ -134,7 +134,7 @@ class Snapshot:
     # -- nodes
 
     def put_node(self, facts: NodeFacts) -> None:
-        """A node came, or changed."""
+        """Add or replace a node."""
         row = self._rows.get(facts.name, -1)
         if row < 0:
             row = self._open_row(facts)
@@ -175,7 +175,7 @@ class Snapshot:
         return row
 
     def remove_node(self, name: str) -> None:
-        """A node is gone; pods that the API still shows on it are kept apart until they go too, or it comes back."""
+        """Remove a node. Pods that the API still shows on it are kept aside until they are removed or the node returns."""
         row = self._rows.pop(name, -1)
         if row < 0:
             return
@@ -218,7 +218,7 @@ class Snapshot:
         return found
 
     def resource(self, name: str) -> int:
-        """The index of a resource's columns, which are made when it is new."""
+        """The index of a resource's columns; creates them for a new resource."""
         found = self.resources.get(name)
         if found is None:
             found = self.resources[name] = len(self.resources)
@@ -246,7 +246,7 @@ class Snapshot:
     # -- pods
 
     def add_pod(self, pod: Pod) -> None:
-        """A pod is on (or assumed to be on) the node `pod.node_name`."""
+        """Count a pod on the node `pod.node_name`, to which it is assigned or assumed to be."""
         row = self._rows.get(pod.node_name, -1)
         if row < 0:
             self._elsewhere.setdefault(pod.node_name, {})[pod.uid] = pod
@@ -254,7 +254,7 @@ class Snapshot:
             self._place(pod, row)
 
     def remove_pod(self, pod: Pod) -> None:
-        """A record that was added is no longer on its node."""
+        """Stop counting a pod that was added."""
         row = self._rows.get(pod.node_name, -1)
         if row >= 0:
             self._displace(pod, row)
@@ -265,7 +265,7 @@ class Snapshot:
             self._elsewhere.pop(pod.node_name, None)
 
     def replace_pod(self, old: Pod, new: Pod) -> None:
-        """As `remove_pod` and `add_pod`; cheaper, and no change, where nothing that counts is different."""
+        """Equivalent to `remove_pod` and `add_pod`, but without a change if the columns stay equal."""
         if old.template is new.template and old.deleting == new.deleting and old.node_name == new.node_name:
             row = self._rows.get(new.node_name, -1)
             pods = self._elsewhere.setdefault(new.node_name, {}) if row < 0 else self._pods[row]

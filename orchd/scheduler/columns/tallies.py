@@ -1,7 +1,7 @@
-"""Counts over rows that follow the pods: how many pods, or how much weight, a rule finds on each node.
+"""Incrementally updated counts per node: the number, or the total weight, of pods that match a rule.
 
-A rule says what one pod of a template contributes, by topology key (or under "" where no key matters). Whoever needs a
-count holds the Tally; the snapshot keeps every tally that is held up to date with each pod that comes and goes.
+A rule returns the contribution of one pod of a template, by topology key (or under "" if it has no topology key). The
+snapshot refers to tallies weakly and updates those that are still in use with each pod that is added or removed.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _enter(population: dict[PodTemplate, dict[int, int]], template: PodTemplate,
 
 
 def by_domain(column: Numbers, domains: NDArray[np.int32], rows: Iterable[int] | NDArray[np.bool_] | None = None) -> Numbers:
-    """Sums of a column per domain number, of the rows that have one (domain -1 is none); those of `rows` if given."""
+    """Sums of a column per domain number, over the rows with a domain (-1 means no domain), limited to `rows` if given."""
     has = domains >= 0
     if rows is not None:
         has = has & rows  # type: ignore[operator]  # callers pass masks; numpy's types are wider

@@ -1,4 +1,4 @@
-"""What must hold of the arguments of plugins, in the reference's words."""
+"""Validation of plugin arguments, with the reference's messages."""
 
 from __future__ import annotations
 

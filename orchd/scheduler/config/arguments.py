@@ -1,4 +1,4 @@
-"""Arguments of plugins: defaults and the way from JSON to values and back."""
+"""Plugin arguments: defaults, decoding from JSON and encoding."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def read(plugin: str, given: Json) -> Arguments:
 
 
 def default(plugin: str) -> Arguments | None:
-    """The arguments of a plugin that was given none; None when it takes none."""
+    """The default arguments of a plugin; None if it takes none."""
     reader = _READERS.get(plugin)
     return None if reader is None else reader({})
 
 
 def write(args: Arguments) -> dict[str, Any]:
-    """Arguments as JSON, without apiVersion and kind. Members that would be empty are left out, as the reference does."""
+    """Arguments as JSON, without apiVersion and kind. Empty members are omitted, as in the reference."""
     match args:
         case DefaultPreemptionArgs():
             return {
@@ -132,7 +132,7 @@ def _volumes(given: Json) -> Arguments:
 
 
 def _resources(given: Iterable[Json] | None) -> tuple[ResourceSpec, ...]:
-    """A weight of 0 stands for 1."""
+    """Apply the default weight 1 for 0."""
     return tuple(ResourceSpec(each["name"], each.get("weight") or 1) for each in given or ()) or _DEFAULT_RESOURCES
 
 

@@ -1,4 +1,4 @@
-"""A configuration file to values: strict about names and types, defaults applied, not yet validated.
+"""Decoding of configuration files: strict about names and types, with defaults, before validation.
 
 Messages are those of the reference's decoder: the first problem that keeps a text from being a configuration, or all names
 that are unknown or stand twice, those of plugin arguments after the others.
@@ -32,7 +32,7 @@ def decode_configuration(data: bytes, dialect: Dialect) -> SchedulerConfiguratio
         raise ConfigError(str(error)) from None
     version = _version(document, data, dialect)
     wanted = types.configuration(version, dialect)
-    # The members as they stand in the text show what stands twice; YAML says that by itself.
+    # JSON members as a list of pairs reveal duplicates; the YAML parser reports them itself.
     members = json_.decode_members(data) if form is Form.JSON else document
     problems: list[str] = []
     if form is Form.YAML:
@@ -50,14 +50,14 @@ def decode_configuration(data: bytes, dialect: Dialect) -> SchedulerConfiguratio
 
 
 def default_configuration(dialect: Dialect) -> SchedulerConfiguration:
-    """What holds without a file: the defaults of the newest version."""
+    """The configuration without a file: the defaults of the newest version."""
     version = types.VERSIONS[0]
     args = _ArgumentsReader(version, dialect, {})
     return reading.configuration(shape.empty(types.configuration(version, dialect)), version, dialect, args)
 
 
 class _ArgumentsReader:
-    """Reads the arguments of plugins: `reading.ReadArguments`. Names that are wrong are collected in `problems`."""
+    """Reads the arguments of plugins: `reading.ReadArguments`. Unknown names are collected in `problems`."""
 
     def __init__(self, version: str, dialect: Dialect, members: Any) -> None:
         self._version = version
@@ -91,10 +91,10 @@ class _ArgumentsReader:
             raise ConfigError(f"{place}decoding args for plugin {plugin}: {error}") from None
 
     def _check_kind(self, given: Mapping[str, Any], kind: str, plugin: str, place: str) -> None:
-        """Arguments need not say what they are, but must not be of another kind or version."""
+        """Arguments may omit apiVersion and kind, but must not have others."""
         for name in _HEAD:
             if not isinstance(given.get(name, ""), str):
-                why = f"json: cannot unmarshal {shape.found(given[name])} into Go struct field .{name} of type string"
+                why = f"json: cannot unmarshal {shape.json_type(given[name])} into Go struct field .{name} of type string"
                 raise ConfigError(f"{place}decoding args for plugin {plugin}: couldn't get version/kind; json parse error: {why}")
         group = self._dialect(types.GROUP)
         version = given.get("apiVersion") or types.api_version(self._version, self._dialect)
@@ -106,7 +106,7 @@ class _ArgumentsReader:
 
 
 def _version(document: Mapping[str, Any], data: bytes, dialect: Dialect) -> str:
-    """The version of a document that says it is a configuration. Raises ConfigError."""
+    """The version of a configuration document. Raises ConfigError for other kinds."""
     kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
     text = data.decode("utf-8", "replace")
     if not kind:
@@ -131,7 +131,7 @@ def _unregistered(kind: str, api_version: str, dialect: Dialect) -> str:
 
 
 def _not_an_object(value: Any) -> str:
-    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {shape.found(value)} into Go value"
+    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {shape.json_type(value)} into Go value"
 
 
 def _shaped(document: Mapping[str, Any], wanted: Type, data: bytes, form: Form) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _pairs(value: Any) -> list[tuple[str, Any]]:
 
 
 def _descend(value: Any, *steps: str | int) -> Any:
-    """What stands at a path of a text; the last of several members of one name counts. None when there is nothing."""
+    """The value at a path of a text; the last of several members of one name counts. None if there is none."""
     for step in steps:
         if isinstance(step, str):
             value = dict(_pairs(value)).get(step)

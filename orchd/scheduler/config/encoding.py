@@ -1,4 +1,4 @@
-"""A configuration as the JSON data of the version that it was written in, every default spelled out."""
+"""A configuration as JSON data of the version in which it was written, with all defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles to what the framework runs: the plugins of each extension point in order, multiPoint expanded, with weights."""
+"""Expansion of profiles: the plugins of each extension point in order, with multiPoint expanded, and weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Implemented = Mapping[str, Collection[str]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpandedProfile:
     """`points` has every extension point, with the names of its plugins in running order; `weights` those of the score
-    plugins; `arguments` what each plugin is made with."""
+    plugins; `arguments` the arguments of each plugin."""
 
     scheduler_name: str
     points: Mapping[str, tuple[str, ...]]
@@ -30,7 +30,7 @@ class ExpandedProfile:
 
     @property
     def plugins(self) -> list[str]:
-        """Every plugin that is needed, sorted."""
+        """Names of all enabled plugins, sorted."""
         return sorted({name for names in self.points.values() for name in names})
 
 
@@ -76,7 +76,7 @@ def _expand(profile: Profile, implemented: Implemented) -> ExpandedProfile:
 
 
 def _interface(point: str) -> str:
-    """An extension point as messages call it: preFilter is PreFilterPlugin."""
+    """The name of an extension point in messages: preFilter is PreFilterPlugin."""
     return f"{point[0].upper()}{point[1:]}Plugin"
 
 
@@ -94,7 +94,7 @@ def _own(plugins: PluginSet, point: str, implemented: Implemented) -> list[str]:
 
 
 def _from_multi_point(multiple: PluginSet, plugins: PluginSet, point: str, implemented: Implemented) -> list[str]:
-    """The plugins that multiPoint brings to a point: what the point names itself, enabled or disabled, goes its own way."""
+    """The plugins that multiPoint adds to a point, without those that the point itself enables or disables."""
     if ALL in plugins.disabled:
         return []
     own = {each.name for each in plugins.enabled} | set(plugins.disabled)
@@ -115,7 +115,7 @@ def _once(name: str, names: list[str], point: str) -> None:
 
 
 def _weights(profile: Profile, names: Collection[str]) -> dict[str, int]:
-    """Weights of score plugins: the point's own before multiPoint's, and 1 where there is none."""
+    """Weights of score plugins: the weight under `score` overrides the one under `multiPoint`; the default is 1."""
     found: dict[str, int] = {}
     total = 0
     for plugin in (*profile.plugins["score"].enabled, *profile.plugins[MULTI_POINT].enabled):

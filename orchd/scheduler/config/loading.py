@@ -1,4 +1,4 @@
-"""The one way from a file to a configuration that can be used."""
+"""Loading of a configuration file."""
 
 from __future__ import annotations
 

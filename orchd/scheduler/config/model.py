@@ -15,7 +15,7 @@ REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be used; the text says which field is wrong, and why."""
+    """An invalid configuration; the text names the field and the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +32,8 @@ class LeaderElection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientConnection:
-    """`config_file` is the client configuration; "" for the default way. `qps` and `burst` throttle requests; a negative
-    `qps` is no throttle."""
+    """`config_file` is the client configuration; "" for the default lookup. `qps` and `burst` throttle requests; a negative
+    `qps` disables throttling."""
 
     config_file: str
     accept_content_types: str
@@ -44,7 +44,7 @@ class ClientConnection:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """`weight` is 0 where none was given."""
+    """A plugin by name. `weight` is 0 if none was given."""
 
     name: str
     weight: int = 0
@@ -52,7 +52,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class PluginSet:
-    """What is enabled and disabled at one extension point, defaults already merged. "*" among the disabled is all."""
+    """Enabled and disabled plugins of one extension point, merged with the defaults. "*" among the disabled means all."""
 
     enabled: tuple[Plugin, ...] = ()
     disabled: tuple[str, ...] = ()
@@ -175,7 +175,7 @@ class ManagedResource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtenderConfig:
-    """A service that takes part in scheduling. A verb that is "" is not supported. `http_timeout` 0 stands for the default
+    """An extender. A verb "" is not supported. `http_timeout` 0 stands for the default
     of 5 seconds."""
 
     url_prefix: str
@@ -195,7 +195,7 @@ class ExtenderConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerConfiguration:
     """`version` is the one in which it was written and is printed. `percentage_of_nodes_to_score` 0 is adaptive. The two
-    addresses exist in v1beta2 only and name no port: nothing is served without TLS."""
+    addresses exist in v1beta2 only and name no port: insecure serving was removed."""
 
     version: str
     parallelism: int

@@ -1,4 +1,4 @@
-"""Default plugins of both versions, and what a profile makes of them."""
+"""Default plugins of both configuration versions, and the merge of a profile's plugins with them."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _DEFAULTS: Final[dict[str, dict[str, str]]] = {
 
 
 def defaults(version: str) -> dict[str, PluginSet]:
-    """The plugins of a profile that says nothing."""
+    """The default plugins of a profile."""
     found = _DEFAULTS[version]
     return {point: PluginSet(_plugins(found.get(point, ""))) for point in (*POINTS, MULTI_POINT)}
 
 
 def merged(version: str, given: Json | None) -> dict[str, PluginSet]:
-    """The default plugins as a profile's `plugins` changes them."""
+    """The default plugins merged with a profile's `plugins`."""
     sets = defaults(version)
     if given is None:
         return sets
@@ -57,10 +57,10 @@ def merged(version: str, given: Json | None) -> dict[str, PluginSet]:
 
 
 def merge(base: PluginSet, custom: PluginSet) -> PluginSet:
-    """Defaults that are disabled go, one that is enabled again keeps its place with its new weight, others follow. What is
-    disabled is kept, so that multiPoint does not bring it back at this point."""
+    """Disabled defaults are removed, defaults that are enabled again keep their place with the new weight, others follow. The
+    disabled names are kept, so that multiPoint does not add them at this point."""
     disabled = {*custom.disabled, *base.disabled}
-    # The last of several of one name replaces the default; the others follow as they are, and are refused later.
+    # The last of several of one name replaces the default; duplicates are kept and rejected by validation.
     again = {plugin.name: index for index, plugin in enumerate(custom.enabled)}
     replacing: set[int] = set()
     enabled: list[Plugin] = []
@@ -78,7 +78,7 @@ def merge(base: PluginSet, custom: PluginSet) -> PluginSet:
 
 
 def names(sets: Mapping[str, PluginSet]) -> list[str]:
-    """Every plugin that is enabled anywhere, sorted."""
+    """Names of all plugins enabled at any point, sorted."""
     return sorted({plugin.name for each in sets.values() for plugin in each.enabled})
 
 

@@ -1,4 +1,4 @@
-"""Data in the shape of one version's types to the values of `model`, defaults applied."""
+"""Conversion of versioned data to the values of `model`, with defaults."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from orchd.scheduler.config.model import (
     SchedulerConfiguration,
 )
 
-#: The profile's name where there is one profile and it has none.
+#: Scheduler name of a single profile without one.
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 
 
@@ -32,7 +32,7 @@ class ReadArguments(Protocol):
     """Reads the arguments that stand in a profile's list of plugin configurations."""
 
     def __call__(self, profile: int, index: int, plugin: str, given: Any, read: Callable[[Any], Arguments]) -> Arguments:
-        """`read` makes values of data in the shape of the arguments' type."""
+        """`read` converts data of the arguments' type."""
 
 
 def configuration(given: Json, version: str, dialect: Dialect, read_args: ReadArguments) -> SchedulerConfiguration:

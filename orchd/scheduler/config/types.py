@@ -15,7 +15,7 @@ GROUP: Final = "{short}scheduler.config.{abbr}.io"
 KIND: Final = "{Short}SchedulerConfiguration"
 #: The newest version is the first.
 VERSIONS: Final = ("v1beta3", "v1beta2")
-#: Where messages say that the kinds of the group are known.
+#: The scheme location in messages about unknown kinds.
 SCHEME: Final = "{abbr}.io/{long}/pkg/scheduler/apis/config/scheme/scheme.go:30"
 
 #: Extension points as the configuration names them, in the order in which it lists them.
@@ -132,7 +132,7 @@ _BY_VERSION: Final[dict[str, dict[str, tuple[Line, ...]]]] = {
     "v1beta2": {KIND: (*_HEAD, *_ADDRESSES, *_REST), **_COMMON},
     "v1beta3": {KIND: (*_HEAD, *_REST), **_COMMON},
 }
-#: Parts that configurations of other components have too.
+#: Types shared with configurations of other components.
 _SHARED: Final[dict[str, tuple[Line, ...]]] = {
     "LeaderElectionConfiguration": (
         ("leaderElect", 0, "bool", "required ptr"),
@@ -168,7 +168,7 @@ def configuration(version: str, dialect: Dialect) -> Type:
 
 
 def arguments(plugin: str, version: str, dialect: Dialect) -> Type:
-    """The type of a plugin's arguments; KeyError when they have none."""
+    """The type of a plugin's arguments; Raises KeyError if it takes none."""
     return table(dialect).get(f"scheduler/{version}.{plugin}Args")
 
 

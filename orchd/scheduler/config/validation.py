@@ -1,4 +1,4 @@
-"""What must hold of a configuration beyond its types, in the reference's words and order."""
+"""Validation of a configuration beyond its types, with the reference's messages and order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOCKS: Final = ("endpoints", "configmaps", "leases", "endpointsleases", "configm
 
 
 def validate(config: SchedulerConfiguration, dialect: Dialect) -> None:
-    """Raises ConfigError that names every field that is wrong."""
+    """Raises ConfigError that names every invalid field."""
     report = Report(ObjectSettings(dialect=dialect))
     _client_connection(config.client_connection, root("clientConnection"), report)
     _leader_election(config.leader_election, root("leaderElection"), report)
@@ -53,7 +53,7 @@ def validate(config: SchedulerConfiguration, dialect: Dialect) -> None:
 
 
 def texts(causes: Sequence[Cause]) -> str:
-    """One message for all causes: several stand in brackets, repeated ones once."""
+    """One message for all causes: distinct messages, in brackets if there are several."""
     each = list(dict.fromkeys(f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in causes))
     return each[0] if len(each) == 1 else f"[{', '.join(each)}]"
 
@@ -111,7 +111,7 @@ def _plugin_config(profile: Profile, at: Path, report: Report) -> None:
 
 
 def _common_queue_sort(profiles: Sequence[Profile], at: Path, report: Report) -> None:
-    """All profiles share one queue, so they must sort it alike."""
+    """All profiles share one queue and need the same queue sort plugin."""
     canon = profiles[0].plugins["queueSort"]
     if len(canon.enabled) > 1:
         why = "only one queue sort plugin can be enabled"
@@ -140,7 +140,7 @@ def _set(plugins: PluginSet) -> GoText:
 
 
 def _address(address: str, at: Path, report: Report) -> None:
-    """Nothing is served without TLS any more, so an address may only say that."""
+    """Insecure serving was removed, so an address may only disable it."""
     if not address:
         return
     host, colon, port = address.rpartition(":")

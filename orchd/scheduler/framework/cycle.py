@@ -1,4 +1,4 @@
-"""The deciding half of a scheduling cycle: from a pod to the node that it is to run on."""
+"""The scheduling cycle: filters and scores that choose the node of a pod."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Rows = NDArray[np.intp]
 
-#: Gives an object when it is asked for; None when it is gone.
-Told = Callable[[], Object | None]
+#: Returns the API object of the pod; None after its deletion.
+PodObjectSource = Callable[[], Object | None]
 
-#: With more nodes than this that pods are nominated to, those that are refused without these pods are not looked at again.
+#: With more nominated nodes than this, nodes that fail without their nominated pods are not evaluated a second time.
 _FEW_NOMINATED = 64
 NO_NODES = "no nodes available to schedule pods"
 #: Extenders score 0..10, plugins 0..100.
@@ -42,7 +42,7 @@ class CycleError(Exception):
 
 
 class NoNodesError(CycleError):
-    """There is no node at all."""
+    """The cluster has no node."""
 
 
 class UnfitError(Exception):
@@ -55,7 +55,7 @@ class UnfitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What one score plugin gave: normalised and weighted, per feasible row or the same for all."""
+    """Normalised and weighted scores of one plugin: per feasible row, or one value for all."""
 
     plugin: str
     weighted: Numbers | int
@@ -63,7 +63,7 @@ class Scored:
 
 @dataclass(slots=True)
 class Decision:
-    """Where a pod goes, and why. `rows` passed the filters; `refusals` covers the rows that did not and were looked at."""
+    """The chosen node and its reasons. `rows` passed the filters; `refusals` covers the evaluated rows that did not."""
 
     node: str
     names: tuple[str, ...]
@@ -80,7 +80,7 @@ class Decision:
 
 
 class Decider:
-    """One per profile. `decide` is synchronous unless extenders take part."""
+    """Chooses nodes for the pods of one profile. `decide` is synchronous unless the profile has extenders."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Decider:
         self._extenders = extenders
         self._sampling = sampling
         self._random = random
-        self._numbers = profile.handle.numbers
+        self._metrics = profile.handle.metrics
         self._evaluations = Evaluations(
             snapshot,
             [(n, each) for n, each in profile.columnar_filters if each.shared],
@@ -106,14 +106,14 @@ class Decider:
         )
         self._unshared = [(n, each) for n, each in profile.columnar_filters if not each.shared]
         self._unshared_scores = [(n, each) for n, each in profile.columnar_scores if not each.shared]
-        noted = {plugin.name for plugin in profile.pre_scores}
-        #: The first score plugin that misses its pre-score.
-        self._unnoted = next(
-            (each for each in profile.scores if getattr(each, "unscored", "") and each.name not in noted), None
+        pre_scored = {plugin.name for plugin in profile.pre_scores}
+        #: The first score plugin whose pre-score plugin is not enabled.
+        self._without_pre_score = next(
+            (each for each in profile.scores if getattr(each, "unscored", "") and each.name not in pre_scored), None
         )
         prepared = {plugin.name for plugin in profile.pre_filters}
-        #: The first filter that misses its pre-filter.
-        self._unprepared = next(
+        #: The first filter whose pre-filter plugin is not enabled, with its index.
+        self._without_pre_filter = next(
             (
                 (n, each)
                 for n, each in enumerate(profile.filters)
@@ -121,26 +121,26 @@ class Decider:
             ),
             None,
         )
-        self.what_if = WhatIf(profile, nominator, self._concerned)
+        self.what_if = WhatIf(profile, nominator, self._active_filters)
 
-    async def decide(self, state: CycleState, pod: Pod, obj: Told) -> Decision:
-        """The node for a pod. `obj` gives the pod as extenders are told of it. Raises UnfitError, CycleError."""
+    async def decide(self, state: CycleState, pod: Pod, obj: PodObjectSource) -> Decision:
+        """Choose the node for a pod. `obj` returns the pod object that is sent to extenders. Raises UnfitError, CycleError."""
         at = self._snapshot
         if not at.count:
             raise NoNodesError(NO_NODES)
-        numbers, name = self._numbers, self._profile.name
-        begun = numbers.now()
+        metrics, name = self._metrics, self._profile.name
+        started = metrics.now()
         refused = self._pre_filter(state, pod)
-        numbers.point("PreFilter", name, begun, "Success" if refused is None else refused.code.label)
+        metrics.observe_extension_point("PreFilter", name, started, "Success" if refused is None else refused.code.label)
         if refused is not None:
             raise UnfitError(Refusals(at, at.rows(), (), {}, refused))
-        begun = numbers.now()
+        started = metrics.now()
         evaluation = self._evaluations.of(state, pod)
         self._check_prepared(evaluation)
         found = _Filtering(self, evaluation, state, pod)
-        numbers.point("Filter", name, begun, "Success" if found.mask.any() else Code.UNSCHEDULABLE.label)
+        metrics.observe_extension_point("Filter", name, started, "Success" if found.mask.any() else Code.UNSCHEDULABLE.label)
         if state.timed:
-            found.time_node(numbers, self._sampling.next_row(at))
+            found.time_node(metrics, self._sampling.next_row(at))
         rows = await self._nominated_row(found, pod, obj)
         if rows is None:
             rows = self._sampling.choose(at, found.mask)
@@ -160,11 +160,10 @@ class Decider:
         return decision
 
     def _check_prepared(self, evaluation: Evaluation) -> None:
-        """Filters that a profile has without the pre-filter that they rest on fail the cycle, on the first node that reaches
-        them."""
-        if self._unprepared is None:
+        """Raise CycleError if any node reaches a filter whose pre-filter plugin is not enabled."""
+        if self._without_pre_filter is None:
             return
-        index, plugin = self._unprepared
+        index, plugin = self._without_pre_filter
         reached = self._snapshot.alive.copy()
         for part in evaluation.filters:
             if part.index < index and part.codes is not None:
@@ -172,26 +171,26 @@ class Decider:
         if reached.any():
             raise CycleError(f'running "{plugin.name}" filter plugin: {plugin.unprepared}')
 
-    def _concerned(self, state: CycleState, pod: Pod) -> list[Any]:
-        """The filters that can refuse a pod on any node: those that are compiled to something, and the plain ones."""
+    def _active_filters(self, state: CycleState, pod: Pod) -> list[Any]:
+        """The filters that can reject the pod: compiled ones that apply to it, and all plain ones."""
         idle = {part.index for part in self._evaluations.of(state, pod).filters if part.compiled is None}
         idle |= {index for index, plugin in self._unshared if plugin.compile_filter(state, pod) is None}
         return [plugin for index, plugin in enumerate(self._profile.filters) if index not in idle]
 
     def _pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
         for plugin in self._profile.pre_filters:
-            begun = self._numbers.now() if state.timed else 0.0
+            started = self._metrics.now() if state.timed else 0.0
             status: Status | None = plugin.pre_filter(state, pod)
             if state.timed:
-                self._numbers.plugin("PreFilter", plugin.name, begun, status)
+                self._metrics.observe_plugin("PreFilter", plugin.name, started, status)
             if status is not None:
                 if not status.rejected:
                     raise CycleError(f'running PreFilter plugin "{plugin.name}": {status.message}')
                 return Status(status.code, status.reasons, plugin.name)
         return None
 
-    async def _nominated_row(self, found: _Filtering, pod: Pod, obj: Told) -> Rows | None:
-        """The node that the pod is nominated to, when it passes: it is tried before all others."""
+    async def _nominated_row(self, found: _Filtering, pod: Pod, obj: PodObjectSource) -> Rows | None:
+        """The row of the pod's nominated node if it passes the filters; it is preferred over all others."""
         if not pod.nominated:
             return None
         row = self._snapshot.row_of(pod.nominated)
@@ -202,7 +201,7 @@ class Decider:
 
     # -- extenders
 
-    async def _ask_extenders(self, pod: Pod, obj: Told, rows: Rows, single: dict[int, Status]) -> Rows:
+    async def _ask_extenders(self, pod: Pod, obj: PodObjectSource, rows: Rows, single: dict[int, Status]) -> Rows:
         for extender in self._extenders:
             if not len(rows):
                 break
@@ -234,9 +233,9 @@ class Decider:
 
     # -- scores
 
-    async def _score(self, evaluation: Evaluation, state: CycleState, pod: Pod, obj: Told, decision: Decision) -> None:
-        rows, profile, numbers = decision.rows, self._profile, self._numbers
-        begun = numbers.now()
+    async def _score(self, evaluation: Evaluation, state: CycleState, pod: Pod, obj: PodObjectSource, decision: Decision) -> None:
+        rows, profile, metrics = decision.rows, self._profile, self._metrics
+        point_started = metrics.now()
         by_index: dict[int, tuple[IRowScore | int, Numbers | None]] = {
             part.index: (part.compiled, part.raw) for part in evaluation.scores
         }
@@ -246,16 +245,17 @@ class Decider:
         views = [self._snapshot.node(int(row)) for row in rows] if plain else []
         if plain:
             for plugin in profile.pre_scores:
-                started = numbers.now()
+                started = metrics.now()
                 status = plugin.pre_score(state, pod, views)
                 if state.timed:
-                    numbers.plugin("PreScore", plugin.name, started, status)
+                    metrics.observe_plugin("PreScore", plugin.name, started, status)
                 if status is not None:
                     raise CycleError(f'running PreScore plugin "{plugin.name}": {status.message}')
-        numbers.point("PreScore", profile.name, begun)
-        if self._unnoted is not None:
-            raise CycleError(f'running Score plugins: plugin "{self._unnoted.name}" failed with: {self._unnoted.unscored}')
-        begun = started = numbers.now()
+        metrics.observe_extension_point("PreScore", profile.name, point_started)
+        if self._without_pre_score is not None:
+            missing = self._without_pre_score
+            raise CycleError(f'running Score plugins: plugin "{missing.name}" failed with: {missing.unscored}')
+        point_started = started = metrics.now()
         total: Numbers | None = None
         constant = 0
         for index, plugin in enumerate(profile.scores):
@@ -275,12 +275,12 @@ class Decider:
                 total = weighted if total is None else total + weighted
             decision.scores.append(Scored(plugin.name, weighted))
             if state.timed:
-                numbers.plugin("Score", plugin.name, started)
-                started = numbers.now()
+                metrics.observe_plugin("Score", plugin.name, started)
+                started = metrics.now()
         if not profile.scores and not self._extenders:
             constant = 1
         total = np.full(len(rows), constant, dtype=np.int64) if total is None else total + constant
-        numbers.point("Score", profile.name, begun)
+        metrics.observe_extension_point("Score", profile.name, point_started)
         decision.total = await self._add_extenders(pod, obj, decision, total)
 
     @staticmethod
@@ -295,7 +295,7 @@ class Decider:
             )
         return scores
 
-    async def _add_extenders(self, pod: Pod, obj: Told, decision: Decision, total: Numbers) -> Numbers:
+    async def _add_extenders(self, pod: Pod, obj: PodObjectSource, decision: Decision, total: Numbers) -> Numbers:
         asked = [each for each in self._extenders if each.prioritizes and each.interested(pod)]
         if not asked:
             return total
@@ -304,7 +304,7 @@ class Decider:
             try:
                 given = await extender.prioritize(obj() or {}, names)
             except ExtenderError:
-                # Extenders that fail here have no say; the reference ignores them too.
+                # The reference ignores errors of prioritize calls too.
                 continue
             scores = np.array([given.get(name, 0) for name in names], dtype=np.int64) * extender.weight * _EXTENDER_SCALE
             decision.extenders.append(scores)
@@ -313,7 +313,7 @@ class Decider:
 
 
 class _Filtering:
-    """The filter phase of one cycle: which rows pass, and what is needed to say why the others do not."""
+    """The filter phase of one cycle: the rows that pass, and the statuses of those that do not."""
 
     def __init__(self, decider: Decider, evaluation: Evaluation, state: CycleState, pod: Pod) -> None:
         self._snapshot = decider._snapshot
@@ -326,7 +326,7 @@ class _Filtering:
         for part in evaluation.filters:
             if part.compiled is not None:
                 self._add(part.index, part.compiled, part.codes, joined=part.local)
-        # Filters that look at other objects may find them unusable, which fails the cycle.
+        # Filters that read other objects may find them invalid, which fails the cycle.
         self._may_fail = True
         for index, plugin in decider._unshared:
             compiled = plugin.compile_filter(state, pod)
@@ -351,22 +351,22 @@ class _Filtering:
                     raise CycleError(f'running "{self._filters[index].name}" filter plugin: {status.message}')
         self.mask &= ~refused
 
-    def time_node(self, numbers: SchedulerMetrics, row: int) -> None:
-        """Record the time of each columnar filter for one node, up to the first that refuses it."""
+    def time_node(self, metrics: SchedulerMetrics, row: int) -> None:
+        """Record the duration of each columnar filter for one node, up to the first that rejects it."""
         compiled = {index: each for index, each, _ in self._found}
         rows = np.array([row], dtype=np.intp)
         for index, plugin in enumerate(self._filters):
             if not IColumnFilter.providedBy(plugin):
                 continue
-            judge, begun = compiled.get(index), numbers.now()
+            judge, started = compiled.get(index), metrics.now()
             code = 0 if judge is None else int(judge.codes(rows)[0])
             status = judge.status(code) if code and judge is not None else None
-            numbers.plugin("Filter", plugin.name, begun, status)
+            metrics.observe_plugin("Filter", plugin.name, started, status)
             if status is not None:
                 return
 
     def _run_plain(self, plugins: Iterable[Any], state: CycleState, pod: Pod) -> None:
-        """Drop-ins, on the nodes that are left."""
+        """Run plain filters (drop-ins) on the remaining nodes."""
         for plugin in plugins:
             for row in np.nonzero(self.mask)[0].tolist():
                 status = plugin.filter(state, pod, self._snapshot.node(row))
@@ -378,11 +378,11 @@ class _Filtering:
                 self.single[row] = Status(status.code, status.reasons, plugin.name)
 
     def _count_nominated(self, nominator: INominator, state: CycleState, pod: Pod) -> None:
-        """Nodes with nominated pods must also do with these."""
+        """Reject nodes that do not fit the pod beside their nominated pods of at least its priority."""
         prepared, few = False, len(nominator.nodes()) <= _FEW_NOMINATED
         for name in nominator.nodes():
             row = self._snapshot.row_of(name)
-            # A node that is refused anyway could at most get another reason.
+            # For a rejected node only the reason could change.
             if row >= 0 and (few or self.mask[row]) and self._what_if.nominated(pod, name):
                 if not prepared:
                     self._what_if.prepare(state, pod)
@@ -394,7 +394,7 @@ class _Filtering:
 
     @property
     def any_refused(self) -> bool:
-        """Was any node refused?"""
+        """True if any node was rejected."""
         return bool(self.single) or int(np.count_nonzero(self.mask)) < self._snapshot.count
 
     def refusals(self) -> Refusals:

@@ -1,4 +1,4 @@
-"""What the columnar plugins of a profile say about pods of one template, kept from cycle to cycle.
+"""Results of a profile's columnar plugins for pods of one template, cached from cycle to cycle.
 
 Results of local filters and scores are columns that stay as they are while no row changes; each cycle computes the rows anew
 that were touched since the one before. A part is compiled again when its plugin's epoch or the number of rows has changed.
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
     Rows = NDArray[np.intp]
 
-#: Templates whose results are kept for each profile.
+#: Templates whose results are cached per profile.
 KEPT = 256
-#: When more than one row in so many was touched, everything is computed anew.
+#: If more than one row in so many changed, all rows are recomputed.
 _SHARE = 4
 _EVERYTHING = int(Columns.ALL)
 
@@ -87,7 +87,7 @@ class ScorePart:
 
 
 class Evaluation:
-    """Parts of one template. `passing` are the rows that every local filter lets pass."""
+    """Parts of one template. `passing` marks the rows that pass every local filter."""
 
     __slots__ = ("_snapshot", "_version", "filters", "passing", "scores", "size")
 
@@ -100,10 +100,10 @@ class Evaluation:
         self.passing: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
 
     def refresh(self, state: CycleState, pod: Pod) -> None:
-        """Bring everything up to date."""
+        """Apply all changes since the last call."""
         at = self._snapshot
         again = resized = self.size != at.size
-        # What rests on other things than before must not be asked about rows that it does not know.
+        # A part compiled for an older epoch must not be evaluated for rows added since.
         for part in self.filters:
             if resized or part.epoch != part.plugin.epoch:
                 part.compile(state, pod)
@@ -119,7 +119,7 @@ class Evaluation:
             self._join(None)
 
     def _follow(self) -> None:
-        """Compute rows anew that were touched since the last time."""
+        """Recompute the rows that changed since the last call."""
         changes = self._snapshot.log.since(self._version)
         touched: dict[int, int] = {}
         if changes is not None:
@@ -145,7 +145,7 @@ class Evaluation:
         self._join(_rows(touched, _EVERYTHING, known))
 
     def _follow_row(self, row: int, columns: int) -> None:
-        """As `_follow`, for the usual case that one pod was placed since."""
+        """As `_follow`, for the common case of a single changed row."""
         passes = bool(self._snapshot.alive[row])
         for part in self.filters:
             codes = part.codes
@@ -169,7 +169,7 @@ class Evaluation:
         self._join(None)
 
     def _join(self, rows: Rows | None) -> None:
-        """Find out what passes; of `rows` only, unless that is None."""
+        """Recompute `passing` for `rows`, or for all rows if None."""
         if rows is None:
             passing = self._snapshot.alive.copy()
             for part in self.filters:
@@ -185,7 +185,7 @@ class Evaluation:
 
 
 def _rows(touched: dict[int, int], columns: int, known: dict[int, Rows | None]) -> Rows | None:
-    """Rows in which any of `columns` was touched; None without any."""
+    """Rows in which any of `columns` changed; None if there are none."""
     if columns in known:
         return known[columns]
     rows = [row for row, what in touched.items() if what & columns]
@@ -194,7 +194,7 @@ def _rows(touched: dict[int, int], columns: int, known: dict[int, Rows | None]) 
 
 
 class Evaluations:
-    """Of one profile, for the templates that were asked for last."""
+    """Evaluations of one profile, for the most recently used templates."""
 
     def __init__(self, snapshot: Snapshot, filters: Sequence[tuple[int, Any]], scores: Sequence[tuple[int, Any]]) -> None:
         self._snapshot = snapshot
@@ -203,7 +203,7 @@ class Evaluations:
         self._known: OrderedDict[PodTemplate, Evaluation] = OrderedDict()
 
     def of(self, state: CycleState, pod: Pod) -> Evaluation:
-        """The evaluation of a pod's template, up to date."""
+        """The current evaluation of a pod's template."""
         found = self._known.get(pod.template)
         if found is None:
             if len(self._known) >= KEPT:

@@ -1,4 +1,4 @@
-"""Why nodes were refused: per row the first filter that refused it with its code, turned into statuses when asked."""
+"""Reasons for which nodes were rejected: per row the first rejecting filter and its code, converted to statuses on demand."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class Refusals:
         return found
 
     def _each(self) -> Iterator[tuple[int, Status]]:
-        """Rows that columns refused and nothing else speaks for."""
+        """Rows rejected by columns without a status of their own."""
         for row, which, code in zip(self._rows.tolist(), self._which.tolist(), self._codes.tolist(), strict=True):
             if which >= 0 and row not in self.single:
                 yield row, self._status(which, code)
 
     def statuses(self) -> dict[int, Status]:
-        """By row."""
+        """Statuses by row."""
         if self.everywhere is not None:
             return dict.fromkeys(self._snapshot.rows().tolist(), self.everywhere)
         return {**dict(self._each()), **self.single}
@@ -96,11 +96,11 @@ class Refusals:
         return self._rows.nbytes + self._which.nbytes + self._codes.nbytes
 
     def reasons(self) -> dict[str, int]:
-        """Nodes by reason."""
+        """Number of nodes by reason."""
         return count_reasons(self._groups())
 
     def plugins(self) -> frozenset[str]:
-        """Plugins that refused any node."""
+        """Plugins that rejected any node."""
         return frozenset(status.plugin for status, _ in self._groups() if status.plugin)
 
     def resolvable(self) -> Sequence[int]:
@@ -119,6 +119,6 @@ class Refusals:
         return found
 
     def message(self) -> str:
-        """The reference's sentence."""
+        """The message of the reference."""
         reasons = sorted(f"{nodes} {reason}" for reason, nodes in self.reasons().items())
         return f"0/{self._snapshot.count} nodes are available: {', '.join(reasons)}."

@@ -1,4 +1,4 @@
-"""How many nodes are looked at for one pod, and which ones: round-robin, going on where the last pod stopped."""
+"""Selection of the nodes that are scored for a pod: their number, and which ones, round-robin from the end of the last search."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Sampling:
         #: Where the next search starts, among the nodes in visiting order.
         self.position = 0
 
-    def wanted(self, nodes: int) -> int:
-        """How many feasible nodes are enough."""
+    def count_feasible(self, nodes: int) -> int:
+        """The number of feasible nodes after which the search stops."""
         if nodes < _LEAST_NODES or self._percentage >= 100:
             return nodes
         percentage = self._percentage or max(_LEAST_PERCENTAGE, 50 - nodes // 125)
@@ -37,7 +37,7 @@ class Sampling:
 
     def choose(self, snapshot: Snapshot, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Feasible rows that are enough."""
-        wanted = self.wanted(snapshot.count)
+        wanted = self.count_feasible(snapshot.count)
         if wanted >= snapshot.count:
             # The next start is the same one: every node is looked at.
             return np.nonzero(mask)[0]

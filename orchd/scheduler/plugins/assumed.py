@@ -1,4 +1,4 @@
-"""Objects that are shown as they will be once writes under way have been carried out."""
+"""Informer objects overlaid with assumed versions, which pending writes will produce."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Key = tuple[str, str]
 
 
 class AssumedObjects:
-    """An informer's objects, some of them replaced by what was assumed of them. An assumption ends with `restore`, and by
-    itself when the informer has a newer version of the object, or none any more."""
+    """An informer's objects, some replaced by assumed versions. An assumption ends with `restore`, or when the informer has a
+    newer version of the object or removes it."""
 
     def __init__(self, informer: IInformer) -> None:
         self._informer = informer
@@ -26,22 +26,22 @@ class AssumedObjects:
             del self._assumed[key]
 
     def get(self, namespace: str, name: str) -> Object | None:
-        """The object as assumed, or as the informer has it."""
+        """The assumed version of the object, else the informer's."""
         found = self._assumed.get((namespace, name))
         return self._informer.get(namespace, name) if found is None else found
 
     def present(self, namespace: str, name: str) -> Object | None:
-        """The object as the informer has it."""
+        """The informer's version of the object."""
         return self._informer.get(namespace, name)
 
     def latest(self, objects: Iterable[Object]) -> list[Object]:
-        """Objects of the informer, those that were assumed replaced."""
+        """All objects, with assumed versions in place of the informer's."""
         if not self._assumed:
             return list(objects)
         return [self._assumed.get(key_of(each), each) for each in objects]
 
     def assume(self, obj: Object) -> None:
-        """Show `obj` instead of what it was made from. Raises ValueError when the informer has a newer version, or none."""
+        """Replace the object with `obj`. Raises ValueError if the informer has a newer version, or none."""
         namespace, name = key = key_of(obj)
         present = self.get(namespace, name)
         if present is None:
@@ -51,11 +51,11 @@ class AssumedObjects:
         self._assumed[key] = obj
 
     def restore(self, obj: Object) -> None:
-        """End what was assumed of an object."""
+        """Drop the assumed version of an object."""
         self._assumed.pop(key_of(obj), None)
 
 
 def version(obj: Object) -> int:
-    """The resource version as a number; versions of one resource rise."""
+    """The resource version as a number; versions of one resource increase."""
     text = obj["metadata"].get("resourceVersion") or "0"
     return int(text) if text.isdigit() else 0

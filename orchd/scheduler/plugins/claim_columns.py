@@ -1,4 +1,4 @@
-"""What a pod's claims mean for all rows at once: the columnar form of `VolumeBinder.decide`."""
+"""The effect of a pod's claims on all rows: the columnar form of `VolumeBinder.decide`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TEXTS: Final = ((_NODE, NODE_CONFLICT), (_BIND, BIND_CONFLICT), (_SPACE, NOT_EN
 
 @implementer(IRowFilter)
 class ClaimRows:
-    """Codes are sums of what speaks against a row."""
+    """Codes are sums of the reasons against a row."""
 
     local = False
     columns = Columns.NODE
@@ -67,7 +67,7 @@ class ClaimRows:
         return found
 
     def _add_bound(self, codes: NDArray[np.int64]) -> None:
-        """The first bound claim that is not usable on a row says why."""
+        """Add the reason of the first bound claim that is not usable on a row."""
         left = np.ones(self._snapshot.size, dtype=np.bool_)
         for claim in self._claims.bound:
             volume = self._binder.volumes.get("", claim["spec"]["volumeName"])
@@ -111,7 +111,7 @@ class ClaimRows:
         return mask
 
     def _matched(self, claim: Object, taken: dict[str, Mask]) -> Mask:
-        """Rows on which a volume is found for a claim. `taken` has the rows on which a volume is already another claim's."""
+        """Rows on which a volume matches a claim. `taken` has the rows on which another claim already gets a volume."""
         reserved, found = candidates(claim, self._binder.candidates(claim), self._binder.dialect)
         open_ = np.ones(self._snapshot.size, dtype=np.bool_)
         matched = np.zeros(self._snapshot.size, dtype=np.bool_)
@@ -125,7 +125,7 @@ class ClaimRows:
             return free
 
         if reserved is not None:
-            # No other volume will do where the reserved one is free, usable there or not.
+            # A free volume that is reserved for the claim excludes all others, whether it is usable on the row or not.
             open_ &= ~take(reserved)
         for volume in found:
             if not open_.any():
@@ -135,7 +135,7 @@ class ClaimRows:
         return matched
 
     def _add_provisions(self, codes: NDArray[np.int64], provisions: list[tuple[Object, Mask]], left: Mask) -> None:
-        """The first claim for which nothing can be provisioned on a row says why."""
+        """Add the reason of the first claim for which nothing can be provisioned on a row."""
         for claim, rows in provisions:
             rows = rows & left
             if not rows.any():

@@ -57,12 +57,12 @@ def of_provisioner(provisioner: str, dialect: Dialect) -> Migration | None:
 
 
 def is_on(migration: Migration, csi_node: Object | None, dialect: Dialect) -> bool:
-    """Does a driver serve the in-tree plugin on the node of a CSINode?"""
+    """True if the node's CSI driver has taken over the in-tree plugin."""
     return is_served(migration, served_plugins(csi_node, dialect), dialect)
 
 
 def is_served(migration: Migration, served: str, dialect: Dialect) -> bool:
-    """The same with what `served_plugins` gave for the node."""
+    """As `is_on`, for the result of `served_plugins` for the node."""
     return migration.on and dialect(migration.plugin) in served.split(",")
 
 
@@ -72,7 +72,7 @@ def served_plugins(csi_node: Object | None, dialect: Dialect) -> str:
 
 
 def volume_handle(volume: Object, migration: Migration, dialect: Dialect) -> str:
-    """The handle under which the driver knows an in-tree volume; "" for one that it cannot name."""
+    """The CSI volume handle of an in-tree volume; "" if it has none."""
     source: Mapping[str, Any] = volume["spec"][migration.source]
     match migration.source:
         case "awsElasticBlockStore":
@@ -96,7 +96,7 @@ def _location(volume: Object, dialect: Dialect) -> str:
 
 
 def migrated_terms(volume: Object, migration: Migration, dialect: Dialect) -> Terms | None:
-    """The node affinity of an in-tree volume in the driver's words: zones under the driver's key."""
+    """The node affinity of an in-tree volume with zones under the driver's topology key."""
     terms, keys = affinity_terms(volume), tuple(map(dialect, _ZONES))
     if terms is not None and any(each.get("key") in keys for term in terms for each in term.get("matchExpressions") or ()):
         return [_renamed(term, keys, migration.topology) for term in terms]

@@ -1,4 +1,4 @@
-"""DefaultPreemption: makes room for a pod by removing pods of lower priority from the node where that hurts least."""
+"""DefaultPreemption: removes pods of lower priority from the node with the least impact, to make room for a pod."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from orchd.txkit.log import Logger
 PODS = ResourceRef("", "v1", "pods")
 BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 _MERGE = "application/strategic-merge-patch+json"
-#: Added to priorities before they are summed up, so that more victims never weigh less.
+#: Added to each priority in sums, so that a further victim never decreases the sum.
 _SHIFT = 2**31
-#: Seconds that the search for candidates goes on before others get their turn.
+#: Seconds after which the search for candidates yields to the reactor.
 _TURN = 0.004
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A node with the pods that have to go: those that a budget protects first, each group from the most important on."""
+    """A node and its victims: first those whose removal violates a budget; each group most important first."""
 
     node: str
     victims: tuple[Pod, ...]
@@ -49,13 +49,13 @@ class DefaultPreemption:
         self._percentage = args.min_candidate_nodes_percentage
         self._absolute = args.min_candidate_nodes_absolute
         self._budgets: IInformer = handle.informer(BUDGETS)
-        #: The wall time of the attempt: it has to be the same for all comparisons.
+        #: The wall time of the attempt, the same for all comparisons.
         self._now = 0.0
 
     async def post_filter(self, state: CycleState, pod: Pod, refused: IRefusals) -> str | None:
         if self._handle.pod_object(pod) is None or not self.eligible(pod, refused):
             return None
-        self._handle.numbers.preemption_attempts += 1
+        self._handle.metrics.preemption_attempts += 1
         self._now = self._handle.wall()
         candidates: Sequence[Candidate] = await self.candidates(state, pod, refused)
         if not candidates:
@@ -68,10 +68,10 @@ class DefaultPreemption:
             return None
         return best.node
 
-    # -- may it, and where
+    # -- eligibility and candidates
 
     def eligible(self, pod: Pod, refused: IRefusals) -> bool:
-        """Not for pods that never preempt, nor while victims of the last time are still ending."""
+        """False for pods that never preempt, and while victims of an earlier preemption terminate."""
         if pod.template.preemption_policy == "Never":
             return False
         row = self._handle.snapshot.row_of(pod.nominated) if pod.nominated else -1
@@ -82,29 +82,29 @@ class DefaultPreemption:
             return True
         return not any(other.deleting and other.priority < pod.priority for other in self._handle.snapshot.pods(row))
 
-    def wanted(self, nodes: int) -> int:
-        """How many candidates are enough."""
+    def count_candidates(self, nodes: int) -> int:
+        """The number of candidates after which the search stops."""
         return min(nodes, max(nodes * self._percentage // 100, self._absolute))
 
     async def candidates(self, state: CycleState, pod: Pod, refused: IRefusals) -> list[Candidate]:
-        """Nodes where removing pods helps, from a random one on, until there are enough. Others get their turn meanwhile."""
+        """Nodes on which removing pods helps, in order from a random one, until there are enough. Yields to the reactor."""
         snapshot, clock = self._handle.snapshot, self._handle.clock
-        # Most pods that wait have nobody below them: that is found out for all nodes at once.
+        # Usually no node has a pod of lower priority; this check covers all nodes at once.
         rows = refused.resolvable() if (snapshot.lowest < pod.priority).any() else ()
         if not rows:
             return []
         self._handle.prepare_plain(state, pod)
         budgets = self._known_budgets()
-        start, enough = self._handle.random.randrange(len(rows)), self.wanted(len(rows))
+        start, enough = self._handle.random.randrange(len(rows)), self.count_candidates(len(rows))
         found: list[Candidate] = []
-        # Those without violations and those with are counted apart: a violation is to be the last resort.
+        # Candidates with and without budget violations are counted separately: violations are the last resort.
         clean = 0
-        begun = clock.seconds()
+        started = clock.seconds()
         for index in range(len(rows)):
             row = rows[(start + index) % len(rows)]
-            if clock.seconds() - begun > _TURN:
+            if clock.seconds() - started > _TURN:
                 await deferLater(clock, 0)
-                begun = clock.seconds()
+                started = clock.seconds()
             # A row without a node has no pods either.
             if snapshot.lowest[row] >= pod.priority:
                 continue
@@ -119,7 +119,7 @@ class DefaultPreemption:
     def try_node(
         self, state: CycleState, pod: Pod, node: NodeView, budgets: Sequence[tuple[Object, LabelSelector]]
     ) -> Candidate | None:
-        """Remove all pods of lower priority, then put back as many as can stay."""
+        """Remove all pods of lower priority from a copy of the node, then add back as many as can stay."""
         priority = pod.priority
         lower = [other for other in node.pods.values() if other.template.priority < priority]
         if not lower:
@@ -143,7 +143,7 @@ class DefaultPreemption:
         return Candidate(node.name, tuple(victims), violations)
 
     def _start(self, pod: Pod) -> float:
-        """When a pod started; one that has not counts as starting now."""
+        """Start time of a pod; the time of the attempt if it has not started."""
         return self._now if pod.started is None else pod.started
 
     def _known_budgets(self) -> list[tuple[Object, LabelSelector]]:
@@ -151,10 +151,10 @@ class DefaultPreemption:
             (each, LabelSelector.from_object((each.get("spec") or {}).get("selector"))) for each in self._budgets.list()
         ]
 
-    # -- which one
+    # -- choice of the candidate
 
     def choose(self, candidates: Sequence[Candidate]) -> Candidate:
-        """The candidate that hurts least: each rule narrows down what those before it leave."""
+        """The best candidate: each rule reduces the candidates that the previous rules leave."""
         left = list(candidates)
         for rule in (
             lambda each: each.violations,
@@ -170,12 +170,12 @@ class DefaultPreemption:
         return left[0]
 
     def _earliest_start(self, candidate: Candidate) -> float:
-        """When the first of the victims of the highest priority began."""
+        """The earliest start time among the victims of the highest priority."""
         highest = max(victim.priority for victim in candidate.victims)
         return min(self._start(victim) for victim in candidate.victims if victim.priority == highest)
 
     async def _ask_extenders(self, pod: Pod, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-        """Let extenders strike candidates and change victims. None is left when one fails that may not be ignored."""
+        """Let extenders remove candidates and change victims. Returns none if an extender fails that is not ignorable."""
         victims: Mapping[str, ExtenderVictims] = {
             each.node: ExtenderVictims(each.victims, each.violations) for each in candidates
         }
@@ -193,10 +193,10 @@ class DefaultPreemption:
                 return ()
         return [Candidate(node, tuple(each.pods), each.violations) for node, each in victims.items() if each.pods]
 
-    # -- making room
+    # -- removal of the victims
 
     async def _prepare(self, pod: Pod, best: Candidate) -> bool:
-        """Delete the victims; pods of lower priority lose their nomination to the node. False when a deletion failed."""
+        """Delete the victims; pods of lower priority lose their nomination to the node. False if a deletion failed."""
         for victim in best.victims:
             waiting = self._handle.waiting(victim.uid)
             if waiting is not None:
@@ -211,7 +211,7 @@ class DefaultPreemption:
                         self.log.warn("pod {pod} was not preempted: {why}", pod=victim.key, why=error.message)
                         return False
             self._tell(victim, pod, best.node)
-        self._handle.numbers.victims.observe(len(best.victims))
+        self._handle.metrics.victims.observe(len(best.victims))
         for other in self._handle.nominator.nominated(best.node):
             if other.priority < pod.priority:
                 await self._clear_nomination(other)
@@ -256,7 +256,7 @@ def split_by_budgets(
                 if not selector.matches(pod.labels):
                     continue
                 if pod.name in ((budget.get("status") or {}).get("disruptedPods") or {}):
-                    # On its way out already: the budget has counted it.
+                    # The budget has already counted this disruption.
                     continue
                 left[index] -= 1
                 violates = violates or left[index] < 0

@@ -1,4 +1,4 @@
-"""The selector with which default spread constraints count pods: that of the services and the owner of a pod."""
+"""The selector of default spread constraints: the selectors of a pod's services and owner, combined."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWNERS = {
 
 
 class DefaultSelectors:
-    """`epoch` rises when a service, or an owner, may select other pods than before."""
+    """`epoch` increases when the pods that a service or an owner selects may change."""
 
     def __init__(self, handle: IHandle) -> None:
         self.epoch = 0
@@ -33,7 +33,7 @@ class DefaultSelectors:
             self.epoch += 1
 
     def selector(self, template: PodTemplate) -> LabelSelector | None:
-        """All that select the pods of a template, joined; None when nothing does."""
+        """The combined selector for a template; None if nothing selects its pods."""
         labels: dict[str, str] = {}
         for service in self._services.list(template.namespace):
             wanted = _selector(service)

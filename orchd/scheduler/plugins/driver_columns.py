@@ -1,4 +1,4 @@
-"""CSI volumes on nodes as columns: how many of each driver a node has and may have, and where each volume is.
+"""CSI volumes on nodes as columns: attached volumes and limits per driver, and the rows of each volume.
 
 Rows are computed again when their node or its pods change, when its CSINode does, and when a claim or volume that one of
 its pods uses does.
@@ -34,8 +34,8 @@ _UNLIMITED = -1
 
 
 class DriverColumns:
-    """`volumes_of` gives the volumes of a pod on a node with a CSINode, `limits_of` the limits of a node by driver: all that
-    its CSINode has, and those of the drivers asked for. Neither raises. Call `refresh` before reading."""
+    """`volumes_of` returns the volumes of a pod on a node with a CSINode, `limits_of` the limits of a node by driver: those of
+    its CSINode and of the given drivers. Neither raises. Call `refresh` before reading."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class DriverColumns:
         for name in ("claims", "volumes"):
             storage.informer(name).add_listener(self._named_changed)
 
-    # -- what changed
+    # -- changes
 
     def _csi_node_changed(self, kind: str, old: Object | None, new: Object | None) -> None:
         row = self._snapshot.row_of(key_of(new or old or {})[1])
@@ -78,7 +78,7 @@ class DriverColumns:
         self._dirty |= self._named.rows(key_of(new or old or {}))
 
     def refresh(self) -> None:
-        """Compute what changed."""
+        """Recompute changed rows."""
         snapshot = self._snapshot
         changed = None if self._all_dirty else snapshot.changed(self._version, Columns.VOLUMES | Columns.NODE)
         self._version = snapshot.version
@@ -135,8 +135,8 @@ class DriverColumns:
     # -- reading
 
     def exceeded(self, new: Volumes, *, also_without_more: bool = False) -> NDArray[np.bool_]:
-        """Rows on which new volumes, beside those that are there, are more than a driver's limit; `also_without_more` those
-        where the ones that are there are too many and none of the new ones is a further one."""
+        """Rows on which new volumes exceed a driver's limit. With `also_without_more`, also rows whose present volumes exceed
+        it while every new one is already there."""
         over = np.zeros(self._snapshot.size, dtype=np.bool_)
         for driver in {driver for driver, _ in new}:
             if driver not in self._limits:
@@ -147,14 +147,14 @@ class DriverColumns:
             own = [volume for volume in new if volume[0] == driver]
             more = np.full(self._snapshot.size, len(own), dtype=np.int64)
             for volume in own:
-                # A volume that is there already is no further one.
+                # A volume that is already on the node does not count again.
                 more[list(self._attached.rows(volume))] -= 1
             present = self._present.get(driver, 0)
             over |= (limit >= 0) & (also_without_more | (more > 0)) & (present + more > limit)
         return over
 
     def _add_driver(self, driver: str) -> None:
-        """Limits that stand in allocatable are looked up by the names of drivers, so a driver must be known."""
+        """Register a driver, since limits in allocatable are looked up by driver name."""
         limits = self._column(self._limits, driver, _UNLIMITED)
         for row in np.flatnonzero(self._snapshot.alive):
             facts = self._snapshot.nodes[row]

@@ -1,4 +1,4 @@
-"""How full nodes would be with one more pod: requested and allocatable amounts of the resources that a score counts."""
+"""Utilization of nodes with one more pod: requested and allocatable amounts of the scored resources."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class Fullness:
                 out.append((name, weight, template.bare_nonzero[column], column))
                 continue
             amount = (template.bare if self._nonzero else template.balanced).get(name, 0)
-            # Extended resources count for pods that ask for them only.
+            # Extended resources count only for pods that request them.
             if amount or not is_extended(name):
                 out.append((name, weight, amount, -1))
         return out
 
     def counts(self, template: PodTemplate) -> bool:
-        """Does any resource count for the template?"""
+        """True if any resource is scored for the template."""
         return bool(self._counted(template))
 
     def plain(self, template: PodTemplate, node: NodeView) -> list[Amounts]:

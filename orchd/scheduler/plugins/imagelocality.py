@@ -23,7 +23,7 @@ _LEAST, _MOST_EACH = 23 * _MIB, 1000 * _MIB
 
 
 def normalized_name(name: str) -> str:
-    """An image name with a tag: the latest where none is given."""
+    """An image name with its tag, `latest` by default."""
     return name if name.rfind(":") > name.rfind("/") else name + ":latest"
 
 
@@ -44,7 +44,7 @@ class ImageLocality:
 
     @property
     def epoch(self) -> int:
-        # Shares of nodes change with either.
+        # The share of nodes that have an image depends on both.
         return self._snapshot.images.version * 1_000_003 + self._snapshot.count
 
     def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:

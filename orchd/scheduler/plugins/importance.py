@@ -1,4 +1,4 @@
-"""Which of the pods on a node are the most important: the order in which preemption lets them stay.
+"""Importance of the pods on a node: the order in which preemption keeps them.
 
 A pod that has not started counts as starting when it is looked at, so that of two such pods each is "earlier" than the one it
 is compared with. The order of the reference then follows from its sorting procedure, which is repeated here.
@@ -11,12 +11,12 @@ from math import inf
 
 from orchd.scheduler.pods import Pod
 
-#: Up to so many the reference sorts by insertion.
+#: The reference uses insertion sort up to this length.
 _FEW = 12
 
 
 def is_more_important(pod: Pod, other: Pod) -> bool:
-    """Higher priority, or the same and an earlier start."""
+    """True if the first pod has a higher priority, or the same and an earlier start."""
     if pod.priority != other.priority:
         return pod.priority > other.priority
     if pod.started is None:
@@ -28,7 +28,7 @@ def by_importance(pods: Iterable[Pod]) -> list[Pod]:
     """The most important first."""
     out = list(pods)
     if len(out) > _FEW:
-        # Pods that are alike come in reverse, as they do below.
+        # Equal pods come in reverse order, as below.
         out.reverse()
         return sorted(out, key=_place)
     for begin in range(1, len(out)):

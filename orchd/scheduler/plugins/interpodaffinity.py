@@ -1,4 +1,4 @@
-"""InterPodAffinity: pods that must or would rather run near other pods, or apart from them.
+"""InterPodAffinity: required and preferred affinity and anti-affinity to other pods.
 
 Which pods a term selects is counted per row by tallies, once per template, and summed over topology domains when it is asked.
 """
@@ -46,9 +46,9 @@ _STATUS = {1: AFFINITY, 2: ANTI_AFFINITY, 3: EXISTING}
 @implementer(IPreFilter, IPreFilterExtensions, IColumnFilter, IPreScore, IColumnScore)
 class InterPodAffinity:
     name = "InterPodAffinity"
-    #: What a score fails with in a profile that does not have the plugin as a pre-score.
+    #: Error of the score in a profile in which the plugin is not enabled as a pre-score.
     unscored = 'failed to read "PreScoreInterPodAffinity" from cycleState: not found'
-    #: What the filter says in a profile that does not have the plugin as a pre-filter.
+    #: Error of the filter in a profile in which the plugin is not enabled as a pre-filter.
     unprepared = 'error reading "PreFilterInterPodAffinity" from cycleState: not found'
     events = (ClusterEvent("pods", Action.ALL), ClusterEvent("nodes", Action.ADD | Action.UPDATE_LABEL))
     shared = True
@@ -59,7 +59,7 @@ class InterPodAffinity:
         self._tallies: WeakValueDictionary[object, Tally] = WeakValueDictionary()
         self._namespaces: IInformer = handle.informer(NAMESPACES)
         self._namespaces.add_listener(self._namespace_changed)
-        #: Changes of namespace labels so far.
+        #: Number of changes of namespace labels.
         self.epoch = 0
 
     def _namespace_changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -74,16 +74,16 @@ class InterPodAffinity:
         return {} if found is None else found["metadata"].get("labels") or {}
 
     def matches(self, term: AffinityTerm, template: PodTemplate) -> bool:
-        """Does a term select pods of a template?"""
+        """True if the term selects pods of the template."""
         return term.matches(template, {} if term.namespace_selector is None else self._labels_of(template.namespace))
 
     def matches_all(self, terms: Sequence[AffinityTerm], template: PodTemplate) -> bool:
         return bool(terms) and all(self.matches(term, template) for term in terms)
 
-    # -- what one pod on a node means for another one
+    # -- effects of existing pods
 
     def repelled(self, template: PodTemplate, other: PodTemplate) -> list[tuple[str, int]]:
-        """Topology keys by which pods of `other` keep the template away."""
+        """Topology keys of the anti-affinity terms with which pods of `other` reject the template."""
         return [(term.topology_key, 1) for term in other.anti_affinity if self.matches(term, template)]
 
     def attracted(self, template: PodTemplate, other: PodTemplate) -> list[tuple[str, int]]:
@@ -102,7 +102,7 @@ class InterPodAffinity:
         return found + [(term.topology_key, weight) for term, weight in weighted if self.matches(term, template)]
 
     def required(self, template: PodTemplate, other: PodTemplate) -> list[Contribution]:
-        """What a pod of `other` adds to the counts that the filter looks at."""
+        """The contribution of a pod of `other` to the filter's counts."""
         found = [Contribution(EXISTING, key) for key, _ in self.repelled(template, other)]
         if self.matches_all(template.affinity, other):
             found += [Contribution(AFFINITY, term.topology_key) for term in template.affinity]
@@ -112,7 +112,7 @@ class InterPodAffinity:
         return found
 
     def count_matching(self, terms: tuple[AffinityTerm, ...]) -> Tally:
-        """Pods per row that all terms select; shared by all who ask the same while namespaces stay as they are."""
+        """Pods per row that all terms select; shared between equal callers while no namespace label changes."""
         key = (terms, self.epoch)
         found = self._tallies.get(key)
         if found is None:
@@ -170,7 +170,7 @@ class InterPodAffinity:
 
 @implementer(IRowFilter)
 class _Required:
-    """Required terms of the pod, and those of pods that are there. Never local: a pod changes its whole domain."""
+    """Required terms of the pod and of existing pods. Never local: a pod affects its whole domain."""
 
     local = False
     columns = Columns.ALL
@@ -187,7 +187,7 @@ class _Required:
     def codes(self, rows: NDArray[np.intp] | None) -> Numbers:
         at = self._snapshot
         codes = np.zeros(at.size, dtype=np.int64)
-        # The reverse of the order in which they are judged: the first one that refuses a node decides.
+        # In reverse order of evaluation, so that the first rejection overwrites later ones.
         for key, counts in self._repelling.rows.items():
             codes[self._occupied(key, counts)] = 3
         for key, tally in self._apart:
@@ -219,7 +219,7 @@ class _Required:
             found = np.zeros(at.size, dtype=np.bool_) if counts is None else self._occupied(term.topology_key, counts)
             everywhere &= found
             anywhere = anywhere or bool(found.any())
-        # The first pod of a group that wants to be together may go where the keys are.
+        # The first pod of a group with affinity to itself may run on any node with the topology keys.
         if anywhere or not self._first_of_group:
             codes[~everywhere] = 1
 

@@ -27,7 +27,7 @@ class Contribution:
 
 
 class Counts:
-    """Pods per rule and topology pair. `required(template, other)` says what a pod of `other` contributes."""
+    """Pods per rule and topology pair. `required(template, other)` returns the contribution of a pod of `other`."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Counts:
             self._begin(snapshot)
 
     def _begin(self, snapshot: Snapshot) -> None:
-        """Count the pods that are there, template by template."""
+        """Count existing pods by template."""
         for other, rows in snapshot.tallies.population.items():
             if self._contributions(other):
                 for row, pods in rows.items():
@@ -60,7 +60,7 @@ class Counts:
         return copy
 
     def change(self, other: PodTemplate, labels: Mapping[str, str], pods: int) -> None:
-        """So many pods of `other` came to a node with these labels, or left it (below 0)."""
+        """Add pods of `other` to a node with these labels, or remove them if negative."""
         contributions = self._known.get(other)
         if contributions is None:
             contributions = self._contributions(other)
@@ -77,7 +77,7 @@ class Counts:
         return found
 
     def judge(self, node: NodeView) -> Status | None:
-        """What the filter says of a node."""
+        """The filter's status for a node."""
         labels, pairs = node.labels, self._pairs
         if not pairs and not self._template.affinity:
             return None
@@ -113,7 +113,7 @@ def weights(
 
 
 def normalize(scores: Sequence[int]) -> list[int]:
-    """Scores of any sign, stretched to 0..100; 0 when all are the same."""
+    """Scores of any sign, stretched to 0..100; 0 if all are equal."""
     least, most = min(scores, default=0), max(scores, default=0)
     if least == most:
         return [0] * len(scores)

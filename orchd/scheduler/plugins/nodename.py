@@ -1,4 +1,4 @@
-"""NodeName: a pod that names its node runs there or nowhere."""
+"""NodeName: a pod whose spec names a node may run only there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NodePorts: host ports that a pod wants must be free on the node."""
+"""NodePorts: host ports that a pod requests must be free on the node."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REFUSED = unschedulable("node(s) didn't have free ports for the requested pod po
 @implementer(IPreFilter, IColumnFilter)
 class NodePorts:
     name = "NodePorts"
-    #: What the filter says in a profile that does not have the plugin as a pre-filter.
+    #: Error of the filter in a profile in which the plugin is not enabled as a pre-filter.
     unprepared = 'reading "PreFilterNodePorts" from cycleState: not found'
     events = (ClusterEvent("pods", Action.DELETE), ClusterEvent("nodes", Action.ADD))
     shared = True
@@ -44,7 +44,7 @@ class NodePorts:
 
 
 def ports_taken(template: PodTemplate, node: NodeView) -> bool:
-    """Does a pod of the node use a port that pods of the template want?"""
+    """True if a pod on the node uses a host port that the template requests."""
     used = [each for other in node.pods.values() for each in other.template.ports]
     return any(
         port == other_port and protocol == other_protocol and conflicts(ip, (other_ip,))

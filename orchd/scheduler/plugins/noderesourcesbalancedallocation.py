@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: prefers nodes whose resources would be used to similar parts."""
+"""NodeResourcesBalancedAllocation: prefers nodes whose resources would have similar utilization."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ class _Balance:
 
 
 def _deviation(parts: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """By column, over the resources that the node has; two are taken by half their difference, as everywhere."""
+    """Standard deviation per column over the resources of the node; of two resources half their difference."""
     parts = np.where(has, parts, 0.0)
     count = has.sum(axis=0)
     several = np.maximum(count, 1)
-    # Added up one after the other, as the plain form does, so that both round alike.
+    # Summed one by one, as in the plain form, so that both round equally.
     total = np.zeros(parts.shape[1])
     for part in parts:
         total = total + part

@@ -1,4 +1,4 @@
-"""NodeResourcesFit: a node must have what a pod requests; scores by how full it would be (three strategies)."""
+"""NodeResourcesFit: a node must have what a pod requests; scores utilization by one of three strategies."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ TOO_MANY = "Too many pods"
 
 
 def insufficient(resource: str) -> str:
-    """The reason for a resource of which there is not enough."""
+    """The reason for an insufficient resource."""
     return f"Insufficient {resource}"
 
 
 @implementer(IPreFilter, IColumnFilter, IColumnScore)
 class NodeResourcesFit:
     name = "NodeResourcesFit"
-    #: What the filter says in a profile that does not have the plugin as a pre-filter.
+    #: Error of the filter in a profile in which the plugin is not enabled as a pre-filter.
     unprepared = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
     events = (
         ClusterEvent("pods", Action.DELETE),
@@ -64,14 +64,14 @@ class NodeResourcesFit:
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
         return None
 
-    def wanted(self, template: PodTemplate) -> list[tuple[str, int]]:
-        """What is checked for a template; nothing when it requests nothing at all."""
+    def required_resources(self, template: PodTemplate) -> list[tuple[str, int]]:
+        """The resources that the filter checks for a template, with amounts; empty for a template without requests."""
         found = self._wanted.get(template)
         if found is None:
-            found = self._wanted[template] = self._find_wanted(template)
+            found = self._wanted[template] = self._find_required(template)
         return found
 
-    def _find_wanted(self, template: PodTemplate) -> list[tuple[str, int]]:
+    def _find_required(self, template: PodTemplate) -> list[tuple[str, int]]:
         requests = template.requests
         if not any(requests.get(name) for name in BASIC) and not any(map(is_extended, requests)):
             return []
@@ -93,13 +93,13 @@ class NodeResourcesFit:
         """Every reason why the pod does not fit."""
         reasons = [TOO_MANY] if len(node.pods) + 1 > node.facts.pods_allowed else []
         allocatable, requested = node.facts.allocatable, node.requested
-        for name, amount in self.wanted(pod.template):
+        for name, amount in self.required_resources(pod.template):
             if amount > allocatable.get(name, 0) - requested.get(name, 0):
                 reasons.append(insufficient(name))
         return reasons
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
-        return _Fits(self._snapshot, self.wanted(pod.template))
+        return _Fits(self._snapshot, self.required_resources(pod.template))
 
     def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
         return self._strategy.plain(self._fullness.plain(pod.template, node))
@@ -121,7 +121,7 @@ class NodeResourcesFit:
 
 @implementer(IRowFilter, ISingleRow)
 class _Fits:
-    """A code is a set of bits: 1 for the number of pods, then one for each resource that is wanted."""
+    """A code is a set of bits: 1 for the number of pods, then one for each required resource."""
 
     local = True
     columns = Columns.NODE | Columns.RESOURCES

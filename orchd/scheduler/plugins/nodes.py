@@ -1,4 +1,4 @@
-"""Rows that match what a pod's template asks of node labels: node selector and required node affinity."""
+"""Rows that match the node selector and required node affinity of a pod template."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def required_rows(snapshot: Snapshot, template: PodTemplate) -> NDArray[np.bool_] | None:
-    """Which rows satisfy node selector and required node affinity; None when the template has neither."""
+    """True for rows that satisfy node selector and required node affinity; None if the template has neither."""
     mask: NDArray[np.bool_] | None = None
     if template.node_selector:
         mask = snapshot.labels.match_labels(template.node_selector)

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: keeps pods off nodes that are cordoned, unless they tolerate it."""
+"""NodeUnschedulable: rejects cordoned nodes for pods without the toleration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: how many volumes of a CSI driver a node can have, as its CSINode (or its allocatable) says."""
+"""NodeVolumeLimits: limits the volumes of a CSI driver per node, by its CSINode or its allocatable."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ class NodeVolumeLimits:
         return _Limited(self, self._snapshot, pod) if next(claim_names(pod), None) is not None else None
 
     def exceeds(self, new: Volumes, facts: NodeFacts, csi_node: Object | None, others: Iterable[Pod]) -> bool:
-        """Plain form: would new volumes be too many for a node with other pods? Raises StorageError."""
+        """Plain form: True if new volumes exceed the node's limit, given its other pods. Raises StorageError."""
         limits = _limits(facts, csi_node) if new else {}
         attached = _NONE.union(*(self._attached_of(other, csi_node) for other in others)) if limits else _NONE
-        # A volume that is there already is no further one.
+        # A volume that is already on the node does not count again.
         more = Counter(driver for driver, _ in new - attached)
         present = Counter(driver for driver, _ in attached)
         found = ((driver, count, limits.get(limit_name(driver))) for driver, count in more.items())
         return any(limit is not None and present[driver] + count > limit for driver, count, limit in found)
 
     def exceeded(self, pod: Pod) -> NDArray[np.bool_]:
-        """Rows on which the volumes of a pod would be too many. Raises StorageError."""
+        """Rows on which the volumes of a pod exceed a limit. Raises StorageError."""
         columns, mask = self._columns, np.zeros(self._snapshot.size, dtype=np.bool_)
         columns.refresh()
         for number, plugins in enumerate(columns.plugins):
@@ -78,7 +78,7 @@ class NodeVolumeLimits:
         return mask
 
     def _limits_of(self, facts: NodeFacts, csi_node: Object | None, drivers: Iterable[str]) -> Mapping[str, int]:
-        """Limits of a node by driver: those of its CSINode, and of `drivers` those that stand in its allocatable."""
+        """Limits of a node by driver: those of its CSINode, and for `drivers` those in its allocatable."""
         found = _limits(facts, csi_node)
         named = [driver["name"] for driver in _drivers(csi_node)]
         return {each: found[name] for each in (*drivers, *named) if (name := limit_name(each)) in found}
@@ -88,7 +88,7 @@ class NodeVolumeLimits:
 
     def volumes(self, pod: Pod, served: str, *, new: bool) -> Volumes:
         """The CSI volumes of a pod on a node whose drivers serve in-tree plugins. Raises
-        StorageError for a `new` pod whose claims are not in order."""
+        StorageError for a `new` pod with missing or invalid claims."""
         found: set[tuple[str, str]] = set()
         for name, ephemeral in claim_names(pod):
             claim = self._storage.usable_claim(pod, name, ephemeral) if new else self._storage.claim(pod.namespace, name)
@@ -102,7 +102,7 @@ class NodeVolumeLimits:
         return frozenset(found)
 
     def _of_volume(self, volume: Object, served: str) -> tuple[str, str]:
-        """Driver and handle of a volume; "" for one that no CSI driver has."""
+        """Driver and handle of a volume; "" without a CSI driver."""
         source = volume["spec"].get("csi")
         if source is not None:
             return source.get("driver", ""), source.get("volumeHandle", "")
@@ -112,7 +112,7 @@ class NodeVolumeLimits:
         return migration.driver, volume_handle(volume, migration, self._storage.dialect)
 
     def _of_class(self, claim: Object, served: str) -> tuple[str, str]:
-        """Driver of the volume that a claim will get, and something that stands for its handle."""
+        """Driver of the volume that a claim will get, and a placeholder for its handle."""
         storage_class = self._storage.class_of_claim(claim)
         if storage_class is None:
             return "", ""

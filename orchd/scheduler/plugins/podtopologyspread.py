@@ -1,4 +1,4 @@
-"""PodTopologySpread: pods that a selector counts are spread over topology domains, as a must or as a preference."""
+"""PodTopologySpread: spreads the pods that a selector matches over topology domains, as a filter and as a score."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _SKEWED, _MISSING = 1, 2
 @implementer(IPreFilter, IPreFilterExtensions, IColumnFilter, IPreScore, IColumnScore)
 class PodTopologySpread:
     name = "PodTopologySpread"
-    #: What a score fails with in a profile that does not have the plugin as a pre-score.
+    #: Error of the score in a profile in which the plugin is not enabled as a pre-score.
     unscored = 'error reading "PreScorePodTopologySpread" from cycleState: not found'
-    #: What the filter says in a profile that does not have the plugin as a pre-filter.
+    #: Error of the filter in a profile in which the plugin is not enabled as a pre-filter.
     unprepared = 'reading "PreFilterPodTopologySpread" from cycleState: not found'
     events = (
         ClusterEvent("pods", Action.ALL),
@@ -67,7 +67,7 @@ class PodTopologySpread:
                 for each in args.default_constraints
             ]
         )
-        #: Key, skew and hardness of the constraints of pods that have none.
+        #: Topology key, skew and hardness of the default constraints.
         self._defaults = tuple((dialect(key), skew, hard) for key, skew, hard in given)
         self._selectors = DefaultSelectors(handle) if self._defaults else None
         self._tallies: WeakValueDictionary[object, Tally] = WeakValueDictionary()
@@ -88,7 +88,7 @@ class PodTopologySpread:
         return tuple(SpreadConstraint(key, skew, is_hard, selector) for key, skew, is_hard in self._defaults if is_hard == hard)
 
     def all_keys(self, template: PodTemplate) -> bool:
-        """Do only nodes with all topology keys count in scores?"""
+        """True if only nodes with all topology keys are scored."""
         return bool(template.spread) or not self._system
 
     def count_pods(self, template: PodTemplate, constraint: SpreadConstraint) -> Tally:
@@ -174,7 +174,7 @@ def _column(tally: Tally, size: int) -> Numbers:
 
 @implementer(IRowFilter)
 class _Skews:
-    """DoNotSchedule constraints. One pod more or less anywhere changes the least count, so nothing of it is local."""
+    """DoNotSchedule constraints. Never local: one pod anywhere may change the minimum count."""
 
     local = False
     columns = Columns.ALL
@@ -191,7 +191,7 @@ class _Skews:
     def codes(self, rows: NDArray[np.intp] | None) -> Numbers:
         at = self._snapshot
         labels = [at.label(each.topology_key) for each, _, _ in self._constraints]
-        # Domains are those of nodes that the pod may choose by their labels and that have all keys.
+        # Domains are those of nodes that match the pod's node affinity and have all topology keys.
         eligible = at.alive.copy()
         chosen = required_rows(at, self._template)
         if chosen is not None:
@@ -199,7 +199,7 @@ class _Skews:
         for column in labels:
             eligible &= column >= 0
         codes = np.zeros(at.size, dtype=np.int64)
-        # The first constraint that fails decides, so that later ones are not to overwrite it.
+        # The first failing constraint determines the code.
         for (constraint, tally, own), column in reversed(list(zip(self._constraints, labels, strict=True))):
             domains = np.bincount(column[eligible], minlength=int(column.max(initial=-1)) + 1) > 0
             counts = np.where(domains, by_domain(_column(tally, at.size), column), 0)
@@ -216,7 +216,7 @@ class _Skews:
 
 @implementer(IRowScore)
 class _Spread:
-    """ScheduleAnyway constraints, and those that are the default."""
+    """ScheduleAnyway constraints, including default ones."""
 
     local = False
     columns = Columns.ALL
@@ -255,7 +255,7 @@ class _Spread:
             if constraint.topology_key == self._hostname:
                 size, counts = len(rows) - int(ignored.sum()), pods[rows]
             else:
-                # A node without the key is a domain of its own among those that were found.
+                # Nodes without the key together count as a domain of their own.
                 size = len(np.unique(here[~ignored]))
                 sums = np.append(by_domain(pods, column, counted), 0)
                 counts = sums[here]

@@ -18,7 +18,7 @@ IGNORED = -1
 
 
 def counts_as(other: Pod, template: PodTemplate, constraint: SpreadConstraint) -> bool:
-    """Does a constraint of the template count another pod?"""
+    """True if a constraint of the template counts the other pod."""
     return (
         not other.deleting and other.namespace == template.namespace and constraint.selector.matches(other.template.labels)
     )
@@ -37,7 +37,7 @@ class Counts:
             self._begin(snapshot)
 
     def _begin(self, snapshot: Snapshot) -> None:
-        """Find the domains, then count the pods that are there, template by template."""
+        """Find the domains, then count existing pods by template."""
         for facts in snapshot.nodes:
             if facts is not None and required_matches(self._template, facts) and self._has_keys(facts.labels):
                 for constraint, domains in zip(self._constraints, self._domains, strict=True):
@@ -64,7 +64,7 @@ class Counts:
         return copy
 
     def change(self, other: Pod, node: NodeView, pods: int) -> None:
-        """`other` came to a node, or left it."""
+        """Add `other` to a node, or remove it."""
         if not self._has_keys(node.labels):
             return
         for constraint, domains in zip(self._constraints, self._domains, strict=True):
@@ -73,7 +73,7 @@ class Counts:
                 domains[value] += pods
 
     def judge(self, node: NodeView) -> Status | None:
-        """What the filter says of a node."""
+        """The filter's status for a node."""
         for constraint, domains in zip(self._constraints, self._domains, strict=True):
             value = node.labels.get(constraint.topology_key)
             if value is None:

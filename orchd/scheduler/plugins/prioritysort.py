@@ -1,4 +1,4 @@
-"""PrioritySort: higher priority first, then whoever joined the queue earlier."""
+"""PrioritySort: orders the queue by priority (descending), then by the time a pod was queued."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PrioritySort:
     events = ()
 
     def __init__(self, handle: IHandle, args: object) -> None:
-        """There is nothing to configure."""
+        """Takes no arguments."""
 
     def key(self, pod: Pod, added: float) -> Any:
         return -pod.priority, added

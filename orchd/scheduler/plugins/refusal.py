@@ -1,4 +1,4 @@
-"""A row filter that refuses every node alike."""
+"""A row filter that rejects every node with the same status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @implementer(IRowFilter)
 class UniformRefusal:
-    """Gives every row one status."""
+    """Rejects every row with one status."""
 
     local = False
     columns = Columns.NODE

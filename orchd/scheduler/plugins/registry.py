@@ -1,4 +1,4 @@
-"""The built-in plugins as an ordered table, and drop-ins beside them."""
+"""The built-in plugins as an ordered table, and the lookup of drop-ins."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from orchd.scheduler.plugins.volumezone import VolumeZone
 @implementer(IPluginFactory)
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
-    """A plugin of this product."""
+    """Factory of a built-in plugin."""
 
     name: str
     help: str
@@ -94,7 +94,7 @@ BUILT_IN: Sequence[BuiltIn] = (
 
 
 def plugin_factories() -> Mapping[str, IPluginFactory]:
-    """All that can be configured, by name. ConfigError for a drop-in whose name is taken."""
+    """Factories of all plugins by name. Raises ConfigError for a drop-in whose name is taken."""
     found: dict[str, IPluginFactory] = {each.name: each for each in BUILT_IN}
     for factory in getPlugins(IPluginFactory, orchd.plugins):
         if factory.name in found:

@@ -1,4 +1,4 @@
-"""Which rows have something: an index from names to rows that follows one row at a time."""
+"""An index from names to rows that is updated one row at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RowIndex(Generic[T]):
         self._rows: dict[T, set[int]] = {}
 
     def put(self, row: int, names: Iterable[T]) -> None:
-        """A row has these names now, and no other."""
+        """Set the names of a row."""
         before, after = self._names.get(row, frozenset()), frozenset(names)
         for name in before - after:
             rows = self._rows[name]
@@ -32,7 +32,7 @@ class RowIndex(Generic[T]):
             self._names.pop(row, None)
 
     def rows(self, name: T) -> Set[int]:
-        """The rows that have a name. Not to be changed."""
+        """The rows that have a name. Callers must not modify the result."""
         return self._rows.get(name, _NO_ROWS)
 
     def clear(self) -> None:

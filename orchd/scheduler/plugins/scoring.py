@@ -1,4 +1,4 @@
-"""Steps that score plugins share."""
+"""Normalisation shared by score plugins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def scale(raw: NDArray[np.int64], *, reverse: bool = False) -> NDArray[np.int64] | int:
-    """Raw scores from 0 up, brought to 0..100 by the largest one; with `reverse` the largest becomes 0."""
+    """Non-negative raw scores, scaled to 0..100 by the largest one; with `reverse` the largest becomes 0."""
     most = int(raw.max(initial=0))
     if most == 0:
         return MAX_SCORE if reverse else MIN_SCORE

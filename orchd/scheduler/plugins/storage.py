@@ -1,4 +1,4 @@
-"""What the volume plugins read of the API: claims, volumes, classes, drivers of nodes; and which claims a pod names."""
+"""Storage objects for the volume plugins: claims, volumes, classes, CSI drivers of nodes; and the claims of a pod."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ STORAGE_GROUP: Final = "storage.{abbr}.io"
 
 
 class StorageError(Exception):
-    """A claim, volume or class that a pod needs is not there or is not the pod's; the text is the reference's."""
+    """A claim, volume or class that a pod needs is missing or belongs to another pod; the text is the reference's."""
 
 
 class Storage:
-    """Informers of storage objects. `epoch` rises whenever one of those that `watched` names changes."""
+    """Informers of storage objects. `epoch` increases whenever an object of the `watched` resources changes."""
 
     def __init__(self, handle: IHandle, *watched: str) -> None:
         self.dialect: Dialect = handle.dialect
@@ -50,7 +50,7 @@ class Storage:
         return self._informers["claims"].get(namespace, name)
 
     def usable_claim(self, pod: Pod, name: str, ephemeral: bool) -> Object:
-        """A claim of a pod that is to be placed. Raises StorageError."""
+        """A claim of a pending pod. Raises StorageError."""
         if not name:
             raise StorageError("PersistentVolumeClaim had no name")
         claim = self.claim(pod.namespace, name)
@@ -70,7 +70,7 @@ class Storage:
         return self._informers["csinodes"].get("", name)
 
     def class_of_claim(self, claim: Object) -> Object | None:
-        """The storage class object of a claim; None when it has none, or there is none of this name."""
+        """The StorageClass object of a claim; None if the claim names no class or the class does not exist."""
         name = class_of(claim, self.dialect)
         return self.storage_class(name) if name else None
 
@@ -95,5 +95,5 @@ def check_owner(pod: Pod, claim: Object) -> None:
 
 
 def missing(kind: str, name: str) -> str:
-    """What the reference says of an object that is not there."""
+    """The reference's message for a missing object."""
     return f'{kind} "{name}" not found'

@@ -1,4 +1,4 @@
-"""The three scoring strategies of NodeResourcesFit, in whole numbers, plain and over columns."""
+"""The three scoring strategies of NodeResourcesFit in integer arithmetic, plain and over columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
 
-#: Scores of a shape go up to this.
+#: Maximum score of a shape point.
 _MAX_SHAPE_SCORE = 10
 
 
@@ -29,7 +29,7 @@ class Strategy(Protocol):
 
 
 def strategy(chosen: ScoringStrategy) -> Strategy:
-    """The strategy that the configuration names."""
+    """The configured strategy."""
     if chosen.type == LEAST_ALLOCATED:
         return Allocated(most=False)
     if chosen.type == MOST_ALLOCATED:
@@ -38,7 +38,7 @@ def strategy(chosen: ScoringStrategy) -> Strategy:
 
 
 class Allocated:
-    """LeastAllocated, or MostAllocated: the weighted mean of the free, or used, parts of the resources."""
+    """LeastAllocated, or MostAllocated: the weighted mean of the free or used fractions of the resources."""
 
     def __init__(self, *, most: bool) -> None:
         self._most = most
@@ -64,7 +64,7 @@ class Allocated:
 
 
 class CapacityRatio:
-    """RequestedToCapacityRatio: a broken line over utilization. Resources that score 0 drop out of the mean."""
+    """RequestedToCapacityRatio: piecewise linear in utilization. Resources that score 0 are excluded from the mean."""
 
     def __init__(self, shape: Sequence[ShapePoint]) -> None:
         points = [(each.utilization, each.score * (MAX_SCORE // _MAX_SHAPE_SCORE)) for each in shape]
@@ -79,7 +79,7 @@ class CapacityRatio:
             if found > 0:
                 score += found * each.weight
                 weights += each.weight
-        # To the nearest, halves away from zero.
+        # Round half away from zero.
         return (2 * score + weights) // (2 * weights) if weights else 0
 
     def columns(self, amounts: Sequence[AmountColumns]) -> Numbers:
@@ -96,7 +96,7 @@ class CapacityRatio:
 
 
 def _on_line(points: Sequence[tuple[int, int]], x: int) -> int:
-    """The score at a utilization: flat outside the points, whole numbers that are cut towards zero between them."""
+    """The score at a utilization: constant outside the points, integers truncated towards zero between them."""
     for index, (utilization, score) in enumerate(points):
         if x <= utilization:
             if index == 0:

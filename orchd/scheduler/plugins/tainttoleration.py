@@ -1,4 +1,4 @@
-"""TaintToleration: taints keep pods off a node, or make the node less wanted.
+"""TaintToleration: taints reject pods, or lower the score of a node.
 
 Nodes usually share few lists of taints, so each list is judged once per template.
 """
@@ -22,7 +22,7 @@ from orchd.scheduler.values import MAX_SCORE, Action, ClusterEvent, Columns, Cyc
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Effects that keep a pod off, and the one that only counts in scores.
+#: Effects that reject a pod, and the one that only lowers the score.
 _HARD, _SOFT = ("NoSchedule", "NoExecute"), "PreferNoSchedule"
 Taints = Sequence[Mapping[str, str]]
 
@@ -35,7 +35,7 @@ def refusal(taint: Mapping[str, str]) -> Status:
 @implementer(IColumnFilter, IPreScore, IColumnScore)
 class TaintToleration:
     name = "TaintToleration"
-    #: What a score fails with in a profile that does not have the plugin as a pre-score.
+    #: Error of the score in a profile in which the plugin is not enabled as a pre-score.
     unscored = 'failed to read "PreScoreTaintToleration" from cycleState: not found'
     events = (ClusterEvent("nodes", Action.ADD | Action.UPDATE_TAINT),)
     shared = True
@@ -45,7 +45,7 @@ class TaintToleration:
 
     @property
     def epoch(self) -> int:
-        """Lists of taints that are known: filters are compiled again when there is a new one."""
+        """Number of distinct taint lists: filters are recompiled for a new one."""
         return len(self._snapshot.taint_lists)
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
@@ -71,7 +71,7 @@ class TaintToleration:
 
 
 def _soft(template: PodTemplate) -> Callable[[Taints], int]:
-    """Counts the taints of a list that the template would rather avoid."""
+    """Counts the PreferNoSchedule taints of a list that the template does not tolerate."""
     tolerations = [each for each in template.tolerations if each.get("effect") in (None, "", _SOFT)]
 
     def count(taints: Taints) -> int:
@@ -84,7 +84,7 @@ def _soft(template: PodTemplate) -> Callable[[Taints], int]:
 
 @implementer(IRowFilter)
 class _Tainted:
-    """The code of a row is 1 and the number of its list of taints."""
+    """The code of a row is 1 plus the number of its taint list."""
 
     local = True
     columns = Columns.NODE

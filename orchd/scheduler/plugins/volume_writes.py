@@ -1,4 +1,4 @@
-"""Carrying out what VolumeBinding decided: writes to volumes and claims, and the wait until others have bound them."""
+"""Writes of VolumeBinding to volumes and claims, and the wait until the volume controller has bound them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from orchd.scheduler.plugins.volumebinder import VolumeBinder
 from orchd.scheduler.pods import Pod
 from orchd.txkit.timeouts import within
 
-#: Seconds between looks when nothing is heard of.
+#: Seconds between checks without a watch event.
 _INTERVAL = 1.0
 TIMED_OUT = "timed out waiting for the condition"
 
 
 class WriteError(Exception):
-    """Volumes cannot be bound as decided; the pod has to be placed anew."""
+    """Volumes cannot be bound as decided; the pod must be scheduled again."""
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Reserved:
 
 
 class VolumeWrites:
-    """`timeout` seconds bound the wait for other components."""
+    """`timeout` limits the wait for other components, in seconds."""
 
     def __init__(self, handle: IHandle, binder: VolumeBinder, timeout: float) -> None:
         self._handle = handle
@@ -49,8 +49,8 @@ class VolumeWrites:
             binder.storage.informer(name).add_listener(self._wake)
 
     async def write(self, reserved: Reserved) -> None:
-        """Bind the volumes to the claims, and ask for others to be provisioned. Raises ApiError; what was not written is no
-        longer assumed then."""
+        """Bind the volumes to the claims and request provisioning of others. Raises ApiError, after the assumptions of
+        unwritten objects were dropped."""
         written = 0
         try:
             for at, (claim, volume) in enumerate(reserved.bindings):
@@ -73,7 +73,7 @@ class VolumeWrites:
                 self._binder.claims.restore(claim)
 
     async def wait(self, reserved: Reserved, pod: Pod, node_name: str) -> None:
-        """Wait until all claims are bound. Raises WriteError when that takes too long or will not happen."""
+        """Wait until all claims are bound. Raises WriteError after the timeout, or if they cannot be bound."""
         end = self._clock.seconds() + self._timeout
         while not self.bound(reserved, pod, node_name):
             left = end - self._clock.seconds()
@@ -82,7 +82,7 @@ class VolumeWrites:
             await self._news(min(left, _INTERVAL))
 
     async def _news(self, seconds: float) -> None:
-        """Wait until a claim or volume changes, at most so long."""
+        """Wait until a claim or volume changes, at most the given seconds."""
         waiting: Deferred[None] = Deferred()
         self._waiting.add(waiting)
         try:
@@ -97,10 +97,10 @@ class VolumeWrites:
         for each in waiting:
             each.callback(None)
 
-    # -- looking
+    # -- checks
 
     def bound(self, reserved: Reserved, pod: Pod, node_name: str) -> bool:
-        """Are all claims bound? Raises WriteError when they will not be bound on this node."""
+        """True if all claims are bound. Raises WriteError when they cannot be bound on this node."""
         row = self._snapshot.row_of(node_name)
         if row < 0:
             raise WriteError(f'failed to get node "{node_name}": {missing("node", node_name)}')
@@ -127,7 +127,7 @@ class VolumeWrites:
         if current["metadata"].get("annotations") is None:
             raise WriteError(f'selectedNode annotation reset for PVC "{name}"')
         if self._binder.selected_node(current) != node_name:
-            # A provisioner that cannot serve the node takes the annotation away.
+            # A provisioner that cannot serve the node removes the annotation.
             raise WriteError(f'provisioning failed for PVC "{name}"')
         volume_name = current["spec"].get("volumeName")
         if volume_name:
@@ -145,7 +145,7 @@ class VolumeWrites:
 
 
 def _present(objects: AssumedObjects, obj: Object, doing: str, kind: str) -> Object:
-    """The object as the API has it. Raises WriteError when it is gone."""
+    """The current object of the API. Raises WriteError if it was deleted."""
     namespace, name = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
     found = objects.present(namespace, name)
     if found is None:

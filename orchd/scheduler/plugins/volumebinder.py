@@ -1,5 +1,5 @@
-"""The decisions of VolumeBinding: which claims of a pod are bound, which volumes or provisioners the others would get on a
-node. Plain form, for one node; `volumecolumns` has the same for all rows."""
+"""The decisions of VolumeBinding: the bound claims of a pod, and the volumes or provisioners of the others on a node. Plain
+form, for one node; `claim_columns` is the columnar form."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NODE_CONFLICT: Final = "node(s) had volume node affinity conflict"
 BIND_CONFLICT: Final = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE: Final = "node(s) did not have enough free storage"
 VOLUME_MISSING: Final = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
-#: Indexes of volumes: those that are no claim's, by class, and the others by namespace and name of the claim.
+#: Indexes of volumes: unclaimed ones by class, the others by namespace and name of the claim.
 _FREE: Final = "scheduler: free, by class"
 _CLAIMED: Final = "scheduler: by claim"
 
@@ -46,8 +46,8 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What a node would mean: `bindings` of claims to volumes that exist, claims for which volumes are provisioned there,
-    and what speaks against it."""
+    """The outcome for one node: `bindings` of claims to existing volumes, claims for which volumes are provisioned, and the
+    reasons against the node."""
 
     bindings: tuple[tuple[Object, Object], ...] = ()
     provisions: tuple[Object, ...] = ()
@@ -55,7 +55,7 @@ class Decisions:
 
 
 class VolumeBinder:
-    """Sees volumes and claims as they will be once bindings under way are done: `volumes` and `claims`."""
+    """Decides on `volumes` and `claims` as they will be after bindings in flight."""
 
     def __init__(self, handle: IHandle) -> None:
         self.dialect = handle.dialect
@@ -72,7 +72,7 @@ class VolumeBinder:
     # -- claims of a pod
 
     def check_claims(self, pod: Pod) -> bool:
-        """Has the pod claims at all? Raises StorageError for one that is missing, lost or going away."""
+        """True if the pod has claims. Raises StorageError for one that is missing, lost or being deleted."""
         found = False
         for name, ephemeral in claim_names(pod):
             found = True
@@ -91,7 +91,7 @@ class VolumeBinder:
         return found
 
     def claims_of(self, pod: Pod) -> Claims | None:
-        """The claims of a pod; None when one should have been bound before, but is not. Raises StorageError."""
+        """The claims of a pod; None if an unbound claim does not wait for a consumer. Raises StorageError."""
         bound, to_bind = [], []
         for name, ephemeral in claim_names(pod):
             claim = self.claims.get(pod.namespace, name)
@@ -108,14 +108,14 @@ class VolumeBinder:
         return Claims(tuple(bound), tuple(to_bind))
 
     def _waits(self, claim: Object) -> bool:
-        """Is a claim bound only when a pod that uses it is placed?"""
+        """True if the claim is bound when a pod that uses it is scheduled (WaitForFirstConsumer)."""
         storage_class = self.storage.class_of_claim(claim)
         return storage_class is not None and storage_class.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
 
     # -- one node
 
     def decide(self, claims: Claims, node_name: str, labels: Labels) -> Decisions:
-        """What a node would mean for a pod's claims. Raises StorageError when that cannot be said of any node."""
+        """The outcome of a node for a pod's claims. Raises StorageError if no node can be evaluated."""
         reasons = [reason] if (reason := self._bound_on(claims.bound, node_name, labels)) else []
         bindings: list[tuple[Object, Object]] = []
         if any(self.selected_node(each) not in (None, node_name) for each in claims.to_bind):
@@ -133,7 +133,7 @@ class VolumeBinder:
         return Decisions(tuple(bindings), () if why else tuple(provisions), ordered(*reasons, why))
 
     def _bound_on(self, bound: Iterable[Object], node_name: str, labels: Labels) -> str:
-        """Why bound claims cannot be used on a node: what is wrong with the first of them."""
+        """The reason why the first unusable bound claim cannot be used on a node."""
         for claim in bound:
             volume = self.volumes.get("", claim["spec"]["volumeName"])
             if volume is None:
@@ -151,8 +151,7 @@ class VolumeBinder:
         return migrated_terms(volume, migration, self.dialect)
 
     def candidates(self, claim: Object) -> list[Object]:
-        """Volumes that a claim may get, as they will be: those reserved for it, and by name those of its class that are no
-        claim's."""
+        """Volumes that may be bound to a claim: those reserved for it, and by name the unclaimed ones of its class."""
         informer, metadata = self.storage.informer("volumes"), claim["metadata"]
         own = informer.by_index(_CLAIMED, f"{metadata.get('namespace', '')}/{metadata['name']}")
         free = informer.by_index(_FREE, class_of(claim, self.dialect))
@@ -177,7 +176,8 @@ class VolumeBinder:
     # -- provisioning
 
     def provisioning_class(self, claim: Object) -> Object | None:
-        """The class of a claim; None when it provisions nothing. Raises StorageError when there is none."""
+        """The class of a claim; None for a class without a provisioner. Raises StorageError if the claim names no class or the
+        class does not exist."""
         metadata, name = claim["metadata"], class_of(claim, self.dialect)
         if not name:
             raise StorageError(f'no class for claim "{metadata.get("namespace", "")}/{metadata["name"]}"')
@@ -187,7 +187,7 @@ class VolumeBinder:
         return None if found.get("provisioner", "") in ("", self.dialect(NO_PROVISIONER)) else found
 
     def pools(self, claim: Object, storage_class: Object) -> Sequence[Object] | None:
-        """The CSIStorageCapacity objects that have room for a claim; None when its driver does not tell about capacity."""
+        """The CSIStorageCapacity objects that have room for a claim; None if its driver does not publish capacity."""
         if "storage" not in ((claim["spec"].get("resources") or {}).get("requests") or {}):
             return None
         driver = self.storage.informer("csidrivers").get("", storage_class["provisioner"])
@@ -216,7 +216,7 @@ def _accessible(selector: Mapping[str, Any] | None, labels: Labels) -> bool:
 
 
 def by_size(claims: Iterable[Object]) -> list[Object]:
-    """The smallest first, so that it gets the smallest volume."""
+    """Claims in ascending order of size, so that the smallest gets the smallest volume."""
     return sorted(claims, key=requested)
 
 
@@ -224,5 +224,5 @@ _ORDER: Final = (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING)
 
 
 def ordered(*reasons: str) -> tuple[str, ...]:
-    """Reasons in the reference's order, without repetition and empty ones."""
+    """Distinct non-empty reasons in the reference's order."""
     return tuple(reason for reason in _ORDER if reason in reasons)

@@ -1,4 +1,4 @@
-"""VolumeBinding: claims of a pod must be usable on the node, bound ones as well as those that are bound for the pod."""
+"""VolumeBinding: bound claims of a pod must be usable on the node, and unbound ones bindable there."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import Action, ClusterEvent, CycleState, Status, failed, unresolvable
 
 UNBOUND: Final = unresolvable("pod has unbound immediate PersistentVolumeClaims")
-#: The pre-filter point of this plugin is disabled, but not this one.
+#: Error of a profile in which the plugin is enabled here but not as a pre-filter.
 NOT_PREPARED: Final = failed("not found")
 _NO_CLAIMS: Final = Claims((), ())
 _CLAIMS, _RESERVED = "VolumeBinding", "VolumeBinding reserved"
@@ -94,7 +94,7 @@ class VolumeBinding:
             return UniformRefusal(self._snapshot, NOT_PREPARED)
         return None if claims is _NO_CLAIMS else ClaimRows(self._binder, self._snapshot, claims)
 
-    # -- a score point that gives nothing: scoring by capacity is behind a feature gate that is off
+    # -- score: always 0, since scoring by capacity is behind a disabled feature gate
 
     def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
         return 0
@@ -132,7 +132,7 @@ class VolumeBinding:
         return None
 
     def _assume(self, decisions: Decisions, node_name: str, reserved: Reserved) -> None:
-        """Show volumes as bound and claims as waiting for the node. Raises ValueError for one that has changed meanwhile."""
+        """Assume the volumes as bound and the claims as waiting for the node. Raises ValueError if one has changed."""
         dialect = self._binder.dialect
         for claim, volume in decisions.bindings:
             bound, changed = bind(volume, claim, dialect)

@@ -1,4 +1,4 @@
-"""EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits: how many disks of a cloud a node can have."""
+"""EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits: limits of cloud disks per node."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _NITRO: Final = re.compile("^[cmr]5.*|t3|z1d")
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """One sort of disks: the member of a volume that describes one and the member in it that names the disk, the
-    allocatable resource that limits them, and the limit without it."""
+    """A type of cloud disk: the volume source and its field with the disk's name, the allocatable resource that limits them,
+    and the default limit."""
 
     source: str
     member: str
@@ -92,7 +92,7 @@ class DiskLimits:
         return _Limited(self._snapshot, self._columns, new) if new else None
 
     def _limits_of(self, facts: NodeFacts, csi_node: Object | None, drivers: Iterable[str]) -> Mapping[str, int]:
-        """The limit of a node; none where a driver serves the disks, for then the driver's limit holds."""
+        """The limit of a node; none if a CSI driver serves the disks, whose own limit then applies."""
         cloud = self._cloud
         if is_on(cloud.migration, csi_node, self._dialect):
             return {}
@@ -106,8 +106,8 @@ class DiskLimits:
         return self.disks(pod, new=False)
 
     def disks(self, pod: Pod, *, new: bool) -> Volumes:
-        """The disks of this sort that a pod has; a claim without a volume counts by its own name. Raises StorageError for a
-        `new` pod whose claims are not in order."""
+        """The disks of this type of a pod; an unbound claim counts by its own name. Raises StorageError for a `new` pod with
+        missing or invalid claims."""
         cloud = self._cloud
         sources = (volume.get(cloud.source) for volume in pod.template.volumes)
         found = {source.get(cloud.member, "") for source in sources if source}
@@ -127,7 +127,7 @@ class DiskLimits:
         return frozenset((cloud.source, each) for each in found)
 
     def _provisions(self, claim: Object) -> bool:
-        """Would a volume for the claim be of this sort?"""
+        """True if a volume provisioned for the claim would count against this limit."""
         name = claim["spec"].get("storageClassName")
         storage_class = self._storage.storage_class(name) if name else None
         return storage_class is not None and storage_class.get("provisioner") == self._dialect(self._cloud.migration.plugin)
@@ -145,7 +145,7 @@ class _Limited:
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         self._disks.refresh()
-        # Where there are too many already, not even a disk that is there can be used once more.
+        # Above the limit, not even a disk that is already attached may be used again.
         codes: NDArray[np.int64] = self._disks.exceeded(self._new, also_without_more=True).astype(np.int64)
         return codes if rows is None else codes[rows]
 

@@ -1,4 +1,4 @@
-"""VolumeRestrictions: a disk that another pod of the node uses, unless both only read it."""
+"""VolumeRestrictions: rejects nodes on which another pod uses the same disk, unless both only read it."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ REFUSED: Final = unschedulable("node(s) had no available disk")
 USED_ONCE: Final = unresolvable(
     "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
 )
-#: Sources that are looked at, and the member that names the disk.
+#: Checked volume sources, and their field with the name of the disk.
 _DISKS: Final = {"gcePersistentDisk": "pdName", "awsElasticBlockStore": "volumeID", "iscsi": "iqn"}
-#: Rows that are looked at one by one.
+#: Up to this number, rows are evaluated one by one.
 _FEW: Final = 16
 Volume = Mapping[str, Any]
 
 
 @implementer(IPreFilter, IColumnFilter)
 class VolumeRestrictions:
-    """Claims with the access mode ReadWriteOncePod are given to one pod at a time. The API takes that mode only where its
-    feature gate is on, so there is no gate here."""
+    """A claim with the access mode ReadWriteOncePod is used by one pod at a time. The API accepts that mode only with its
+    feature gate, so there is no gate here."""
 
     name = "VolumeRestrictions"
     events = (
@@ -55,7 +55,7 @@ class VolumeRestrictions:
 
     def _is_for_one(self, namespace: str, name: str) -> bool:
         claim = self._storage.claim(namespace, name)
-        # VolumeBinding says so of a claim that is not there.
+        # VolumeBinding reports missing claims.
         return claim is not None and "ReadWriteOncePod" in (claim["spec"].get("accessModes") or ())
 
     def _is_used(self, namespace: str, names: set[str]) -> bool:
@@ -75,7 +75,7 @@ class VolumeRestrictions:
 
 
 def _disks(pod: Pod) -> list[Volume]:
-    """The volumes of a pod that may be taken."""
+    """The volumes of a pod that may be in use by others."""
     return [volume for volume in pod.template.volumes if "rbd" in volume or any(source in volume for source in _DISKS)]
 
 
@@ -85,11 +85,11 @@ def _conflicts(wanted: Iterable[Volume], pods: Iterable[Pod]) -> bool:
 
 
 def _conflict(volume: Volume, other: Volume) -> bool:
-    """Are two volumes the same disk, in a way that excludes each other?"""
+    """True if two volumes are the same disk and may not be used together."""
     for source, member in _DISKS.items():
         one, two = volume.get(source), other.get(source)
         if one and two and one.get(member) == two.get(member):
-            # This disk can be attached once, whatever it is for.
+            # This disk can be attached only once, even to read.
             return source == "awsElasticBlockStore" or not _both_read(one, two)
     one, two = volume.get("rbd"), other.get("rbd")
     if not one or not two or set(one.get("monitors") or ()).isdisjoint(two.get("monitors") or ()):
@@ -103,7 +103,7 @@ def _both_read(one: Volume, two: Volume) -> bool:
 
 
 def _keys(volume: Volume) -> Iterator[tuple[str, str]]:
-    """What two volumes have in common if they conflict."""
+    """Names of the disks that conflict if two volumes share one."""
     for source, member in (*_DISKS.items(), ("rbd", "image")):
         if volume.get(source):
             yield source, volume[source].get(member, "")

@@ -1,4 +1,4 @@
-"""VolumeZone: a bound volume with labels of a zone or region needs a node of that zone and region."""
+"""VolumeZone: a bound volume with zone or region labels requires a node of that zone and region."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KEYS: Final = (
     "topology.{long}.io/region",
 )  # fmt: skip
 _OTHER_ZONE, _UNKNOWN = 1, 2
-#: (label, values that will do) of every label of every volume.
+#: (label, accepted values) of every zone label of every volume.
 Wanted = list[tuple[str, frozenset[str]]]
 
 
@@ -65,7 +65,7 @@ class VolumeZone:
         return _InZone(self._snapshot, self._keys, wanted, error) if wanted or error else None
 
     def _wanted(self, template: PodTemplate) -> tuple[Wanted, str]:
-        """What labels of the pod's volumes ask for, up to the first claim that is not in order, and what is wrong with it."""
+        """Zone requirements of the pod's volumes up to the first invalid claim, and the status for that claim."""
         wanted: Wanted = []
         try:
             for volume in template.volumes:

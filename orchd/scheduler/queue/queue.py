@@ -1,8 +1,9 @@
 """The scheduling queue.
 
-A pending pod is in one of three places: `active` (ready, in the order of the queue sort plugin), `backoff` (failed lately; its
-pause has not ended) or `unschedulable` (nothing has changed that may help it). Or it is being attempted; then it is in none.
-Unschedulable pods are kept in groups that failed alike, so that news that cannot help any of a group costs nothing per pod.
+A pending pod is in one of three queues: `active` (ready, in the order of the queue sort plugin), `backoff` (its back-off after
+a failed attempt has not ended) or `unschedulable` (no event since then may have made it schedulable); during an attempt it is
+in none. Unschedulable pods are grouped by template and rejecting plugins, so that an event that helps no pod of a group costs
+nothing per pod.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.values import ClusterEvent
 
 ACTIVE, BACKOFF, UNSCHEDULABLE = "active", "backoff", "unschedulable"
-#: Labels of what brings a pod into a queue, besides cluster events.
+#: Metric labels of the reasons for which a pod joins a queue, besides cluster events.
 POD_ADD, ATTEMPT_FAILED, BACKOFF_ENDED, FORCED, FLUSHED, UPDATED = (
     "PodAdd", "ScheduleAttemptFailure", "BackoffComplete", "ForceActivate", "UnschedulableTimeout", "PodUpdate",
 )  # fmt: skip
-#: Seconds between looks for pods that have been unschedulable for too long, and how long that is.
+#: Seconds between flushes of the unschedulable queue, and the age in seconds at which a flush retries a pod.
 FLUSH_EVERY, FLUSH_AFTER = 30.0, 60.0
 
-#: Does news help pods of a template? Asked once per template.
+#: True if an event may make pods of a template schedulable; called once per template.
 Check = Callable[[PodTemplate], bool]
-#: Pods by uid, that failed alike and are alike.
+#: Pods by uid, of one template and rejected by the same plugins.
 Group = dict[str, "QueuedPod"]
 
 
 class QueuedPod:
-    """A pending pod and what became of its attempts. `since` is when it joined the queue the last time."""
+    """A pending pod and its attempts. `since` is the time at which it last joined the queue."""
 
     __slots__ = ("attempts", "first", "group", "moves", "place", "pod", "refused_by", "since", "ticket")
 
@@ -42,19 +43,19 @@ class QueuedPod:
         self.attempts = 0
         self.first = now
         self.since = now
-        #: Plugins that refused it in its last attempt; none when that failed otherwise.
+        #: Plugins that rejected it in its last attempt; empty if that failed with an error.
         self.refused_by: frozenset[str] = frozenset()
         self.place = ""
-        #: Under which it is kept while it is unschedulable.
+        #: Key of its group while it is unschedulable.
         self.group: tuple[frozenset[str], PodTemplate] | None = None
-        #: What the queue had counted of moves when the attempt began.
+        #: The queue's count of moves when the attempt began.
         self.moves = 0
         self.ticket = 0
 
 
 class SchedulingQueue:
-    """`key` sorts active pods. `registered` says by plugin which news wake the pods that it refused. `clock` is monotonic and
-    also what the order of pods rests on."""
+    """`key` sorts active pods. `registered` maps plugins to the cluster events that may make pods schedulable that they
+    rejected. `clock` is monotonic and also orders pods by arrival."""
 
     def __init__(
         self,
@@ -75,38 +76,38 @@ class SchedulingQueue:
         self._pods: dict[str, QueuedPod] = {}
         self._active: list[tuple[Any, int, QueuedPod]] = []
         self._backoff: list[tuple[float, int, QueuedPod]] = []
-        #: What refused them -> template -> pods; and the templates among them that want to be near other pods.
+        #: Rejecting plugins -> template -> pods; and the templates among them that have pod affinity terms.
         self._groups: dict[frozenset[str], dict[PodTemplate, Group]] = {}
         self._affine: Counter[PodTemplate] = Counter()
         self._counts: Counter[str] = Counter()
         self._tickets = 0
-        #: News that moved pods so far, and pods taken: an attempt that news overlapped goes to `backoff` when it fails.
+        #: Number of events that moved pods: a pod goes to `backoff` if its failed attempt overlapped with one.
         self._moves = 0
         self._backoff_timer: IDelayedCall | None = None
         self._flush_timer: IDelayedCall | None = None
         self._waiter: Deferred[None] | None = None
         self.closed = False
-        #: (queue, label of what brought them) -> pods so far.
+        #: (queue, reason label) -> number of pods that joined.
         self.incoming: Counter[tuple[str, str]] = Counter()
 
     def count(self, place: str) -> int:
-        """Pods in one of the three places."""
+        """Number of pods in one of the three queues."""
         return self._counts[place]
 
     def __len__(self) -> int:
         return len(self._pods)
 
     def get(self, uid: str) -> QueuedPod | None:
-        """A pod that waits or is being attempted."""
+        """A pending pod, including one in an attempt."""
         return self._pods.get(uid)
 
     def pending(self) -> Iterator[QueuedPod]:
         return iter(self._pods.values())
 
-    # -- pods come, change and go
+    # -- changes of pods
 
     def add(self, pod: Pod) -> None:
-        """A pod without a node appeared."""
+        """Add a pod without a node."""
         found = self._pods.get(pod.uid)
         if found is not None:
             self.update(found.pod, pod, changed=True)
@@ -116,7 +117,7 @@ class SchedulingQueue:
         self._enter(queued, ACTIVE, POD_ADD)
 
     def update(self, old: Pod, new: Pod, *, changed: bool) -> None:
-        """A pending pod changed; `changed` is False when only its status or bookkeeping did."""
+        """Replace a pending pod; `changed` is False if only its status or bookkeeping metadata differ."""
         queued = self._pods.get(new.uid)
         if queued is None:
             self.add(new)
@@ -132,18 +133,18 @@ class SchedulingQueue:
                 self._enter(queued, UNSCHEDULABLE, "")
             return
         if place == ACTIVE and moved:
-            # Its priority may be another one.
+            # Its priority may have changed.
             self._leave(queued)
             queued.pod = new
             self._enter(queued, ACTIVE, "")
             return
         if not place and changed:
-            # The attempt under way looks at what the pod was: should it fail, the pod is tried again soon.
+            # The running attempt uses the old pod: if it fails, the pod is retried after its back-off.
             queued.moves = -1
         queued.pod = new
 
     def remove(self, uid: str) -> None:
-        """A pod is gone, bound, or no longer this scheduler's."""
+        """Remove a pod that was deleted, bound, or given to another scheduler."""
         queued = self._pods.pop(uid, None)
         if queued is not None:
             self._leave(queued)
@@ -152,14 +153,14 @@ class SchedulingQueue:
     # -- attempts
 
     async def wait(self) -> bool:
-        """Wait until a pod is active; False when the queue is closed. One may wait at a time."""
+        """Wait until a pod is active. False if the queue is closed. Supports one waiter at a time."""
         while not self.closed and not self._counts[ACTIVE]:
             self._waiter = Deferred()
             await self._waiter
         return not self.closed
 
     def take_now(self) -> QueuedPod | None:
-        """The next active pod, None when there is none at the moment."""
+        """Remove and return the next active pod; None if the active queue is empty."""
         while self._active:
             _, ticket, queued = heappop(self._active)
             if queued.ticket == ticket and queued.place == ACTIVE:
@@ -170,7 +171,7 @@ class SchedulingQueue:
         return None
 
     def retry(self, queued: QueuedPod, refused_by: frozenset[str] = frozenset()) -> None:
-        """An attempt failed. `refused_by` are the plugins that refused the pod, if it was that."""
+        """Queue a pod again after a failed attempt. `refused_by` are the plugins that rejected it, empty after an error."""
         if self._pods.get(queued.pod.uid) is not queued or queued.place:
             return
         queued.refused_by = refused_by
@@ -179,64 +180,64 @@ class SchedulingQueue:
         self._enter(queued, BACKOFF if overlapped else UNSCHEDULABLE, ATTEMPT_FAILED)
 
     def done(self, queued: QueuedPod) -> None:
-        """A pod was bound: the queue forgets it."""
+        """Remove a bound pod."""
         if self._pods.get(queued.pod.uid) is queued:
             del self._pods[queued.pod.uid]
             self._leave(queued)
             self._removed(queued.pod)
 
     def backoff(self, queued: QueuedPod) -> float:
-        """Seconds that a pod pauses after its last attempt."""
+        """Back-off in seconds after the pod's last attempt."""
         return min(self._initial * 2.0 ** min(max(queued.attempts - 1, 0), 60), self._longest)
 
     def _is_backing_off(self, queued: QueuedPod) -> bool:
         return queued.since + self.backoff(queued) > self._clock.seconds()
 
-    # -- news
+    # -- cluster events
 
     def move(self, event: ClusterEvent, check: Check | None = None, *, spare: str = "") -> None:
-        """Something happened: try those unschedulable pods again that it may help. `check` narrows them by template; the
-        pod with uid `spare` stays."""
+        """Move the unschedulable pods that an event may make schedulable. `check` filters them by template; the pod with uid
+        `spare` is not moved."""
         self._moves += 1
-        helped: dict[PodTemplate, bool] = {}
-        for refused_by in [each for each in self._groups if self._concerned(each, event)]:
+        help_by_template: dict[PodTemplate, bool] = {}
+        for refused_by in [each for each in self._groups if self._may_help(each, event)]:
             for template, group in list(self._groups[refused_by].items()):
                 if check is not None:
-                    if template not in helped:
-                        helped[template] = check(template)
-                    if not helped[template]:
+                    if template not in help_by_template:
+                        help_by_template[template] = check(template)
+                    if not help_by_template[template]:
                         continue
-                self._wake([each for uid, each in group.items() if uid != spare], event.label)
+                self._reactivate([each for uid, each in group.items() if uid != spare], event.label)
 
     def move_affine(self, which: Callable[[PodTemplate], bool], label: str) -> None:
-        """Try unschedulable pods again that want to be near other pods, by template and whatever refused them."""
+        """Move unschedulable pods with pod affinity terms whose template `which` accepts, whatever plugin rejected them."""
         wanted = {template for template in self._affine if which(template)}
         if not wanted:
             return
         self._moves += 1
         for templates in list(self._groups.values()):
             for template in wanted & templates.keys():
-                self._wake(list(templates[template].values()), label)
+                self._reactivate(list(templates[template].values()), label)
 
     def activate(self, uids: Iterable[str]) -> None:
-        """Try pods again now, paused or not."""
+        """Move pods to the active queue, regardless of their back-off."""
         for uid in uids:
             queued = self._pods.get(uid)
             if queued is not None and queued.place in (BACKOFF, UNSCHEDULABLE):
                 self._leave(queued)
                 self._enter(queued, ACTIVE, FORCED)
 
-    def _concerned(self, refused_by: frozenset[str], event: ClusterEvent) -> bool:
+    def _may_help(self, refused_by: frozenset[str], event: ClusterEvent) -> bool:
         if not refused_by:
             return True
         return any(each.concerns(event) for name in refused_by for each in self._registered.get(name, ()))
 
-    def _wake(self, pods: Iterable[QueuedPod], label: str) -> None:
+    def _reactivate(self, pods: Iterable[QueuedPod], label: str) -> None:
         for queued in pods:
             self._leave(queued)
             self._enter(queued, BACKOFF if self._is_backing_off(queued) else ACTIVE, label)
 
-    # -- places
+    # -- the three queues
 
     def _enter(self, queued: QueuedPod, place: str, label: str) -> None:
         queued.place = place
@@ -314,19 +315,19 @@ class SchedulingQueue:
         self._set_backoff_timer()
 
     def _flush(self) -> None:
-        """Try pods again that have been unschedulable for long, in case news was missed."""
+        """Retry pods that have been unschedulable for FLUSH_AFTER seconds, in case an event was missed."""
         self._flush_timer = None
         limit = self._clock.seconds() - FLUSH_AFTER
         groups = [group for templates in self._groups.values() for group in templates.values()]
         late = [each for group in groups for each in group.values() if each.since < limit]
         if late:
             self._moves += 1
-            self._wake(late, FLUSHED)
+            self._reactivate(late, FLUSHED)
         if self._groups and self._flush_timer is None and not self.closed:
             self._flush_timer = self._clock.callLater(FLUSH_EVERY, self._flush)
 
     def close(self) -> None:
-        """Give no more pods. Idempotent."""
+        """Cancel timers and end the wait for pods. Idempotent."""
         self.closed = True
         for timer in (self._backoff_timer, self._flush_timer):
             if timer is not None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from time import perf_counter
-from typing import Any
 
 from zope.interface import implementer
 
 from orchd.kinds.catalog import Resource, split_group_version
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import (
     CONNECT,
     CREATE,
@@ -25,7 +25,6 @@ from orchd.server.admission.interfaces import (
 )
 from orchd.server.registry.interfaces import Context, IAdmission, IReview
 
-Object = dict[str, Any]
 Step = tuple[str, Callable[[Review], Awaitable[None]]]
 #: `observe(plugin, phase, operation, seconds, rejected)` after every call of a plugin, and with plugin "" after all of
 #: them; phase is "admit" or "validate".
@@ -63,6 +62,7 @@ def review_of(context: Context, operation: str, obj: Object | None, old: Object 
         kind=_kind(context.resource, obj),
         warn=context.warn,
         annotate=context.annotate,
+        webhook_time=context.webhook_time,
     )
 
 
@@ -167,9 +167,13 @@ class WriteReview:
         await self._chain.admit_review(review)
         return review.object
 
-    async def validate(self, obj: Object | None) -> None:
-        if self._steps[1]:
-            await self._chain.validate_review(self._of(obj))
+    async def validate(self, obj: Object | None, old: Object | None = None) -> None:
+        if not self._steps[1]:
+            return
+        review = self._of(obj)
+        if old is not None:
+            review.old_object = old
+        await self._chain.validate_review(review)
 
     def _of(self, obj: Object | None) -> Review:
         review = self._review

@@ -41,6 +41,8 @@ class Review:
     warn: Callable[[str], None] = lambda text: None
     #: Adds an audit annotation.
     annotate: Callable[[str, str], None] = lambda key, value: None
+    #: Called with the seconds that webhooks took.
+    webhook_time: Callable[[float], None] = lambda seconds: None
     #: Set by the mutating chain when a later plugin changed the object after this plugin ran (reinvocation).
     reinvocation: bool = False
     #: A mutating plugin sets it to have the mutating chain run once more.

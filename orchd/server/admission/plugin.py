@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred, TimeoutError
@@ -12,6 +12,7 @@ from orchd.client.interfaces import IInformer, Object, ResourceRef
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
 from orchd.server.admission.interfaces import CREATE, UPDATE, PluginContext, Review
+from orchd.txkit.instruments import Instrument
 
 #: Maximum seconds that a request waits for a plugin's informers.
 SYNC_TIMEOUT = 10.0
@@ -31,6 +32,8 @@ class Plugin:
     operations: ClassVar[tuple[str, ...]] = (CREATE, UPDATE)
     resources: ClassVar[tuple[str, ...] | None] = None
     informers: ClassVar[tuple[tuple[str, str, str], ...]] = ()
+    #: Metrics of the plugin.
+    instruments: Sequence[Instrument] = ()
 
     def __init__(self, context: PluginContext) -> None:
         self.context = context

@@ -10,6 +10,7 @@ from typing import Any
 
 from orchd.client.interfaces import IInformer, Object
 from orchd.kinds.catalog import version_priority
+from orchd.kinds.conditions import is_true
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,6 @@ def registered_of(obj: Object) -> AggregatedService | None:
     service = spec.get("service")
     if service is None:
         return None
-    conditions = (obj.get("status") or {}).get("conditions") or ()
     return AggregatedService(
         name=obj["metadata"]["name"],
         group=spec.get("group") or "",
@@ -57,7 +57,7 @@ def registered_of(obj: Object) -> AggregatedService | None:
         unchecked=bool(spec.get("insecureSkipTLSVerify")),
         group_priority=spec.get("groupPriorityMinimum", 0),
         version_priority=spec.get("versionPriority", 0),
-        available=any(c.get("type") == "Available" and c.get("status") == "True" for c in conditions),
+        available=is_true(obj.get("status") or {}, "Available"),
     )
 
 

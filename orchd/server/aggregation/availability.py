@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from twisted.internet.interfaces import IReactorTime
@@ -10,9 +10,11 @@ from twisted.internet.task import LoopingCall
 
 from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds.conditions import find_condition, with_condition
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
 from orchd.server.retrying_worker import RetryingWorker
+from orchd.txkit.instruments import Counter, Gauge, Instrument
 
 #: Seconds between probes of available servers.
 _EVERY = 30.0
@@ -56,14 +58,16 @@ def _ready(endpoints: Object, port_name: str) -> bool:
 def concluded(status: Object, found: Finding, *, now: str) -> Object:
     """`status` with the condition; lastTransitionTime changes only with its status."""
     state, reason, message = found
-    conditions: list[Object] = list(status.get("conditions") or ())
-    index = next((i for i, c in enumerate(conditions) if c.get("type") == _AVAILABLE), len(conditions))
-    before: Object = conditions[index] if index < len(conditions) else {}
-    since = before.get("lastTransitionTime") if before.get("status") == state else None
-    conditions[index:index + 1] = [{
-        **before, "type": _AVAILABLE, "status": state, "lastTransitionTime": since or now, "reason": reason, "message": message,
-    }]
-    return {**status, "conditions": conditions}
+    before = find_condition(status, _AVAILABLE) or {}
+    fresh = {
+        **before, "type": _AVAILABLE, "status": state, "lastTransitionTime": now, "reason": reason, "message": message,
+    }  # fmt: skip
+    return {**status, "conditions": with_condition(status.get("conditions") or (), fresh)}
+
+
+def _state(status: Object) -> str:
+    """The status of the condition, "" without one."""
+    return next((c.get("status", "") for c in status.get("conditions") or () if c.get("type") == _AVAILABLE), "")
 
 
 class Availability:
@@ -89,6 +93,9 @@ class Availability:
         self._endpoints = informers.informer(ResourceRef("", "v1", "endpoints"))
         #: (namespace, name) of a service -> names of the APIServices that reference it.
         self._behind: dict[tuple[str, str], set[str]] = {}
+        self._unavailable = Counter(
+            "aggregator_unavailable_apiservice_total", "How often an APIService became unavailable, by reason.", ("name", "reason")
+        )
         self._work = RetryingWorker("APIService", self._look_at, clock)
         self._looking = LoopingCall(self._look_at_all)
         self._looking.clock = clock
@@ -105,6 +112,20 @@ class Availability:
         if self._looking.running:
             self._looking.stop()
         await self._work.stop()
+
+    @property
+    def instruments(self) -> Sequence[Instrument]:
+        """Metrics."""
+        now = Gauge("aggregator_unavailable_apiservice", "1 for each APIService that is unavailable, 0 for others.", ("name",))
+        present = set()
+        for obj in self._objects.list():
+            name = obj["metadata"]["name"]
+            present.add(name)
+            now.set(float(_state(obj.get("status") or {}) == "False"), name)
+        # Names of deleted APIServices are forgotten: clients choose them.
+        for labels in [labels for labels in self._unavailable.values if labels[0] not in present]:
+            del self._unavailable.values[labels]
+        return now, self._unavailable
 
     # -- events
 
@@ -146,6 +167,8 @@ class Availability:
         status = obj.get("status") or {}
         wanted = concluded(status, found, now=timestamp(self._wall()))
         if wanted != status:
+            if found[0] == "False" and _state(status) != "False":
+                self._unavailable.add(name, found[1])
             changed: dict[str, Any] = {**obj, "status": wanted}
             await self._client.update(self._ref, "", name, changed, subresource="status")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from zope.interface import implementer
 
 from orchd.kinds.identity import ANONYMOUS, UNAUTHENTICATED_GROUP, User
@@ -12,7 +14,12 @@ _ANONYMOUS = Authenticated(user=User(name=ANONYMOUS, groups=(UNAUTHENTICATED_GRO
 
 @implementer(IAuthenticator)
 class Anonymous:
+    """With `paths`, only requests of exactly these paths are anonymous."""
+
     name = "anonymous"
 
+    def __init__(self, paths: Collection[str] = ()) -> None:
+        self._paths = frozenset(paths)
+
     async def authenticate(self, credentials: Credentials) -> Authenticated | None:
-        return _ANONYMOUS
+        return None if self._paths and credentials.path not in self._paths else _ANONYMOUS

@@ -19,14 +19,19 @@ from orchd.server.authn.oidcissuer import Fetcher, Issuer, Rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OidcOptions:
-    """Claim mapping. Prefixes are prepended to claim values; `groups_claim` "" means no groups."""
+    """Claim mapping. Prefixes are prepended to claim values; `groups_claim` "" means no groups, `uid_claim` "" no uid.
+    `discovery` is the URL of the issuer's discovery document, "" for the usual one. With `credential_key`, the id of a
+    token is an extra attribute of the user under this key."""
 
     issuer: str
-    client: str
+    audiences: tuple[str, ...]
+    discovery: str = ""
     username_claim: str = "sub"
     username_prefix: str = ""
     groups_claim: str = ""
     groups_prefix: str = ""
+    uid_claim: str = ""
+    credential_key: str = ""
     required: Mapping[str, str] = field(default_factory=dict)
     algorithms: tuple[str, ...] = ("RS256",)
 
@@ -51,10 +56,10 @@ class OpenIdTokens:
     ) -> None:
         self._options = options
         self._audiences = frozenset(audiences)
-        rules = Rules(client=options.client, algorithms=options.algorithms)
+        rules = Rules(audiences=options.audiences, algorithms=options.algorithms)
 
-        def issuer(url: str) -> Issuer:
-            made = Issuer(fetch, url, rules, reactor=reactor, wall=wall)
+        def issuer(url: str, discovery: str = "") -> Issuer:
+            made = Issuer(fetch, url, rules, reactor=reactor, wall=wall, discovery=discovery)
             background(made.run(), f"reaching for {url}")
             return made
 
@@ -66,7 +71,16 @@ class OpenIdTokens:
 
     def begin(self) -> None:
         """Begin issuer discovery."""
-        self._issuer = self._make_issuer(self._options.issuer)
+        self._issuer = self._make_issuer(self._options.issuer, self._options.discovery)
+
+    @property
+    def problem(self) -> str:
+        """Why no token can be verified yet, "" once issuer discovery has succeeded."""
+        issuer = self._issuer
+        if issuer is not None and issuer.ready:
+            return ""
+        why = "is not initialized" if issuer is None or not issuer.problem else f"is not healthy: {issuer.problem}"
+        return f"oidc: authenticator for issuer {quoted(self._options.issuer)} {why}"
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
         good = tuple(a for a in audiences if a in self._audiences)
@@ -110,6 +124,12 @@ def user_of(claims: Mapping[str, Any], options: OidcOptions) -> User:
             groups = _texts(claims[options.groups_claim])
         except TokenError as error:
             raise TokenError(f"parse groups claim {quoted(options.groups_claim)}: {error}") from error
+    uid = ""
+    if options.uid_claim:
+        try:
+            uid = _text(claims, options.uid_claim)
+        except TokenError as error:
+            raise TokenError(f"parse uid claim {quoted(options.uid_claim)}: {error}") from error
     for required, value in options.required.items():
         if required not in claims:
             raise TokenError(f"required claim {required} not present in ID token")
@@ -119,7 +139,13 @@ def user_of(claims: Mapping[str, Any], options: OidcOptions) -> User:
             raise TokenError(f"parse claim {required}: {error}") from error
         if found != value:
             raise TokenError(f"required claim {required} value does not match. Got = {found}, want = {value}")
-    return User(name=options.username_prefix + name, groups=tuple(options.groups_prefix + group for group in groups))
+    token_id = claims.get("jti") if options.credential_key else None
+    return User(
+        name=options.username_prefix + name,
+        uid=uid,
+        groups=tuple(options.groups_prefix + group for group in groups),
+        extra={options.credential_key: (f"JTI={token_id}",)} if isinstance(token_id, str) and token_id else {},
+    )
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str:

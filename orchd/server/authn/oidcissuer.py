@@ -90,9 +90,9 @@ def _redirected(url: str, to: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Requirements of an issuer's tokens: for `client`, signed with one of `algorithms`."""
+    """Requirements of an issuer's tokens: for one of `audiences`, signed with one of `algorithms`."""
 
-    client: str
+    audiences: tuple[str, ...]
     algorithms: tuple[str, ...] = ("RS256",)
 
 
@@ -169,19 +169,30 @@ def status_line(code: int) -> str:
 
 
 class Issuer:
-    """One issuer. `wall` returns epoch seconds; `run` retries discovery until it succeeds."""
+    """One issuer. `discovery` is the URL of its discovery document, "" for the usual one; `wall` returns epoch seconds;
+    `run` retries discovery until it succeeds."""
 
     _log = Logger()
 
     def __init__(
-        self, fetch: Fetcher, url: str, rules: Rules, *, reactor: Any, wall: Callable[[], float]
+        self,
+        fetch: Fetcher,
+        url: str,
+        rules: Rules,
+        *,
+        reactor: Any,
+        wall: Callable[[], float],
+        discovery: str = "",
     ) -> None:
         self.url = url
+        self._discovery = discovery or url.removesuffix("/") + "/.well-known/openid-configuration"
         self._fetch = fetch
         self._rules = rules
         self._reactor = reactor
         self._wall = wall
         self._keys: RemoteKeys | None = None
+        #: Why the last attempt of discovery failed, "" before it has.
+        self.problem = ""
 
     @property
     def ready(self) -> bool:
@@ -195,11 +206,12 @@ class Issuer:
                 self._keys = await self._discovered()
                 return
             except TokenError as error:
+                self.problem = str(error)
                 self._log.error("the OpenID issuer {url} is not ready: {error}", url=self.url, error=str(error))
             await deferLater(self._reactor, _AGAIN)
 
     async def _discovered(self) -> RemoteKeys:
-        answer = await self._fetch(self.url.removesuffix("/") + "/.well-known/openid-configuration")
+        answer = await self._fetch(self._discovery)
         if answer.code != 200:
             raise TokenError(f"{status_line(answer.code)}: {answer.data[:1024].decode('utf-8', 'replace')}")
         try:
@@ -250,8 +262,10 @@ class Issuer:
             raise TokenError(
                 f"oidc: id token issued by a different provider, expected {quoted(self.url)} got {quoted(issuer)}"
             )
-        if self._rules.client not in claimed.audience:
-            raise TokenError(f"oidc: expected audience {quoted(self._rules.client)} got {_go_list(claimed.audience)}")
+        wanted = self._rules.audiences
+        if not any(audience in claimed.audience for audience in wanted):
+            shown = quoted(wanted[0]) if len(wanted) == 1 else f"in {_go_list(tuple(sorted(wanted)))}"
+            raise TokenError(f"oidc: expected audience {shown} got {_go_list(claimed.audience)}")
         now = self._wall()
         if claimed.expires is None or claimed.expires < now:
             raise TokenError(f"oidc: token is expired (Token Expiry: {_go_time(claimed.expires)})")

@@ -23,6 +23,7 @@ from orchd.errors import ApiError
 from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, SERVICE_ACCOUNTS_GROUP, User
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.authn.signedtokens import Signer, Verifier, unverified_claims
+from orchd.txkit.instruments import Counter
 
 ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
 SECRETS = ResourceRef("", "v1", "secrets")
@@ -89,6 +90,11 @@ class ServiceAccountTokens:
         self._legacy_issuer = dialect("{long}/serviceaccount")
         self._legacy = dialect("{long}.io/serviceaccount/")
         self._pod_extra = dialect("authentication.{long}.io/pod-name"), dialect("authentication.{long}.io/pod-uid")
+        self._legacy_uses = Counter("serviceaccount_legacy_tokens_total", "Uses of tokens that are stored in secrets.")
+        self._stale_uses = Counter("serviceaccount_stale_tokens_total", "Uses of projected tokens that should have been renewed.")
+        self._valid_uses = Counter("serviceaccount_valid_tokens_total", "Uses of projected tokens before they should be renewed.")
+        #: Metrics.
+        self.instruments = (self._legacy_uses, self._stale_uses, self._valid_uses)
         self._stale = dialect("authentication.{abbr}.io/stale-token")
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
@@ -103,6 +109,7 @@ class ServiceAccountTokens:
         good = self._good_audiences(claims, audiences or self._audiences)
         if issuer == self._legacy_issuer:
             user = await self._validate_legacy(token, claims)
+            self._legacy_uses.add()
             return Authenticated(user=user, audiences=good)
         user = await self._validate(claims)
         return Authenticated(user=user, audiences=good, annotations=self._annotations(claims))
@@ -199,9 +206,13 @@ class ServiceAccountTokens:
     def _annotations(self, claims: Mapping[str, Any]) -> Mapping[str, str] | None:
         """Audit annotations for a projected token used after its requested lifetime."""
         warn = _number((claims.get(self._private) or {}).get("warnafter"))
-        late = self._wall() - warn if warn else 0
-        if late <= 0:
+        if not warn:
             return None
+        late = self._wall() - warn
+        if late <= 0:
+            self._valid_uses.add()
+            return None
+        self._stale_uses.add()
         return {self._stale: f"subject: {claims.get('sub', '')}, seconds after warning threshold: {int(late)}"}
 
     async def _find(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:

@@ -13,15 +13,17 @@ import orchd.plugins
 from orchd.client.interfaces import IInformers
 from orchd.dialect import Dialect
 from orchd.server.authz.always import AlwaysAllow, AlwaysDeny
-from orchd.server.authz.interfaces import IAuthorizer, IAuthorizerFactory
+from orchd.server.authz.interfaces import Decision, IAuthorizer, IAuthorizerFactory
 from orchd.server.authz.node import NodeAuthorizer
 from orchd.server.authz.privileged import PrivilegedGroups
 from orchd.server.authz.rbac import RoleBasedAuthorizer
 from orchd.server.authz.selfreview import SelfReviews
-from orchd.server.authz.union import AuthorizerUnion
+from orchd.server.authz.union import AuthorizerUnion, Label
 
 #: Every mode of release 1.23.
 MODES = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
+#: Names in metrics of authorizers that are configured by flags, where they are not those of the modes in lower case.
+_NAMES = {"Webhook": "default"}
 
 
 def drop_ins() -> dict[str, Any]:
@@ -45,9 +47,10 @@ def make_union(
     flags: Mapping[str, Any],
     configured: Mapping[str, Callable[[], IAuthorizer]] | None = None,
     more: Mapping[str, Any] | None = None,
+    decided: Callable[[Label, Decision], object] = lambda label, decision: None,
 ) -> AuthorizerUnion:
     """The union for `modes`; `configured` makes authorizers that depend on settings (ABAC, Webhook), `more` are
-    drop-ins by mode.
+    drop-ins by mode. `decided` is called for each decision of a mode.
 
     Raises ValueError without modes, for a duplicate mode, or for an unknown one (suggesting the nearest).
     """
@@ -62,6 +65,7 @@ def make_union(
     if not modes:
         raise ValueError("--authorization-mode: at least one mode is needed")
     authorizers: list[IAuthorizer] = [PrivilegedGroups()]
+    labels: list[Label | None] = [None]
     for i, mode in enumerate(modes):
         if mode in modes[:i]:
             raise ValueError(f"--authorization-mode: {mode} is named twice")
@@ -74,6 +78,8 @@ def make_union(
         else:
             near = difflib.get_close_matches(mode, [*MODES, *extra], 1, 0.0)[0]
             raise ValueError(f"--authorization-mode: unknown mode {mode!r}; the nearest is {near!r}")
+        labels.append((mode, _NAMES.get(mode, mode.lower())))
     if "RBAC" in modes:
         authorizers.append(SelfReviews(dialect))
-    return AuthorizerUnion(authorizers)
+        labels.append(None)
+    return AuthorizerUnion(authorizers, labels, decided)

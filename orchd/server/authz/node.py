@@ -8,6 +8,7 @@ the ``system:node`` role (specification, "Node authorization").
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from time import perf_counter
 
 from zope.interface import implementer
 
@@ -20,6 +21,8 @@ from orchd.server.authz.bootstrap_policy import policy_rule
 from orchd.server.authz.bootstrap_roles import CLUSTER_ROLES
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Distribution
 
 _INDEX = "node-authorizer"
 #: Resources that a kubelet may read if related to its node.
@@ -74,8 +77,28 @@ class NodeAuthorizer:
         self._pods = informers.informer(ResourceRef("", "v1", "pods"))
         self._volumes = informers.informer(ResourceRef("", "v1", "persistentvolumes"))
         self._attachments = informers.informer(ResourceRef(self._storage, "v1", "volumeattachments"))
-        self._pods.add_index(_INDEX, self._index_pod)
-        self._volumes.add_index(_INDEX, _volume_secrets)
+        self._actions = Distribution(
+            "node_authorizer_graph_actions_duration_seconds",
+            "Seconds to find what a pod or a volume refers to, for the index of the node authorizer, by operation.",
+            exponential(0.0001, 2, 12),
+            ("operation",),
+        )
+        #: Metrics.
+        self.instruments = (self._actions,)
+        self._pods.add_index(_INDEX, self._add_pod)
+        self._volumes.add_index(_INDEX, self._add_volume)
+
+    def _add_pod(self, pod: Object) -> Iterable[str]:
+        began = perf_counter()
+        found = self._index_pod(pod)
+        self._actions.observe(perf_counter() - began, "AddPod")
+        return found
+
+    def _add_volume(self, volume: Object) -> Iterable[str]:
+        began = perf_counter()
+        found = list(_volume_secrets(volume))
+        self._actions.observe(perf_counter() - began, "AddPV")
+        return found
 
     def _index_pod(self, pod: Object) -> Iterable[str]:
         node = get_path(pod, "spec", "nodeName")

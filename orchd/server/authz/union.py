@@ -3,7 +3,7 @@ all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from zope.interface import implementer
 
@@ -11,20 +11,39 @@ from orchd.kinds.identity import User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
 from orchd.server.authz.messages import aggregated
 
+#: Type and name of an authorizer in metrics.
+Label = tuple[str, str]
+
 
 @implementer(IAuthorizer)
 class AuthorizerUnion:
+    """`labels` are those of `authorizers`, None for those that are not configured; `decided` is called with the label and
+    the decision of each request that a labelled one decides."""
+
     name = "union"
 
-    def __init__(self, authorizers: Sequence[IAuthorizer]) -> None:
+    def __init__(
+        self,
+        authorizers: Sequence[IAuthorizer],
+        labels: Sequence[Label | None] = (),
+        decided: Callable[[Label, Decision], object] = lambda label, decision: None,
+    ) -> None:
+        self._decided = decided
+        self.use(authorizers, labels or [None] * len(authorizers))
+
+    def use(self, authorizers: Sequence[IAuthorizer], labels: Sequence[Label | None]) -> None:
+        """Replace the authorizers. A request that is being authorized is left to the previous ones."""
         self.authorizers = tuple(authorizers)
+        self._entries = tuple(zip(self.authorizers, labels, strict=True))
 
     async def authorize(self, action: Action) -> Verdict:
         reasons: list[str] = []
         errors: list[str] = []
-        for authorizer in self.authorizers:
+        for authorizer, label in self._entries:
             verdict = await authorizer.authorize(action)
             if verdict.decision is not Decision.NO_OPINION:
+                if label is not None:
+                    self._decided(label, verdict.decision)
                 return verdict
             if verdict.reason:
                 reasons.append(verdict.reason)

@@ -1,7 +1,7 @@
 """Authorization webhook: SubjectAccessReviews by an external service, with cached responses.
 
-A service that neither allows nor denies, or fails, has no opinion: the following modes decide; if none allows, a
-failure is the error of the request.
+A service that neither allows nor denies has no opinion: the following authorizers decide. So does one that fails, unless it
+is configured to deny then; if none allows, a failure is the error of the request.
 """
 
 from __future__ import annotations
@@ -34,11 +34,14 @@ class Reviews(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookOptions:
-    """`version` of the reviews (v1 or v1beta1), and cache lifetimes in seconds."""
+    """`version` of the reviews (v1 or v1beta1), cache lifetimes in seconds, and the decision of a review that failed:
+    NO_OPINION or DENY. `failed_open(result)` is called for each failure without an opinion."""
 
     version: str = "v1beta1"
     authorized_ttl: float = 300.0
     unauthorized_ttl: float = 30.0
+    on_failure: Decision = Decision.NO_OPINION
+    failed_open: Callable[[str], object] = lambda result: None
 
 
 @implementer(IAuthorizer)
@@ -75,7 +78,9 @@ class WebhookAuthorizer:
             allowed, denied, reason = answer.flag("allowed"), answer.flag("denied"), answer.text("reason")
         except WebhookError as error:
             self._log.error("the authorization webhook failed: {error}", error=str(error))
-            return Verdict(Decision.NO_OPINION, error=str(error))
+            if self._options.on_failure is Decision.NO_OPINION:
+                self._options.failed_open(error.outcome)
+            return Verdict(self._options.on_failure, error=str(error))
         verdict = _verdict(allowed, denied, reason)
         if _size(action) < _LONGEST_KEPT:
             self._kept.put(key, verdict, self._options.authorized_ttl if allowed else self._options.unauthorized_ttl)

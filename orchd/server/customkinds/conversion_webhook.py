@@ -4,6 +4,7 @@ responses."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
 from typing import Any, Protocol
 
 import orjson
@@ -20,6 +21,8 @@ from orchd.kinds.objects.validate.paths import METADATA
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels as label_rules
 from orchd.server.outbound.webhooks import WebhookError
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Distribution
 
 #: Timeout of a conversion in seconds.
 SECONDS = 30.0
@@ -35,6 +38,10 @@ class Posts(Protocol):
     async def post(self, where: Mapping[str, Any], document: Any, seconds: float) -> dict[str, Any]: ...
 
 
+def _version(api_version: str) -> str:
+    return api_version.rpartition("/")[2]
+
+
 class ConversionWebhook:
     """Converts objects of kinds with a conversion webhook. `uid` makes random UUIDs."""
 
@@ -43,6 +50,14 @@ class ConversionWebhook:
         self._dialect = dialect
         self._settings = ObjectSettings(dialect=dialect)
         self._uid = uid
+        self._seconds = Distribution(
+            "apiserver_crd_webhook_conversion_duration_seconds",
+            "Seconds that conversions by webhook took, by definition, versions and result.",
+            exponential(0.001, 2, 15),
+            ("crd_name", "from_version", "to_version", "succeeded"),
+        )
+        #: Metrics.
+        self.instruments = (self._seconds,)
 
     async def __call__(self, resource: Resource, objects: Sequence[Object], to: str) -> list[Object]:
         """Convert the objects, all of `resource`'s kind, to the version with apiVersion `to`. Raises ApiError 500."""
@@ -67,6 +82,16 @@ class ConversionWebhook:
 
     async def _convert(self, resource: Resource, objects: list[Object], to: str) -> list[Object]:
         """Raises ApiError 500 for failed calls, and `_BadAnswerError`."""
+        began, succeeded = perf_counter(), False
+        try:
+            converted = await self._convert_all(resource, objects, to)
+            succeeded = True
+            return converted
+        finally:
+            labels = f"{resource.plural}.{resource.group}", _version(objects[0]["apiVersion"]), _version(to)
+            self._seconds.observe(perf_counter() - began, *labels, "true" if succeeded else "false")
+
+    async def _convert_all(self, resource: Resource, objects: list[Object], to: str) -> list[Object]:
         source = f"conversion webhook for {objects[0]['apiVersion']}, Kind={resource.kind}"
         try:
             found = await self._asked(resource.converter or {}, objects, to)

@@ -20,8 +20,8 @@ _PAUSE = 0.1
 class DefinitionTracker:
     """The catalog with the kinds of every established definition, current as of the store's events.
 
-    `gone` is told of resources that are served no more, `dropped` of the keys whose objects are gone for good, `changed`
-    of the names of definitions that may need something done; `renewed` is called when `catalog` is another one.
+    Callbacks: `gone` with each resource that is no longer served, `dropped` with each store key whose objects have all been
+    deleted, `changed` with the name of a definition that has to be reconciled, `renewed` when `catalog` was replaced.
     """
 
     _log = Logger()

@@ -310,7 +310,7 @@ class HttpChannel(Protocol):
             reading = len(self._buffer) <= self._limits.read_ahead
         else:
             waiting = len(self._buffer)
-            if self._body is not None and not self._body.wanted:
+            if self._body is not None and not self._body.has_reader:
                 waiting += self._body.size
             reading = self.state == HEAD or waiting <= self._limits.read_ahead
         if reading != self._reading:

@@ -1,9 +1,9 @@
-"""HTTP/2 connections, where --http2-max-streams-per-connection asks for them: Twisted's own, with that bound (RFC 9113),
-and with bounds of what a client can make of small frames.
+"""HTTP/2 connections (RFC 9113), enabled by --http2-max-streams-per-connection: Twisted's implementation, with limits on
+streams and on small frames.
 
-Frames are handed on a few at a time, one request in each turn of the reactor, and reading stops while some wait. Frames that
-carry neither a request nor content (PING, SETTINGS, PRIORITY, empty DATA ...) are counted: a client that sends far more of
-them than a client needs is told to calm down and cut off.
+Frames are processed a few at a time, one request per turn of the reactor, and reading pauses while frames are pending. Frames
+that carry neither a request nor content (PING, SETTINGS, PRIORITY, empty DATA ...) are counted; a connection that exceeds the
+limit is closed with ENHANCE_YOUR_CALM.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class BoundedConnection(H2Connection):
         self._clock.callLater(0, self._sendPrioritisedData)
 
     def _ready_stream(self) -> int | None:
-        """The stream whose turn it is among those that may send, None while there is none."""
+        """The next stream by priority that has data and an open window; None if no stream can send."""
         while True:
             try:
                 stream: int = next(self.priority)

@@ -96,6 +96,11 @@ class Listener:
         self._outer: IProtocolFactory = outer
 
     @property
+    def failed_handshakes(self) -> int:
+        """TLS handshakes that failed so far."""
+        return 0 if self._tls is None else self._tls.failed_handshakes
+
+    @property
     def address(self) -> tuple[str, int]:
         """The bound address, with the port that the system chose for 0. RuntimeError before the start."""
         if self._port is None:

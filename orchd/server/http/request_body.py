@@ -58,7 +58,7 @@ class IncomingBody:
         return self._error is not None
 
     @property
-    def wanted(self) -> bool:
+    def has_reader(self) -> bool:
         """True while a reader waits, so that the buffer limit does not apply."""
         return self._waiting is not None or self.discarding
 

@@ -6,9 +6,9 @@ that an invalid certificate results in a readable 401 instead of a broken connec
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from OpenSSL import SSL
@@ -16,7 +16,7 @@ from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
 from zope.interface import implementer
 
 from orchd.server.http.tls_names import MODERN, SUITES, VERSIONS
-from orchd.txkit.log import Logger
+from orchd.txkit.file_reloading import FileReloader
 
 _OPTIONS = (
     SSL.OP_NO_COMPRESSION
@@ -76,57 +76,32 @@ def cipher_list(names: Iterable[str]) -> tuple[bytes, bytes]:
     return ":".join(old).encode("ascii"), ":".join(new).encode("ascii")
 
 
-def stamps(names: Iterable[str]) -> tuple[tuple[int, int, int], ...]:
-    """Identities of files, to detect replacement; zeros for a missing file."""
-    out = []
-    for name in names:
-        try:
-            status = os.stat(name)
-            out.append((status.st_mtime_ns, status.st_ino, status.st_size))
-        except OSError:
-            out.append((0, 0, 0))
-    return tuple(out)
-
-
 @implementer(IOpenSSLServerConnectionCreator)
 class ServerContexts:
-    """Makes TLS contexts of new connections from the configured files, which `reload` reads again.
+    """Makes TLS contexts of new connections from the configured files, which `reload` reads again after a change.
 
     Raises OSError or ValueError (with the file's name) for invalid files at first; later failures of `reload` keep the
-    previous ones.
+    previous contexts.
     """
-
-    _log = Logger()
 
     def __init__(self, settings: TlsSettings) -> None:
         self.settings = settings
         self._old, self._new = cipher_list(settings.cipher_suites)
         self._version = min_version(settings.min_version)
-        self._seen = stamps(self.settings.files())
-        self._default, self._named = self._load()
+        self._contexts = FileReloader("certificates", self._load, lambda: self.settings.files())
 
     def serverConnectionForTLS(self, protocol: object) -> SSL.Connection:
         """A connection with memory BIOs, in accept state."""
-        connection = SSL.Connection(self._default, None)
+        connection = SSL.Connection(self._contexts.value, None)
         connection.set_accept_state()
         return connection
 
     def reload(self) -> bool:
         """Read changed files again. True when new connections use new contexts."""
-        found = stamps(self.settings.files())
-        if found == self._seen:
-            return False
-        try:
-            self._default, self._named = self._load()
-        except (OSError, ValueError) as error:
-            # Files may be replaced one by one: retry at the next call.
-            self._log.warn("failed to reload certificates: {error}", error=str(error))
-            return False
-        self._seen = found
-        self._log.info("certificates reloaded")
-        return True
+        return self._contexts.check()
 
-    def _load(self) -> tuple[SSL.Context, dict[str, SSL.Context]]:
+    def _load(self) -> SSL.Context:
+        """The default context, which switches to another one by server name."""
         named: dict[str, SSL.Context] = {}
         for pair in self.settings.by_name:
             context = self._context(pair)
@@ -135,14 +110,8 @@ class ServerContexts:
                 named.setdefault(name.lower(), context)
         default = self._context(self.settings.serving)
         if named:
-            default.set_tlsext_servername_callback(self._choose)
-        return default, named
-
-    def _choose(self, connection: SSL.Connection) -> None:
-        name = (connection.get_servername() or b"").decode("ascii", "replace").lower().rstrip(".")
-        context = self._named.get(name) or self._named.get("*." + name.partition(".")[2])
-        if context is not None:
-            connection.set_context(context)
+            default.set_tlsext_servername_callback(partial(_choose, named))
+        return default
 
     def _context(self, pair: KeyPairFiles) -> SSL.Context:
         context = SSL.Context(SSL.TLS_SERVER_METHOD)
@@ -184,6 +153,14 @@ class ServerContexts:
             if name in offered:
                 return name
         return SSL.NO_OVERLAPPING_PROTOCOLS
+
+
+def _choose(named: Mapping[str, SSL.Context], connection: SSL.Connection) -> None:
+    """Switch a connection to the context of the server name that the client sent."""
+    name = (connection.get_servername() or b"").decode("ascii", "replace").lower().rstrip(".")
+    context = named.get(name) or named.get("*." + name.partition(".")[2])
+    if context is not None:
+        connection.set_context(context)
 
 
 def _any_certificate(*_: object) -> bool:

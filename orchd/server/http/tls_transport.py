@@ -59,6 +59,8 @@ class TlsFactory(Factory):
         self.wrapped = wrapped
         self.wrapped_h2 = wrapped_h2
         self.clock = clock
+        #: Handshakes that failed.
+        self.failed_handshakes = 0
         self._shaking: set[TlsTransport] = set()
         self._h2: set[TlsTransport] = set()
 
@@ -81,12 +83,16 @@ class TlsFactory(Factory):
 
     def lost(self, transport: TlsTransport) -> None:
         """For transports: a connection has ended."""
+        if transport in self._shaking:
+            self.failed_handshakes += 1
         self._shaking.discard(transport)
         self._h2.discard(transport)
 
     def stop(self) -> None:
         """Close connections in the handshake; the protocols end the others."""
-        for transport in list(self._shaking):
+        shaking = list(self._shaking)
+        self._shaking.clear()
+        for transport in shaking:
             transport.abortConnection()
 
     def stop_h2(self) -> None:
@@ -234,8 +240,8 @@ class TlsTransport(Protocol):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self._gone = True
-        self._shaken()
         self._factory.lost(self)
+        self._shaken()
         self._queue.clear()
         producer, self._producer = self._producer, None
         if producer is not None:

@@ -7,7 +7,7 @@ restart. Every call has a timeout of 30 seconds; the number of concurrent and wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -15,54 +15,47 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from twisted.internet.defer import DeferredSemaphore
+from twisted.internet.defer import CancelledError, DeferredSemaphore
 from twisted.internet.task import deferLater
 
 from orchd.kinds.gotext.json_syntax import type_name
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
 from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError, read_document, refused
-from orchd.txkit.log import Logger
+from orchd.txkit.file_reloading import FileReloader
 
-#: Timeout of one call in seconds.
-_SECONDS = 30.0
+#: Default timeout of one call in seconds.
+SECONDS = 30.0
 #: Attempts, seconds before the second attempt, growth factor of the pauses, and maximum jitter as a fraction.
 _ATTEMPTS, _PAUSE, _FACTOR, _JITTER = 5, 0.5, 1.5, 0.2
 #: Retry-After responses obeyed per review, and the maximum pause in seconds.
 _MOST_LATER, _LONGEST_LATER = 10, 30.0
 #: Maximum size of a response in bytes. Reviews are small.
 _MOST_BODY = 1024 * 1024
-#: Seconds after which the files are read again.
-_AGE = 60.0
+#: Seconds between checks of the files.
+_INTERVAL = 60.0
 
 #: Called after every call with the HTTP status as text (``<error>`` without one) and the duration in seconds.
 Observe = Callable[[str, float], None]
+#: Called after every attempt with its result (success, error, timeout or canceled) and its duration in seconds.
+Evaluated = Callable[[str, float], None]
 
 
-class ConfigurationFile:
-    """The contents of a client configuration file, reloaded when older than a minute by `clock`."""
-
-    _log = Logger()
+class ConfigurationFile(FileReloader[ClientConfig]):
+    """The contents of a client configuration file and of the files that it names. Raises ValueError naming the file."""
 
     def __init__(self, path: str, clock: Callable[[], float]) -> None:
         self._path = Path(path)
-        self._clock = clock
-        self._found = self._read()
-        self._at = clock()
+        self._named: tuple[str, ...] = ()
+        super().__init__(
+            f"the client configuration {path}",
+            self._load,
+            lambda: (path, *self._named),
+            clock=clock,
+            interval=_INTERVAL,
+        )
 
-    def __call__(self) -> ClientConfig:
-        now = self._clock()
-        if now - self._at >= _AGE:
-            self._at = now
-            try:
-                self._found = self._read()
-            except ValueError as error:
-                # Files may be replaced one by one: keep the old configuration until the new one is complete.
-                self._log.warn("failed to reload: {error}", error=str(error))
-        return self._found
-
-    def _read(self) -> ClientConfig:
-        """Raises ValueError naming the file."""
+    def _load(self) -> ClientConfig:
         try:
             found = clientconfig.without_exec(clientconfig.load(self._path))
             if urlsplit(found.server).scheme not in ("https", "http"):
@@ -71,6 +64,7 @@ class ConfigurationFile:
                 found = replace(found, token=Path(found.token_file).read_text(encoding="utf-8").strip())
         except (OSError, ValueError) as error:
             raise ValueError(f"{self._path}: {error}") from error
+        self._named = (*found.files, *([found.token_file] if found.token_file else ()))
         return found
 
 
@@ -93,17 +87,21 @@ class RemoteReviews:
         *,
         random: Random,
         observe: Observe = lambda code, seconds: None,
+        evaluated: Evaluated = lambda result, seconds: None,
         limits: Limits = Limits(),
         pause: float = _PAUSE,
+        timeout: float = SECONDS,
     ) -> None:
-        """`pause` is the delay before the second attempt in seconds."""
+        """`pause` is the delay before the second attempt, `timeout` the limit of one call in seconds."""
         self._calls = calls
         self._configuration = configuration
         self._reactor = reactor
         self._random = random
         self._observe = observe
+        self._evaluated = evaluated
         self._limits = limits
         self._pause = pause
+        self._timeout = timeout
         self._turns = DeferredSemaphore(limits.at_once)
 
     async def ask(self, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,24 +109,39 @@ class RemoteReviews:
 
         Cancelling aborts the current call."""
         body = orjson.dumps(document)
-        pause, attempts, obeyed = self._pause, 0, 0
+        pause, attempts = self._pause, 0
+        laters = iter(range(_MOST_LATER))
         while True:
+            began = self._reactor.seconds()
+            result = "error"
             try:
-                answer = await self._in_turn(body)
-                later = _later(answer)
-                if later is not None and obeyed < _MOST_LATER:
-                    obeyed += 1
-                    await deferLater(self._reactor, later)
-                    continue
-                if not 200 <= answer.code <= 206:
-                    raise _status_error(answer)
-                return _check(read_document(answer.data, answer.code), document)
+                found = await self._attempt(body, document, laters)
+                result = "success"
+                return found
             except WebhookError as error:
+                result = error.outcome
                 attempts += 1
                 if attempts == _ATTEMPTS or not _passing(error):
                     raise
+            except CancelledError:
+                result = "canceled"
+                raise
+            finally:
+                self._evaluated(result, self._reactor.seconds() - began)
             await deferLater(self._reactor, pause * (1 + _JITTER * self._random.random()))
             pause *= _FACTOR
+
+    async def _attempt(self, body: bytes, document: Mapping[str, Any], laters: Iterator[int]) -> dict[str, Any]:
+        """Post once, and again when the service asks for it, as often as `laters` has items. Raises WebhookError."""
+        while True:
+            answer = await self._in_turn(body)
+            later = _later(answer)
+            if later is None or next(laters, None) is None:
+                break
+            await deferLater(self._reactor, later)
+        if not 200 <= answer.code <= 206:
+            raise _status_error(answer)
+        return _check(read_document(answer.data, answer.code), document)
 
     async def _in_turn(self, body: bytes) -> Answer:
         if len(self._turns.waiting) >= self._limits.waiting:
@@ -145,7 +158,7 @@ class RemoteReviews:
         code = "<error>"
         try:
             answer = await self._calls.call(
-                "POST", _url(to.server), _SECONDS, authority=to.authority, user=to, body=body, limit=_MOST_BODY
+                "POST", _url(to.server, self._timeout), self._timeout, authority=to.authority, user=to, body=body, limit=_MOST_BODY
             )
             code = str(answer.code)
             return answer
@@ -153,10 +166,10 @@ class RemoteReviews:
             self._observe(code, self._reactor.seconds() - began)
 
 
-def _url(server: str) -> str:
+def _url(server: str, timeout: float) -> str:
     parts = urlsplit(server)
     path = "/" + parts.path.strip("/")
-    return f"{parts.scheme}://{parts.netloc}{path}?timeout={_SECONDS:g}s"
+    return f"{parts.scheme}://{parts.netloc}{path}?timeout={timeout:g}s"
 
 
 def _later(answer: Answer) -> float | None:

@@ -61,12 +61,18 @@ _STATUS_TEXTS = {
 
 class WebhookError(Exception):
     """A call that returned no valid document; the text says why. `code` is the HTTP status of the response, 0 without
-    one; `reset` is True if the connection was lost during the call."""
+    one; `reset` is True if the connection was lost during the call, `timed_out` if it took too long."""
 
-    def __init__(self, text: str, code: int = 0, *, reset: bool = False) -> None:
+    def __init__(self, text: str, code: int = 0, *, reset: bool = False, timed_out: bool = False) -> None:
         super().__init__(text)
         self.code = code
         self.reset = reset
+        self.timed_out = timed_out or code == 504
+
+    @property
+    def outcome(self) -> str:
+        """The result of the call as metrics name it: timeout or error."""
+        return "timeout" if self.timed_out else "error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +244,7 @@ class WebhookClient:
         try:
             return await within(waiting, seconds, self._reactor)
         except TimeoutError:
-            raise WebhookError(f"{call}: context deadline exceeded") from None
+            raise WebhookError(f"{call}: context deadline exceeded", timed_out=True) from None
 
     async def _send(
         self,

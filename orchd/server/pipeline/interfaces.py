@@ -85,8 +85,14 @@ class Request:
     answer_headers: list[tuple[str, str]] = field(default_factory=list)
     #: True if the server ended the request to protect itself: a limit, a timeout, or an internal error.
     terminated: bool = False
+    #: Seconds that admission webhooks took.
+    webhook_seconds: float = 0.0
     #: For upgrade subresources: takes over the raw connection (None where the transport cannot).
     hijack: Callable[[], Any] | None = None
+
+    def add_webhook_time(self, seconds: float) -> None:
+        """Count time that admission webhooks took."""
+        self.webhook_seconds += seconds
 
     def header(self, name: str) -> str:
         """First value of a header, "" without one. `name` in lower case."""

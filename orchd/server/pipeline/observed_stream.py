@@ -1,10 +1,13 @@
-"""A stream of a response that reports its end, for stages that record how a long-running request ended."""
+"""Streams and connections that report their end, for stages that record how a long-running request ended."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from twisted.internet.interfaces import IProtocol
+from twisted.internet.protocol import connectionDone
+from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink, IStream
@@ -58,3 +61,38 @@ class _ObservedSink:
     def abort(self) -> None:
         self._sink.abort()
         self._report()
+
+
+class ObservedTakeover:
+    """A connection that `hijack` took over; calls `ended` when it ends. `begun` is called when another protocol gets it."""
+
+    def __init__(self, taken: Any, begun: Callable[[], None], ended: Callable[[], None]) -> None:
+        self._taken, self._begun, self._ended = taken, begun, ended
+        self.transport = taken.transport
+
+    def to(self, protocol: IProtocol) -> None:
+        self._begun()
+        self._taken.to(_ObservedProtocol(protocol, self._ended))
+
+
+@implementer(IProtocol)
+class _ObservedProtocol:
+    """Reports the end of its connection and otherwise delegates."""
+
+    def __init__(self, protocol: Any, ended: Callable[[], None]) -> None:
+        self._protocol, self._ended = protocol, ended
+        #: A bound method without a wrapper: all data passes here.
+        self.dataReceived = protocol.dataReceived
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._protocol, name)
+
+    def makeConnection(self, transport: Any) -> None:
+        self._protocol.makeConnection(transport)
+
+    def connectionMade(self) -> None:
+        self._protocol.connectionMade()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        self._ended()
+        self._protocol.connectionLost(reason)

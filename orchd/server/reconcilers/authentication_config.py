@@ -20,8 +20,8 @@ from orchd.pki.certificates import chain_pem, load_chain
 from orchd.pki.verify import ClientVerifier
 from orchd.server.authn.frontproxy import FrontProxy
 from orchd.server.authn.x509 import ClientCertificates
-from orchd.server.http.tls import stamps
 from orchd.txkit.background import Background
+from orchd.txkit.file_reloading import FileReloader
 from orchd.txkit.log import Logger
 
 #: Seconds between checks of the files and of the config map, which others may change or delete.
@@ -52,6 +52,15 @@ class Authorities:
     proxy_lists: Mapping[str, Sequence[str]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bundles:
+    """Bundles as PEM by flag, and their verifiers; `proxies` is None without front proxies."""
+
+    given: Mapping[str, bytes]
+    clients: ClientVerifier
+    proxies: ClientVerifier | None
+
+
 class CaBundlePublisher:
     """Reloads CA bundles when their files change, passes them to the authenticators, and publishes them in the config
     map that extension API servers read."""
@@ -71,13 +80,13 @@ class CaBundlePublisher:
     ) -> None:
         self._dialect = dialect
         self._files = dict(authorities.files)
-        self._read = dict(authorities.read)
+        self._initial = dict(authorities.read)
         self._own = authorities.own
         self._proxy_lists = authorities.proxy_lists
         self._certificates, self._front_proxy = certificates, front_proxy
         self._client = client
         self._wall = wall
-        self._seen = stamps(self._files.values())
+        self._bundles = FileReloader("CA bundles", self._load, lambda: filter(None, self._files.values()))
         self._background = Background()
         self._polling, self._publishing = LoopingCall(self.reload), LoopingCall(self.publish_soon)
         self._polling.clock = self._publishing.clock = clock
@@ -106,30 +115,29 @@ class CaBundlePublisher:
             self._log.warn("failed to publish CA bundles for extension API servers: {error}", error=error.message)
 
     def reload(self) -> None:
-        """Read changed files again, and publish the new bundles."""
-        found = stamps(self._files.values())
-        if found == self._seen:
+        """Read changed files again, pass them to the authenticators and publish them."""
+        if not self._bundles.check():
             return
-        try:
-            given = {flag: Path(name).read_bytes() if name else self._read[flag] for flag, name in self._files.items()}
-            clients = ClientVerifier(chain_pem(*load_chain(given["client-ca-file"])) + self._own)
-            proxies = ClientVerifier(given[_BUNDLES[1]]) if self._files[_BUNDLES[1]] else None
-        except (OSError, ValueError) as error:
-            # A file may be mid-replacement: keep the previous contents until it is readable again.
-            self._log.warn("failed to reload CA bundles: {error}", error=str(error))
-            return
-        self._seen, self._read = found, given
-        self._certificates.replace_authorities(clients)
-        if proxies is not None and self._front_proxy is not None:
-            self._front_proxy.replace_authorities(proxies)
-        self._log.info("CA bundles reloaded")
+        bundles = self._bundles.value
+        self._certificates.replace_authorities(bundles.clients)
+        if bundles.proxies is not None and self._front_proxy is not None:
+            self._front_proxy.replace_authorities(bundles.proxies)
         self.publish_soon()
+
+    def _load(self) -> _Bundles:
+        given = {flag: Path(name).read_bytes() if name else self._initial[flag] for flag, name in self._files.items()}
+        return _Bundles(
+            given=given,
+            clients=ClientVerifier(chain_pem(*load_chain(given["client-ca-file"])) + self._own),
+            proxies=ClientVerifier(given[_BUNDLES[1]]) if self._files[_BUNDLES[1]] else None,
+        )
 
     def data(self) -> dict[str, str]:
         """This server's data for the config map."""
-        out = {"client-ca-file": self._read["client-ca-file"].decode("utf-8", "replace")}
+        given = self._bundles.value.given
+        out = {"client-ca-file": given["client-ca-file"].decode("utf-8", "replace")}
         if self._files["requestheader-client-ca-file"]:
-            out["requestheader-client-ca-file"] = self._read["requestheader-client-ca-file"].decode("utf-8", "replace")
+            out["requestheader-client-ca-file"] = given["requestheader-client-ca-file"].decode("utf-8", "replace")
             out |= {key: _listed(texts) for key, texts in self._proxy_lists.items()}
         return out
 

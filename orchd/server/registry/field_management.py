@@ -40,9 +40,9 @@ class FieldManagement:
         self._aside = aside
 
     async def update(self, context: Context, live: Object | None, obj: Object, *, patched: bool = False) -> Object:
-        """`obj`, written over `live` (None: created), with its managedFields. Versions that cannot be converted count as not
-        served, so that writes that do not need them succeed. For a `patched` object duplicate owner references are removed
-        afterwards."""
+        """`obj`, written over `live` (None: created), with its managedFields; without any if the conversion webhook fails for a
+        version that they need, as in the reference: the write itself succeeds. For a `patched` object duplicate owner
+        references are removed afterwards."""
         if not patched:
             obj = single_owners(obj, context.warn)
         if context.resource.converter is None:
@@ -50,7 +50,10 @@ class FieldManagement:
             size = context.size if context.resource.custom else 0
             owned = await self._aside(size, _update, context, live, obj, self._target(context))
         else:
-            owned = await self._convert(context, lambda target: _update(context, live, obj, target), lenient=True)
+            try:
+                owned = await self._convert(context, lambda target: _update(context, live, obj, target))
+            except ApiError:
+                owned = _with_entries(obj, None)
         return single_owners(owned, context.warn, admitted=True) if patched else owned
 
     async def apply(self, context: Context, live: Object | None, config: Object, *, force: bool) -> Object:
@@ -62,23 +65,17 @@ class FieldManagement:
 
         return await self._convert(context, merge)
 
-    async def _convert(self, context: Context, work: Callable[[OwnershipTarget], T], *, lenient: bool = False) -> T:
+    async def _convert(self, context: Context, work: Callable[[OwnershipTarget], T]) -> T:
         """Run `work` over managed fields whose versions may need a webhook: it is called again with the missing
-        conversions. Raises ApiError 500 for failed conversions, unless `lenient`."""
+        conversions. Raises ApiError 500 for failed conversions."""
         translations = VersionTranslation()
         target = self._target(context, translations)
         while True:
             try:
                 return work(target)
             except ConversionNeededError as wanted:
-                try:
-                    (made,) = await self._access.versions.to_requested(wanted.resource, [wanted.object])
-                except ApiError:
-                    if not lenient:
-                        raise
-                    translations.add(wanted, None)
-                else:
-                    translations.add(wanted, made)
+                (made,) = await self._access.versions.to_requested(wanted.resource, [wanted.object])
+                translations.add(wanted, made)
 
     def _target(self, context: Context, translations: VersionTranslation | None = None) -> OwnershipTarget:
         """The inputs of the field management algorithms for a write."""
@@ -121,14 +118,15 @@ class _ServedVersions:
 
 
 def _update(context: Context, live: Object | None, obj: Object, target: OwnershipTarget) -> Object:
-    metadata = dict(obj.get("metadata") or {})
     if context.subresource == "ephemeralcontainers":
         # The reference does not track managers on this endpoint.
-        entries = metadata.get("managedFields")
-    elif not context.resource.row.managed_fields:
-        entries = None
-    else:
-        entries = ownership.on_write(target, live, obj, manager=context.manager, now=context.now)
+        return _with_entries(obj, (obj.get("metadata") or {}).get("managedFields"))
+    return _with_entries(obj, ownership.on_write(target, live, obj, manager=context.manager, now=context.now))
+
+
+def _with_entries(obj: Object, entries: list[Object] | None) -> Object:
+    """`obj` with these managedFields; without the member if there are none."""
+    metadata = dict(obj.get("metadata") or {})
     if entries:
         metadata["managedFields"] = entries
     else:

@@ -12,11 +12,10 @@ from orchd.cache.interfaces import Entry, ICache
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object as Object
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.kinds.patch.fieldset import FieldSet
 from orchd.server.registry.operations import Delete, Write
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +37,8 @@ class Context:
     manager: str = ""
     warn: Callable[[str], None] = lambda text: None
     annotate: Callable[[str, str], None] = lambda key, value: None
+    #: Called with the seconds that admission webhooks took.
+    webhook_time: Callable[[float], None] = lambda seconds: None
     #: Bytes of the request's body: how much there may be to look at.
     size: int = 0
 
@@ -48,8 +49,9 @@ class IReview(Interface):
     async def mutate(obj: Object | None) -> Object | None:
         """The object to continue with: `obj`, or a new one that replaces it. None for a deletion."""
 
-    async def validate(obj: Object | None) -> None:
-        """Check the object that would be stored (None for a deletion)."""
+    async def validate(obj: Object | None, old: Object | None = None) -> None:
+        """Check the object that would be stored (None for a deletion). `old` replaces the old object that the review was made
+        with, where validation has to see another form of it."""
 
 
 class IAdmission(Interface):
@@ -127,6 +129,9 @@ class IStorageStrategy(Interface):
     def unique_values(obj: Object) -> frozenset[str]:
         """Cluster-wide unique values that the object holds (an address, a node port), by names that only this kind
         uses. Used where several servers write to one store; see `orchd.server.registry.claiming_writer`."""
+
+    def observe_update(obj: Object, old: Object) -> None:
+        """Record metrics of a change that was stored."""
 
     def time_to_live(obj: Object) -> int | None:
         """Seconds after which the store deletes the object (events); None: never."""

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchd import errors
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.strictness import Strictness
-
-Object = dict[str, Any]
 
 #: Raises ApiError 403 unless the user may create the object too.
 AuthorizeCreate = Callable[[], Awaitable[None]]

@@ -7,7 +7,7 @@ crash and one server never allocates a value twice. With several servers, claims
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from random import Random
 
@@ -29,9 +29,9 @@ class Exhausted(Exception):
 
 class NumberRange:
     """Allocator of integers from `low` to `high`, both included. `used` returns the values of stored objects as a
-    container."""
+    collection."""
 
-    def __init__(self, low: int, high: int, used: Callable[[], Container[int]], random: Random) -> None:
+    def __init__(self, low: int, high: int, used: Callable[[], Collection[int]], random: Random) -> None:
         self.low = low
         self.high = high
         self._used = used
@@ -67,9 +67,18 @@ class NumberRange:
                 return value
         raise Exhausted
 
+    def count(self) -> int:
+        """Number of allocated values of the range."""
+        return sum(self.low <= value <= self.high for value in {*self._reserved, *self._used()})
+
     def settle(self, value: int) -> None:
         """Release the reservation after the write: stored objects then determine whether the value is allocated."""
         self._reserved.discard(value)
+
+
+def first_address(network: IPv4Network | IPv6Network) -> str:
+    """The first usable address of a network, which is that of the API service."""
+    return str(network.network_address + 1)
 
 
 class AddressRange:
@@ -79,7 +88,7 @@ class AddressRange:
     `used` returns the addresses of stored objects as integers."""
 
     def __init__(
-        self, network: IPv4Network | IPv6Network, used: Callable[[], Container[int]], random: Random
+        self, network: IPv4Network | IPv6Network, used: Callable[[], Collection[int]], random: Random
     ) -> None:
         self.network = network
         first = int(network.network_address)
@@ -88,13 +97,17 @@ class AddressRange:
         last = last - 1 if network.version == 4 else min(last, first + (1 << 16) - 1)
         self._numbers = NumberRange(first + 1, last, used, random)
 
-    @property
-    def first(self) -> str:
-        """The first usable address: that of the API service."""
-        return str(self._address(self._numbers.low))
-
     def _address(self, number: int) -> IPv4Address | IPv6Address:
         return IPv4Address(number) if self.network.version == 4 else IPv6Address(number)
+
+    @property
+    def size(self) -> int:
+        """Number of usable addresses."""
+        return self._numbers.high - self._numbers.low + 1
+
+    def count(self) -> int:
+        """Number of allocated addresses."""
+        return self._numbers.count()
 
     def take(self, address: str) -> None:
         """Reserve one address. Raises Allocated, OutOfRange."""

@@ -26,8 +26,8 @@ class Transformer:
         self._fields = FieldManagement(access, strategies, aside)
 
     async def transform(self, context: Context, operation: Write, live: Object | None) -> Object:
-        """The new object with canonical shape, defaults and managedFields; `live` is None when there is none, which Create,
-        Replace and Apply accept. Raises ApiError."""
+        """The new object with canonical shape, defaults and managedFields. `live` is None if the object does not exist, which
+        Create, Replace and Apply accept. Raises ApiError."""
         match operation:
             case Create():
                 return await self._fields.update(context, None, operation.obj)

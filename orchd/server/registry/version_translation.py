@@ -27,12 +27,12 @@ class ConversionNeededError(Exception):
 
 
 class VersionTranslation:
-    """Known conversions of objects; None for failed ones."""
+    """Known conversions of objects."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[bytes, str], Object | None] = {}
+        self._known: dict[tuple[bytes, str], Object] = {}
 
-    def find(self, resource: Resource, obj: Object) -> Object | None:
+    def find(self, resource: Resource, obj: Object) -> Object:
         """`obj` in the version of `resource`. Raises ConversionNeededError if it has not been converted yet."""
         to = resource.api_version
         if obj["apiVersion"] == to:
@@ -46,7 +46,7 @@ class VersionTranslation:
         except KeyError:
             raise ConversionNeededError(resource, obj, key) from None
 
-    def add(self, wanted: ConversionNeededError, made: Object | None) -> None:
+    def add(self, wanted: ConversionNeededError, made: Object) -> None:
         """Add the result of a conversion."""
         self._known[wanted.key, wanted.resource.api_version] = made
 

@@ -8,15 +8,13 @@ webhook: these are worked on in the requested version, and converted for the sto
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 from orchd import errors
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.ir import Type
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert, default, shape
 from orchd.kinds.objects.settings import ObjectSettings
-
-Object = dict[str, Any]
 
 #: `conversion(resource, objects, to)`: the objects in the version with apiVersion `to`.
 Conversion = Callable[[Resource, Sequence[Object], str], Awaitable[list[Object]]]

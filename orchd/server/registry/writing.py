@@ -215,6 +215,7 @@ class Writer:
             return self._access.transient_entry(resource, path, obj)
         kept = await self._versions.to_stored(resource, obj)
         revision = await self._access.writer_for(strategy).update(key, obj, old, kept, expected=entry.revision)
+        strategy.observe_update(obj, old)
         return await self._entry_of(resource, path, revision, obj)
 
     # -- both

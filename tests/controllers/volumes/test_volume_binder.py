@@ -227,7 +227,7 @@ def test_retain(storage: Storage) -> None:
     storage.add_claim(claim())
     storage.cluster.delete(CLAIMS, "c")
     assert storage.phases() == ("", "Released")
-    group = storage.cluster.server.server.controllers.group
+    group = storage.cluster.server.server.background.controllers.group
     assert group is not None
     before = dict(group.counts())["persistentvolume-binder"].worked
     storage.cluster.settle(31)

@@ -91,18 +91,18 @@ def test_in_the_document_of_a_server() -> None:
     """Both forms have the entries; without other servers the document is as before."""
     catalog = builtin_catalog(KUBERNETES)
     pieces = DocumentPieces(KUBERNETES)
-    before = orjson.loads(b"".join(pieces.made(catalog)[JSON]))
+    before = orjson.loads(b"".join(pieces.assemble(catalog)[JSON]))
     options = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
     foreign = source({
         "Foo": {"properties": {"o": ref(options), "m": ref("io.k8s.api.core.v1.Pod")}, KIND: [{"group": "g", "version": "v1", "kind": "Foo"}]},
         options: {**before["definitions"][options], KIND: [{"group": "g", "version": "v1", "kind": "DeleteOptions"}]},
         "io.k8s.api.core.v1.Pod": {"type": "string"},
     })  # fmt: skip
-    made = {form: b"".join(parts) for form, parts in pieces.made(catalog, [foreign]).items()}
+    made = {form: b"".join(parts) for form, parts in pieces.assemble(catalog, [foreign]).items()}
     after = orjson.loads(made[JSON])
     assert after["paths"]["/apis/g/v1/foos"] == get(ref("Foo"))
     assert after["definitions"]["Foo"]["properties"] == {"o": ref(options), "m": ref("io.k8s.api.core.v1.Pod_v2")}
     assert after["definitions"][options][KIND] == [*before["definitions"][options][KIND], {"group": "g", "version": "v1", "kind": "DeleteOptions"}]
     assert after["definitions"]["io.k8s.api.core.v1.Pod"] == before["definitions"]["io.k8s.api.core.v1.Pod"]
     assert b"io.k8s.api.core.v1.Pod_v2" in made[PROTOBUF] and b"/apis/g/v1/foos" in made[PROTOBUF]
-    assert orjson.loads(b"".join(pieces.made(catalog)[JSON])) == before
+    assert orjson.loads(b"".join(pieces.assemble(catalog)[JSON])) == before

@@ -28,7 +28,7 @@ def _resources(catalog: Catalog, plural: str, schema: Any) -> tuple[Resource, ..
 
 
 def _made(pieces: DocumentPieces, catalog: Catalog) -> dict[str, bytes]:
-    return {form: b"".join(parts) for form, parts in pieces.made(catalog).items()}
+    return {form: b"".join(parts) for form, parts in pieces.assemble(catalog).items()}
 
 
 def _extended(catalog: Catalog, dialect: Dialect) -> Any:

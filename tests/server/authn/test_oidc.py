@@ -76,7 +76,7 @@ class Played:
         self.now = float(NOW)
         self.background: list[Deferred[Any]] = []
         self.tokens = OpenIdTokens(
-            OidcOptions(**{"issuer": ISSUER, "client": "client", **options}),
+            OidcOptions(**{"issuer": ISSUER, "audiences": ("client",), **options}),
             Fetcher(self.web, b"ca"),  # type: ignore[arg-type]  # as much of a client as is used
             audiences=API,
             reactor=self.clock,
@@ -137,6 +137,28 @@ VERIFY = "oidc: verify token: "
 def test_bad_claims(claims: dict[str, Any], why: str) -> None:
     """Claims are checked before the signature, and what is wrong is told."""
     assert Played().refused(signed({**CLAIMS, **claims})) == VERIFY + why
+
+
+@pytest.mark.parametrize("audience", ["b", ["x", "a"]])
+def test_any_audience_will_do(audience: Any) -> None:
+    """With several audiences a token is for one of them; the error names all."""
+    played = Played(audiences=("b", "a"))
+    assert played.ask(signed({**CLAIMS, "aud": audience}))
+    assert played.refused(signed({**CLAIMS, "aud": ["x"]})) == VERIFY + 'oidc: expected audience in ["a" "b"] got ["x"]'
+
+
+def test_discovery_at_another_place() -> None:
+    """The document at a discovery URL stands for the usual one, which is not asked for; its issuer must still match."""
+    web = Web()
+    usual = ISSUER + "/.well-known/openid-configuration"
+    web.pages["https://inside/doc"] = web.pages.pop(usual)
+    played = Played(web, discovery="https://inside/doc")
+    assert played.ask(signed(CLAIMS)) and not played.tokens.problem
+    assert web.count(usual) == 0
+    web.pages["https://inside/doc"] = {"issuer": "https://inside", "jwks_uri": ISSUER + "/keys"}
+    other = Played(web, discovery="https://inside/doc")
+    assert other.refused(signed(CLAIMS)) == "oidc: authenticator not initialized"
+    assert other.tokens.problem.startswith(f'oidc: authenticator for issuer "{ISSUER}" is not healthy: oidc: issuer did not match')
 
 
 def test_expiry_is_needed_and_may_be_a_fraction() -> None:
@@ -346,7 +368,7 @@ def test_redirects() -> None:
 
 
 def options(**given: Any) -> OidcOptions:
-    return OidcOptions(**{"issuer": ISSUER, "client": "c", "groups_claim": "groups", **given})
+    return OidcOptions(**{"issuer": ISSUER, "audiences": ("c",), "groups_claim": "groups", **given})
 
 
 @pytest.mark.parametrize(("claims", "given", "name", "groups"), [
@@ -370,7 +392,17 @@ def test_users(claims: dict[str, Any], given: dict[str, Any], name: str, groups:
     assert user_of(claims, options(**given)) == User(name=name, groups=groups)
 
 
+def test_attributes_of_a_user() -> None:
+    """The uid is a claim; the id of the token is an extra attribute where a key for it is chosen."""
+    claims = {"sub": "a", "oid": "7", "jti": "t1"}
+    assert user_of(claims, options()) == User(name="a")
+    assert user_of(claims, options(uid_claim="oid", credential_key="id")) == User(name="a", uid="7", extra={"id": ("JTI=t1",)})
+    assert user_of({"sub": "a", "jti": 3}, options(credential_key="id")) == User(name="a")
+
+
 @pytest.mark.parametrize(("claims", "given", "why"), [
+    ({"sub": "a", "oid": 7}, {"uid_claim": "oid"}, 'parse uid claim "oid": json: cannot unmarshal number into Go value of type string'),
+    ({"sub": "a"}, {"uid_claim": "oid"}, 'parse uid claim "oid": claim not present'),
     ({}, {}, 'parse username claims "sub": claim not present'),
     ({"sub": 3}, {}, 'parse username claims "sub": json: cannot unmarshal number into Go value of type string'),
     ({"email": "a", "email_verified": False}, {"username_claim": "email"}, "email not verified"),

@@ -61,6 +61,17 @@ def test_decisions(status: Any, verdict: Verdict) -> None:
     assert result_of(authorizer.authorize(GET)) == verdict
 
 
+def test_failures_that_deny() -> None:
+    """A service that fails denies where that is chosen, whoever comes after it, and is not counted as failing open."""
+    opened: list[str] = []
+    closed, _ = made(WebhookError("down", 500), on_failure=Decision.DENY, failed_open=opened.append)
+    verdict = result_of(AuthorizerUnion([closed, AlwaysAllow()]).authorize(GET))
+    assert verdict == Verdict(Decision.DENY, error="down") and opened == []
+    lenient, _ = made(WebhookError("down", timed_out=True), failed_open=opened.append)
+    assert result_of(AuthorizerUnion([lenient, AlwaysAllow()]).authorize(GET)).decision is Decision.ALLOW
+    assert opened == ["timeout"]
+
+
 @pytest.mark.parametrize(("version", "groups"), [("v1", "groups"), ("v1beta1", "group")])
 def test_what_is_asked(version: str, groups: str) -> None:
     """The review says all of the action and the user; the two versions spell one member differently."""

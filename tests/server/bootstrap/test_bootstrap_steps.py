@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from orchd.assembly.files import api_service_address
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.errors import ApiError, already_exists, conflict, not_found
@@ -74,7 +75,7 @@ def test_a_fresh_cluster(tmp_path: Path) -> None:
     names = [o["metadata"]["name"] for o in run(client.list(ResourceRef("", "v1", "namespaces")))["items"]]
     assert names == sorted(dialect(n) for n in objects.NAMESPACES)
     own = run(client.get(ResourceRef("", "v1", "services"), "default", dialect("{long}")))
-    assert own["spec"]["clusterIP"] == server.server.service_ip
+    assert own["spec"]["clusterIP"] == api_service_address(server.server.settings)
     services = run(client.list(ResourceRef(dialect("apiregistration.{abbr}.io"), "v1", "apiservices")))["items"]
     served = {f"{v}.{g.name}" for g in server.server.catalog.groups for v in g.versions}
     assert served - {s["metadata"]["name"] for s in services} == {f"v1.{dialect('apiregistration.{abbr}.io')}"}

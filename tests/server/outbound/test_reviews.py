@@ -92,6 +92,23 @@ def test_one_good_call() -> None:
     assert play.seen == [("200", 0.0)]
 
 
+def test_attempts_and_their_results() -> None:
+    """Each attempt is told with its result, and a timeout of its own goes to the service."""
+    told: list[str] = []
+    late = WebhookError("late", timed_out=True)
+    play = Play(answer(500, "broken"), answer(504), GOOD, evaluated=lambda result, _: told.append(result), timeout=3.0)
+    assert play.result()["status"] == {"ok": True}
+    assert told == ["error", "timeout", "success"] and play.service.calls[0][1].endswith("?timeout=3s")
+    for failing, results in ((late, ["timeout"]), (WebhookError("x"), ["error"]), (answer(200, "{"), ["error"])):
+        told.clear()
+        assert isinstance(Play(failing, evaluated=lambda result, _: told.append(result)).result(), WebhookError)
+        assert told == results
+    told.clear()
+    task, _ = Play(Deferred(), evaluated=lambda result, _: told.append(result)).ask()
+    task.cancel()
+    assert told == ["canceled"]
+
+
 @pytest.mark.parametrize(("server", "url"), [
     ("https://h", "https://h/?timeout=30s"),
     ("https://h/", "https://h/?timeout=30s"),

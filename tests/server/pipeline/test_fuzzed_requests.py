@@ -117,18 +117,19 @@ def spoiled(draw: st.DrawFn) -> tuple[str, Any]:
 def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
     made = make_server(tmp_path_factory.mktemp("fuzzed"), "--allow-privileged=true")
     definitions = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
-    assert send(made, "POST", "/api/v1/namespaces", json.dumps({"metadata": {"name": "f"}}).encode()).code == 201
-    send(made, "POST", "/api/v1/namespaces/f/serviceaccounts", b'{"metadata": {"name": "default"}}')
-    assert send(made, "POST", definitions, json.dumps(BARS).encode()).code == 201
+    assert send_and_check(made, "POST", "/api/v1/namespaces", json.dumps({"metadata": {"name": "f"}}).encode()).code == 201
+    send_and_check(made, "POST", "/api/v1/namespaces/f/serviceaccounts", b'{"metadata": {"name": "default"}}')
+    assert send_and_check(made, "POST", definitions, json.dumps(BARS).encode()).code == 201
     made.clock.pump([1] * 3)
     for path, sample in SAMPLES:
-        answer = send(made, "POST", path, json.dumps(sample).encode())
+        answer = send_and_check(made, "POST", path, json.dumps(sample).encode())
         assert answer.code == 201, (path, answer.json["message"])
     yield made
     made.stop()
 
 
-def send(server: InProcessServer, method: str, path: str, body: bytes = b"", **headers: str) -> Any:
+def send_and_check(server: InProcessServer, method: str, path: str, body: bytes = b"", **headers: str) -> Any:
+    """The response, which must not be a defect of the server (500 InternalError)."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     answers: list[Any] = []
     start(server.request(method, path, body=body, headers=named)).addBoth(answers.append)
@@ -149,8 +150,8 @@ def test_objects(fuzzed: InProcessServer, request_: tuple[str, Any]) -> None:
     """A create of anything, as JSON and as YAML."""
     path, sample = request_
     body = json.dumps(sample).encode()
-    send(fuzzed, "POST", f"{path}?dryRun=All", body)
-    send(fuzzed, "POST", f"{path}?dryRun=All", body, content_type="application/yaml")
+    send_and_check(fuzzed, "POST", f"{path}?dryRun=All", body)
+    send_and_check(fuzzed, "POST", f"{path}?dryRun=All", body, content_type="application/yaml")
 
 
 @given(spoiled())
@@ -159,7 +160,7 @@ def test_updates(fuzzed: InProcessServer, request_: tuple[str, Any]) -> None:
     path, sample = request_
     name = dict(SAMPLES)[path]["metadata"]["name"] if "selfsubject" not in path else "x"
     for rest in ("", "/status", "/scale"):
-        send(fuzzed, "PUT", f"{path}/{name}{rest}?dryRun=All", json.dumps(sample).encode())
+        send_and_check(fuzzed, "PUT", f"{path}/{name}{rest}?dryRun=All", json.dumps(sample).encode())
 
 
 @given(spoiled(), st.sampled_from(PATCHES))
@@ -168,7 +169,7 @@ def test_patches(fuzzed: InProcessServer, request_: tuple[str, Any], form: str) 
     path, sample = request_
     name = dict(SAMPLES)[path]["metadata"]["name"] if "selfsubject" not in path else "x"
     query = "?dryRun=All&fieldManager=m" + ("&force=true" if "apply" in form else "")
-    send(fuzzed, "PATCH", f"{path}/{name}{query}", json.dumps(sample).encode(), content_type=f"application/{form}")
+    send_and_check(fuzzed, "PATCH", f"{path}/{name}{query}", json.dumps(sample).encode(), content_type=f"application/{form}")
 
 
 OPERATIONS = st.lists(
@@ -186,7 +187,7 @@ def test_json_patches(fuzzed: InProcessServer, operations: Any) -> None:
     """Any operations, on a built-in and on a custom kind."""
     for path in ("/api/v1/namespaces/f/configmaps/c", "/apis/bars.example/v1/namespaces/f/bars/b"):
         body = json.dumps(operations).encode()
-        send(fuzzed, "PATCH", f"{path}?dryRun=All", body, content_type="application/json-patch+json")
+        send_and_check(fuzzed, "PATCH", f"{path}?dryRun=All", body, content_type="application/json-patch+json")
 
 
 @given(st.one_of(st.binary(max_size=60), TEXTS.map(lambda t: t.encode("utf-8", "surrogatepass"))), st.sampled_from(["json", "yaml", "vnd.orch.protobuf"]))
@@ -197,9 +198,9 @@ def test_json_patches(fuzzed: InProcessServer, operations: Any) -> None:
 def test_bytes(fuzzed: InProcessServer, data: bytes, form: str) -> None:
     """Any bytes, under any of the labels."""
     for path in ("/api/v1/namespaces/f/configmaps", "/apis/bars.example/v1/namespaces/f/bars"):
-        send(fuzzed, "POST", path, data, content_type=f"application/{form}")
-    send(fuzzed, "DELETE", "/api/v1/namespaces/f/configmaps/none", data, content_type=f"application/{form}")
-    send(fuzzed, "PATCH", "/api/v1/namespaces/f/configmaps/c?fieldManager=m", data, content_type="application/apply-patch+yaml")
+        send_and_check(fuzzed, "POST", path, data, content_type=f"application/{form}")
+    send_and_check(fuzzed, "DELETE", "/api/v1/namespaces/f/configmaps/none", data, content_type=f"application/{form}")
+    send_and_check(fuzzed, "PATCH", "/api/v1/namespaces/f/configmaps/c?fieldManager=m", data, content_type="application/apply-patch+yaml")
 
 
 @given(st.data())
@@ -211,7 +212,7 @@ def test_protobuf(fuzzed: InProcessServer, data: st.DataObject) -> None:
     at = data.draw(st.integers(4, len(whole) - 1))
     to = data.draw(st.integers(at, min(at + 4, len(whole))))
     body = whole[:at] + data.draw(st.binary(max_size=4)) + whole[to:]
-    send(fuzzed, "POST", "/api/v1/namespaces/f/pods?dryRun=All", body, content_type="application/vnd.orch.protobuf")
+    send_and_check(fuzzed, "POST", "/api/v1/namespaces/f/pods?dryRun=All", body, content_type="application/vnd.orch.protobuf")
 
 
 NAMES = ("limit", "continue", "resourceVersion", "resourceVersionMatch", "labelSelector", "fieldSelector", "timeoutSeconds",
@@ -234,11 +235,11 @@ def test_parameters(fuzzed: InProcessServer, parameters: dict[str, str], path: s
     """Any parameters of lists, watches, reads and writes."""
     asked = query(parameters)
     name = dict(SAMPLES)[path]["metadata"]["name"]
-    send(fuzzed, "GET", f"{path}?{asked}")
-    send(fuzzed, "GET", f"{path}/{name}?{asked}")
-    send(fuzzed, "DELETE", f"{path}/{name}?{asked}&dryRun=All")
-    send(fuzzed, "DELETE", f"{path}?{asked}&dryRun=All")
-    send(fuzzed, "PATCH", f"{path}/{name}?{asked}&dryRun=All", b"{}", content_type="application/merge-patch+json")
+    send_and_check(fuzzed, "GET", f"{path}?{asked}")
+    send_and_check(fuzzed, "GET", f"{path}/{name}?{asked}")
+    send_and_check(fuzzed, "DELETE", f"{path}/{name}?{asked}&dryRun=All")
+    send_and_check(fuzzed, "DELETE", f"{path}?{asked}&dryRun=All")
+    send_and_check(fuzzed, "PATCH", f"{path}/{name}?{asked}&dryRun=All", b"{}", content_type="application/merge-patch+json")
 
 
 ACCEPTS = st.lists(
@@ -261,8 +262,8 @@ def test_forms(fuzzed: InProcessServer, accept: str, path: str, content_type: st
     """Any Accept and Content-Type, for objects, lists, watches, documents and refusals."""
     name = dict(SAMPLES)[path]["metadata"]["name"]
     for asked in (path, f"{path}/{name}", f"{path}/none", f"{path}?watch=1", "/api", "/apis/apps", "/openapi/v2", "/version"):
-        send(fuzzed, "GET", asked, accept=accept)
-    send(fuzzed, "POST", f"{path}?dryRun=All", b"{}", accept=accept, content_type=content_type)
+        send_and_check(fuzzed, "GET", asked, accept=accept)
+    send_and_check(fuzzed, "POST", f"{path}?dryRun=All", b"{}", accept=accept, content_type=content_type)
 
 
 @given(st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "X"]), st.lists(
@@ -272,4 +273,4 @@ def test_forms(fuzzed: InProcessServer, accept: str, path: str, content_type: st
 def test_paths(fuzzed: InProcessServer, method: str, parts: list[str]) -> None:
     """Any method and path."""
     path = "/" + "/".join(quote(part.encode("utf-8", "surrogatepass"), safe="") for part in parts)
-    send(fuzzed, method, f"{path}?dryRun=All", b"{}")
+    send_and_check(fuzzed, method, f"{path}?dryRun=All", b"{}")

@@ -7,11 +7,16 @@ from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from twisted.internet.error import ConnectionDone
+from twisted.python.failure import Failure
 
 from orchd.client.interfaces import ResourceRef
+from orchd.server.pipeline.endpoints.request_families import _without_webhooks
+from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, Labels, RequestMetrics, Series
 from orchd.testing.server import InProcessServer, run
 from orchd.txkit.log import current_request
 from tests.server.pipeline.test_watches import Reader
+from tests.server.pipeline.test_watchsockets import HANDSHAKE, Taken
 
 Scrape = Callable[..., float]
 
@@ -96,3 +101,62 @@ def test_a_local_request_leaves_the_log_to_its_caller(server: InProcessServer) -
         return current_request.get()
 
     assert run(work()) == "outer"
+
+
+def test_taken_connections(call: Any, scrape: Scrape) -> None:
+    """A request that took over its connection runs until the connection ends."""
+    taken = Taken()
+    labels = {"verb": "WATCH", "resource": "configmaps", "scope": "namespace"}
+    call("GET", "/api/v1/namespaces/a/configmaps?watch=1", headers=HANDSHAKE, hijack=lambda: taken)
+    assert scrape("apiserver_longrunning_requests", **labels) == 1
+    taken.protocol.connectionLost(Failure(ConnectionDone()))
+    assert scrape("apiserver_longrunning_requests", **labels) == 0
+
+
+def test_a_refused_upgrade(call: Any, scrape: Scrape) -> None:
+    """A request whose upgrade was refused has ended with its response."""
+    headers = {**HANDSHAKE, "Sec-WebSocket-Version": "8"}
+    assert call("GET", "/api/v1/namespaces/a/configmaps?watch=1", headers=headers, hijack=Taken).code == 400
+    assert scrape("apiserver_longrunning_requests", resource="configmaps") == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "verb"),
+    [
+        ("HEAD", "/api/v1/namespaces/a/configmaps/x", {}, "GET"),
+        ("DELETE", "/api/v1/namespaces/a/configmaps", {}, "DELETE"),
+        ("PATCH", "/api/v1/namespaces/a/configmaps/x", {"content-type": "application/apply-patch+yaml"}, "APPLY"),
+        ("PATCH", "/api/v1/namespaces/a/configmaps/x", {"content-type": "application/merge-patch+json"}, "PATCH"),
+        ("BREW", "/pot", {}, "other"),
+    ],
+)
+def test_verbs(call: Any, scrape: Scrape, method: str, path: str, headers: dict[str, str], verb: str) -> None:
+    """Verbs are those of the reference: by method, and APPLY for an apply patch."""
+    resource = "configmaps" if "configmaps" in path else ""
+    before = scrape("apiserver_request_total", verb=verb, resource=resource)
+    call(method, path, headers=headers)
+    assert scrape("apiserver_request_total", verb=verb, resource=resource) == before + 1
+
+
+def test_response_sizes_are_those_of_reads(call: Any, scrape: Scrape) -> None:
+    """Sizes are recorded for GET and LIST; a create has the scope of an object."""
+    call("POST", "/api/v1/namespaces/a/configmaps", {"metadata": {"name": "sized"}})
+    assert scrape("apiserver_request_total", verb="POST", resource="configmaps", scope="resource", code="201") == 1
+    assert scrape("apiserver_response_sizes_count", verb="POST", resource="configmaps") == 0
+    before = scrape("apiserver_response_sizes_count", verb="GET", resource="configmaps")
+    call("GET", "/api/v1/namespaces/a/configmaps/sized")
+    assert scrape("apiserver_response_sizes_count", verb="GET", resource="configmaps") == before + 1
+
+
+def test_durations_without_webhooks() -> None:
+    """The time of webhooks is not part of the second duration; nothing else differs."""
+    series = Series()
+    for seconds in (0.01, 2.0):
+        series.duration.observe(DURATION_BUCKETS, seconds)
+    series.subtract(2.0, 1.5)
+    requests = RequestMetrics(lambda: 0.0)
+    requests.series[Labels("POST", "", "", "v1", "pods", "", "resource")] = series
+    family = _without_webhooks(requests)
+    values = {sample.labels.get("le", sample.name[-3:]): sample.value for sample in family.samples}
+    assert (values["0.05"], values["0.4"], values["0.6"], values["+Inf"]) == (1, 1, 2, 2)
+    assert values["sum"] == pytest.approx(0.51)

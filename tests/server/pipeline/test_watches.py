@@ -189,6 +189,17 @@ class TestEnds:
             assert event["type"] == "BOOKMARK" and event["object"]["kind"] == "ConfigMap"
             assert int(event["object"]["metadata"]["resourceVersion"]) >= int(made["metadata"]["resourceVersion"])
 
+    @pytest.mark.parametrize("option", ["true", "x", ""])
+    @pytest.mark.parametrize(("seconds", "marks"), [(1, 0), (2, 0), (4, 1)])
+    def test_bookmarks_of_short_watches(self, space: Any, option: str, seconds: int, marks: int) -> None:
+        """The bookmark before the end is sent two seconds before it, so that shorter watches have none. Every value of the
+        option but false and 0 allows bookmarks."""
+        with Watch(space, f"configmaps?watch=1&allowWatchBookmarks={option}&timeoutSeconds={seconds}") as reader:
+            for _ in range(10 * seconds + 1):
+                space.server.clock.advance(0.1)
+            assert [event["type"] for event in reader.events()] == ["BOOKMARK"] * marks
+            assert reader.ended == "finished"
+
 
 class TestSlowReaders:
     def test_are_dropped(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchd.testing.server import NOW, run
+from orchd.client.interfaces import ResourceRef
+from orchd.errors import ApiError
+from orchd.testing.server import NOW, make_server, run
 
 MERGE = "application/merge-patch+json"
+CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
 POD: dict[str, Any] = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 
 
@@ -293,3 +297,17 @@ class TestSystemPriorityClasses:
         made = run(space.server.request("POST", self.ROOT, body={"metadata": {"name": "mine"}, "value": 1}))
         assert made.code == 201
         assert run(space.server.request("DELETE", f"{self.ROOT}/mine")).code == 200
+
+
+def test_without_garbage_collection(tmp_path: Path) -> None:
+    """With --enable-garbage-collector=false no policy sets a finalizer: nothing would ever remove it."""
+    server = make_server(tmp_path, "--enable-garbage-collector=false", "--controllers=*")
+    try:
+        client = server.client()
+        for policy in ("Foreground", "Orphan", "Background"):
+            run(client.create(CONFIG_MAPS, "default", {"metadata": {"name": "a"}}))
+            run(client.delete(CONFIG_MAPS, "default", "a", options={"propagationPolicy": policy}))
+            with pytest.raises(ApiError, match="not found"):
+                run(client.get(CONFIG_MAPS, "default", "a"))
+    finally:
+        server.stop()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.server.registry.ranges import AddressRange, Allocated, Exhausted, NumberRange, OutOfRange
+from orchd.server.registry.ranges import AddressRange, Allocated, Exhausted, NumberRange, OutOfRange, first_address
 from orchd.server.registry.strategies import seccomp
 from orchd.server.registry.strategies.pods import qos_class
 
@@ -37,7 +37,8 @@ class TestRanges:
     def test_usable_addresses(self, network: str, first: str, size: int) -> None:
         """The network's own address and the broadcast address of IPv4 are not handed out."""
         space = AddressRange(ip_network(network), set, Random(1))
-        assert space.first == first
+        assert first_address(ip_network(network)) == first
+        space.check(first)
         assert len({space.take_any() for _ in range(size)}) == size
         with pytest.raises(Exhausted):
             space.take_any()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from twisted.internet.defer import Deferred, DeferredList, gatherResults
 from twisted.internet.task import deferLater
 
 from orchd.assembly.capabilities import capabilities
+from orchd.assembly.files import api_service_address
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
 from orchd.config import settings
@@ -22,7 +24,8 @@ from orchd.errors import ApiError
 from orchd.server.reconcilers import api_endpoints
 from orchd.store.etcd.store import EtcdStore
 from orchd.testing.etcd import Etcd
-from orchd.testing.process import free_port
+from orchd.testing.ports import free_port
+from orchd.testing.process import PATIENCE
 from tests.store.etcd.etcd_support import until
 
 MAPS = ResourceRef("", "v1", "configmaps")
@@ -104,7 +107,7 @@ async def test_first_starts_at_once(etcd: Etcd, tmp_path: Path, prefix: str) -> 
             keys = [(item["metadata"].get("namespace"), item["metadata"]["name"]) for item in first]
             assert len(set(keys)) == len(keys)
         (service,) = (await servers[0].client.list(ResourceRef("", "v1", "services")))["items"]
-        assert service["spec"]["clusterIP"] == servers[0].service_ip
+        assert service["spec"]["clusterIP"] == api_service_address(servers[0].settings)
     finally:
         await DeferredList([server.service.stopService() for server in servers])
 
@@ -149,11 +152,10 @@ async def test_where_the_service_leads(
         return addresses, [address for each in piece["endpoints"] for address in each["addresses"]]
 
     async def leads_to(server: ApiServer, *ips: str) -> None:
-        for _ in range(200):
-            if await led(server) == (list(ips), list(ips)):
-                return
+        end = time.monotonic() + PATIENCE
+        while (found := await led(server)) != (list(ips), list(ips)):
+            assert time.monotonic() < end, found
             await deferLater(reactor, 0.05)
-        raise AssertionError(await led(server))
 
     async with serving(tmp_path / "one", *flags, *at(1)) as one:
         await leads_to(one, "192.0.2.1")

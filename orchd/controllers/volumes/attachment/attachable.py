@@ -71,7 +71,7 @@ def csi_prefix(dialect: Dialect) -> str:
 
 
 def reported_here(unique_name: str, dialect: Dialect) -> bool:
-    """Is a volume that a node reports as attached one that this controller may add and remove?"""
+    """True if this controller may attach and detach a volume that a node reports as attached."""
     return unique_name.startswith((csi_prefix(dialect), *(dialect(each) for each in _BY_NODE.values())))
 
 

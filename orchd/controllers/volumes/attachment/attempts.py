@@ -29,7 +29,7 @@ class Attempts:
         self._attempts.setdefault(name, _Attempt(now + TIMEOUT))
 
     def end(self, name: str) -> bool:
-        """It is attached or not wanted any more; was it awaited?"""
+        """Forget an attachment that is done or no longer needed. True if it was pending."""
         return self._attempts.pop(name, None) is not None
 
     def failed(self, name: str, error: str, now: float) -> tuple[bool, float]:

@@ -336,7 +336,7 @@ class AttachDetachController(Controller):
     # -- volumes of one node at a time
 
     def _conflict(self, node_name: str, wanted: Wanted) -> bool:
-        """Has another node a volume that only one may have? The pods are told once."""
+        """True if the volume permits one node only and another node has it. Records one Event per node and volume."""
         if not wanted.volume.exclusive:
             return False
         others = self._nodes_with(wanted.volume) - {node_name}

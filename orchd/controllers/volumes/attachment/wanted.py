@@ -38,7 +38,7 @@ def node_of(pod: Object) -> Iterable[str]:
 
 
 def managed(node: Object, dialect: Dialect) -> bool:
-    """Does this controller attach for a node?"""
+    """True if this controller attaches volumes for the node."""
     return dialect(_MANAGED) in annotations_of(node)
 
 

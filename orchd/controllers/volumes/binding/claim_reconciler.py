@@ -53,7 +53,7 @@ class ClaimReconciler:
             await self._find(claim)
 
     def delayed(self, claim: Object) -> bool:
-        """Does the class of a claim wait for a pod that uses it?"""
+        """True if the claim's class binds when a pod that uses the claim is scheduled (WaitForFirstConsumer)."""
         found = self._classes.get("", class_of(claim, self._dialect))
         return found is not None and found.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
 

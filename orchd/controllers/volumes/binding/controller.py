@@ -140,7 +140,7 @@ class PersistentVolumeBinder(Controller):
 
 
 def _settled(obj: Object) -> bool:
-    """Does only a change bring new work for a claim or volume? Retained volumes wait for people."""
+    """True if a claim or volume needs no reconciliation until it changes, as retained volumes do."""
     return status(obj).get("phase") in _SETTLED or spec(obj).get("persistentVolumeReclaimPolicy") == "Retain"
 
 

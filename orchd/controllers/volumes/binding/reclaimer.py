@@ -66,7 +66,7 @@ class Reclaimer:
         return found if uid(found) == uid(volume) else None
 
     def _released(self, volume: Object) -> bool:
-        """Is the claim of a volume deleted, or bound to another volume?"""
+        """True if the volume's claim was deleted or is bound to another volume."""
         reference = spec(volume).get("claimRef") or {}
         if not reference.get("uid"):
             return False

@@ -22,7 +22,7 @@ _GIB_NANO: Final = 1024**3 * 10**9
 
 
 def recyclable(volume: Object) -> bool:
-    """Can a pod of any node empty the volume?"""
+    """True if a recycler pod on any node can empty the volume."""
     return any(spec(volume).get(field) is not None for field in ("nfs", "hostPath"))
 
 

@@ -77,6 +77,6 @@ class VolumeReconciler:
         self._writer.record_claim(claim, WARNING, reason, note)
 
     def _provisioned_in_vain(self, volume: Object) -> bool:
-        """Was the volume made for a claim that then got another one, and is nothing of it to be kept?"""
+        """True if the volume was provisioned by a driver and its reclaim policy is Delete, so that it can be deleted."""
         made = self._dialect(PROVISIONED_BY) in annotations_of(volume)
         return made and spec(volume).get("persistentVolumeReclaimPolicy") == "Delete"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchd.kinds.conditions import find_condition
 from orchd.kinds.objects.tabulate.text import EMPTY, NONE, Cells, Json, Printing
 
 
@@ -27,11 +28,10 @@ def service_account(o: Json, x: Printing) -> Cells:
 
 def component_status(o: Json, x: Printing) -> Cells:
     status, message, error = "Unknown", "", ""
-    for condition in o.get("conditions") or ():
-        if condition.get("type") == "Healthy":
-            status = {"True": "Healthy", "False": "Unhealthy"}.get(condition.get("status", ""), "Unknown")
-            message, error = condition.get("message") or "", condition.get("error") or ""
-            break
+    condition = find_condition(o, "Healthy")
+    if condition is not None:
+        status = {"True": "Healthy", "False": "Unhealthy"}.get(condition.get("status", ""), "Unknown")
+        message, error = condition.get("message") or "", condition.get("error") or ""
     return [o["metadata"]["name"], status, message, error]
 
 

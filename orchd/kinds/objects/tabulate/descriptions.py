@@ -110,7 +110,7 @@ BY_COLUMN: Final = {
 
 
 def describe(column: str) -> str:
-    """The default description of a column as a template, "" if there is none."""
+    """The default description of a column as a template, "" for a column without one."""
     if column == "Name":
         return NAME
     return CREATED if column in ("Age", "Created At") else BY_COLUMN.get(column, "")

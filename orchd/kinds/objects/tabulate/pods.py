@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds.conditions import is_true
 from orchd.kinds.objects.tabulate.text import EMPTY, NONE, Cells, Json, Printing
 
 #: Row conditions by phase: clients hide completed rows on request.
@@ -49,7 +50,7 @@ def cells(pod: Json, x: Printing) -> Cells:
                     running = True
                     ready += 1
             if running and reason == "Completed":
-                reason = "Running" if _is_ready(status) else "NotReady"
+                reason = "Running" if is_true(status, "Ready") else "NotReady"
         else:
             restarts = 0
     if metadata.get("deletionTimestamp"):
@@ -99,10 +100,6 @@ def _later(last: str, container: Json) -> str:
         return last
     finished = (before.get("terminated") or EMPTY).get("finishedAt") or ""
     return finished if finished > last else last
-
-
-def _is_ready(status: Json) -> bool:
-    return any(c.get("type") == "Ready" and c.get("status") == "True" for c in status.get("conditions") or ())
 
 
 def _gates(gates: list[Any], status: Json) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from orchd.kinds.conditions import find_condition
 from orchd.kinds.objects.tabulate.ages import human_duration
 from orchd.kinds.objects.tabulate.text import EMPTY, NONE, UNSET, Cells, Json, Printing, some
 
@@ -91,11 +92,8 @@ def pod_security_policy(o: Json, x: Printing) -> Cells:
 def flow_schema(o: Json, x: Printing) -> Cells:
     spec = o.get("spec") or EMPTY
     method = (spec.get("distinguisherMethod") or EMPTY).get("type") or NONE
-    dangling = "?"
-    for condition in (o.get("status") or EMPTY).get("conditions") or ():
-        if condition.get("type") == "Dangling":
-            dangling = condition.get("status") or ""
-            break
+    condition = find_condition(o.get("status") or EMPTY, "Dangling")
+    dangling = "?" if condition is None else condition.get("status") or ""
     return [
         o["metadata"]["name"], (spec.get("priorityLevelConfiguration") or EMPTY).get("name") or "",
         spec.get("matchingPrecedence") or 0, method, _age(o, x), dangling,

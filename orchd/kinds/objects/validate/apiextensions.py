@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from orchd.kinds.conditions import is_true
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
@@ -351,8 +352,7 @@ def _name(spec: Object, member: str) -> Any:
 
 
 def _established(value: Object) -> bool:
-    conditions = (value.get("status") or {}).get("conditions") or ()
-    return any(c.get("type") == "Established" and c.get("status") == "True" for c in conditions)
+    return is_true(value.get("status") or {}, "Established")
 
 
 def update_status(value: Object, old: Object, report: Report) -> None:

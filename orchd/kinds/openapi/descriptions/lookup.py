@@ -18,7 +18,7 @@ class Descriptions:
         self._dialect = dialect
 
     def of_type(self, name: str) -> str:
-        """The description of a type, "" if there is none. Lists without one are described by their item type."""
+        """The description of a type, "" for a type without one. List types have a default that names their item type."""
         found = self._own(name).get("")
         if found:
             return found
@@ -26,7 +26,7 @@ class Descriptions:
         return f"List of {short.removesuffix('List')} objects." if short.endswith("List") else ""
 
     def of_member(self, name: str, member: str) -> str:
-        """The description of a member of a type, "" if there is none."""
+        """The description of a member of a type, "" for a member without one."""
         own = self._own(name)
         return own.get(member) or own.get(self._template(member)) or common.FIELDS.get(member, "")
 

@@ -25,7 +25,11 @@ from orchd.server.admission.plugins.podsecuritychecks import (
     Violation,
     evaluate,
 )
+from orchd.txkit.instruments import Counter
 
+_REQUEST = ("request_operation", "resource", "subresource")
+#: Labels of metrics for the resources that are not controllers.
+_RESOURCES = {"pods": "pod", "namespaces": "namespace"}
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 _MODES = ("enforce", "audit", "warn")
 #: Maximum number of existing pods that are checked when the enforced level of a namespace changes.
@@ -104,6 +108,20 @@ class PodSecurity(Plugin):
         super().__init__(context)
 
     def setup(self) -> None:
+        self._evaluations = Counter(
+            "pod_security_evaluations_total",
+            "Evaluations of a policy, by outcome and request; without ignored and exempt requests.",
+            ("decision", "policy_level", "policy_version", "mode", *_REQUEST),
+        )
+        self._exemptions = Counter(
+            "pod_security_exemptions_total", "Exempt requests; without those that are ignored or out of scope.", _REQUEST
+        )
+        self._errors = Counter(
+            "pod_security_errors_total",
+            "Errors that prevented the evaluation; after others than fatal ones the restricted level may have been evaluated.",
+            ("fatal", *_REQUEST),
+        )
+        self.instruments = (self._evaluations, self._exemptions, self._errors)
         self._prefix = self.dialect("pod-security.{long}.io/")
         self._profiles = (
             self.dialect("container.apparmor.security.beta.{long}.io/"),
@@ -152,10 +170,18 @@ class PodSecurity(Plugin):
         if self._exempt(review, pod):
             return
         await self.wait_ready(review)
-        policies, _ = self.policies(labels_of(await self._labels(review)))
+        try:
+            labels = labels_of(await self._labels(review))
+        except ApiError:
+            self._errors.add("true", *_request(review))
+            raise
+        policies, wrong = self.policies(labels)
+        if wrong:
+            self._errors.add("false", *_request(review))
         if all(policy.level == PRIVILEGED for policy in policies.values()):
             if enforce:
                 review.annotate(self._prefix + "enforce-policy", str(policies["enforce"]))
+                self._evaluated(review, policies["enforce"], "enforce", [])
             return
         known: dict[tuple[str, int], list[Violation]] = {}
 
@@ -169,14 +195,27 @@ class PodSecurity(Plugin):
             policy = policies["enforce"]
             review.annotate(self._prefix + "enforce-policy", str(policy))
         refused = violations(policies["enforce"]) if enforce else []
+        if enforce:
+            self._evaluated(review, policies["enforce"], "enforce", refused)
         if found := violations(policies["audit"]):
             review.annotate(
                 self._prefix + "audit-violations", f'would violate PodSecurity "{policies["audit"]}": {_shown(found)}'
             )
+            self._evaluated(review, policies["audit"], "audit", found)
         if refused:
             raise refuse(review, f'violates PodSecurity "{policies["enforce"]}": {_shown(refused)}')
         if found := violations(policies["warn"]):
             review.warn(f'would violate PodSecurity "{policies["warn"]}": {_shown(found)}')
+            self._evaluated(review, policies["warn"], "warn", found)
+
+    def _evaluated(self, review: Review, policy: Policy, mode: str, found: list[Violation]) -> None:
+        """Count an evaluation. As in the reference, those of the modes audit and warn count when they find violations."""
+        version = policy.version
+        if policy.level == PRIVILEGED:
+            version = "latest"
+        elif policy.minor > LATEST:
+            version = "future"
+        self._evaluations.add("deny" if found else "allow", policy.level, version, mode, *_request(review))
 
     def _exempt(self, review: Review, pod: Object) -> bool:
         for members, value, word in (
@@ -186,6 +225,7 @@ class PodSecurity(Plugin):
         ):
             if value in members:
                 review.annotate(self._prefix + "exempt", word)
+                self._exemptions.add(*_request(review))
                 return True
         return False
 
@@ -271,6 +311,11 @@ class PodSecurity(Plugin):
                 f"new PodSecurity enforce level only checked against the first {_MAX_PODS} of {len(pods)} existing pods",
             )
         return lines
+
+
+def _request(review: Review) -> tuple[str, str, str]:
+    """Values of the labels of the request."""
+    return review.operation.lower(), _RESOURCES.get(review.resource.plural, "controller"), review.subresource
 
 
 def _shown(violations: list[Violation]) -> str:

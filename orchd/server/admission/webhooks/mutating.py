@@ -60,6 +60,13 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         rounds = review.rounds
         if rounds is None:
             rounds = review.rounds = Rounds()
+        began = perf_counter()
+        try:
+            await self._call_all(calls, review, rounds)
+        finally:
+            review.webhook_time(perf_counter() - began)
+
+    async def _call_all(self, calls: list[Call], review: Review, rounds: Rounds) -> None:
         if review.reinvocation and review.object != rounds.left:
             # Built-in plugins have changed the object since.
             rounds.changed()

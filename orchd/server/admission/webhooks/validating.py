@@ -26,12 +26,15 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
         calls = [call for call in await self.calls(review) if await self.matches_selectors(call, review)]
         if not calls:
             return
+        began = perf_counter()
         asked = [Deferred.fromCoroutine(self._refusal(call, review, index)) for index, call in enumerate(calls)]
         # On cancellation (the request's deadline) cancel the pending calls.
         try:
             refusals = await gatherResults(asked, consumeErrors=True)
         except FirstError as error:
             error.subFailure.raiseException()
+        finally:
+            review.webhook_time(perf_counter() - began)
         for refusal in refusals:
             if refusal is not None:
                 raise refusal

@@ -129,7 +129,7 @@ def _rule(given: Any, path: str, everywhere: frozenset[str], bare: bool) -> Rule
     _known(given, _RULE, path)
     level = given.get("level", "")
     if level not in LEVELS:
-        raise PolicyError(f"{path}.level: {level!r} is none of {', '.join(LEVELS)}")
+        raise PolicyError(f"{path}.level: {level!r} is not one of {', '.join(LEVELS)}")
     urls = _texts(given, "nonResourceURLs", path)
     resources = given.get("resources") or ()
     if resources and not isinstance(resources, list):
@@ -179,7 +179,7 @@ def _stages(given: Mapping[str, Any], path: str) -> Iterable[str]:
     found = _texts(given, "omitStages", path)
     for stage in found:
         if stage not in STAGES:
-            raise PolicyError(f"{path}.omitStages: {stage!r} is none of {', '.join(STAGES)}".lstrip("."))
+            raise PolicyError(f"{path}.omitStages: {stage!r} is not one of {', '.join(STAGES)}".lstrip("."))
     return found
 
 

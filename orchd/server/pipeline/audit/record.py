@@ -14,12 +14,11 @@ from zope.interface import implementer
 from orchd.dialect import Dialect
 from orchd.kinds.codec import yaml_
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import format_microtime
 from orchd.server.admission.interfaces import PATCH_ANNOTATION
 from orchd.server.pipeline.audit.policy import LEVELS, RECEIVED, REQUEST, RESPONSE, Rule
 from orchd.server.pipeline.interfaces import IBody, Request, Response, whole
-
-Object = dict[str, Any]
 
 _AGENT = 1024
 #: Maximum size in bytes of a body that is parsed as a Status.

@@ -72,8 +72,8 @@ class AuditTail:
             follower.finish()
 
     async def answer(self, request: Request) -> Response:
-        """The endpoint: the kept events, then each as it is recorded, until the client leaves. Raises ApiError 405, 429,
-        503."""
+        """The endpoint: the retained events, then each new event as it is recorded, until the client disconnects. Raises
+        ApiError 405, 429, 503."""
         if request.method != "GET":
             raise errors.method_not_allowed()
         if self._stopped:
@@ -83,8 +83,8 @@ class AuditTail:
         headers = [NO_STORE, ("X-Content-Type-Options", "nosniff")]
         return Response(content_type="application/x-ndjson", headers=headers, stream=TailStream(self))
 
-    def kept(self) -> bytes:
-        """The kept events, oldest first."""
+    def history(self) -> bytes:
+        """The retained events, oldest first."""
         return b"".join(self._kept)
 
     def add(self, follower: TailStream) -> None:
@@ -113,7 +113,7 @@ class TailStream:
         self._sink = sink
         self._tail.add(self)
         # An empty line makes the head arrive before the first event.
-        sink.write(self._tail.kept() or b"\n")
+        sink.write(self._tail.history() or b"\n")
 
     def send(self, line: bytes) -> None:
         """Send one event, or count it when the client reads too slowly."""
@@ -141,7 +141,7 @@ class TailStream:
 
 
 class TailRules:
-    """Rules of a server without audit policy: the metadata of all requests while somebody follows, else nothing."""
+    """Rules of a server without audit policy: level Metadata for all requests while a client is connected, else None."""
 
     def __init__(self, tail: AuditTail) -> None:
         self._tail = tail

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric, SummaryMetricFamily
 
-from orchd.server.pipeline.endpoints.metrics import UnsuffixedCounter, cumulative
-from orchd.txkit.histogram import Histogram
+from orchd.txkit.histogram import Histogram, cumulative
+from orchd.txkit.instruments import UnsuffixedCounter
 
 #: Histogram bucket upper bounds in seconds.
 _BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
@@ -37,14 +37,21 @@ class AdmissionMetrics:
             "Duration of all mutating or all validating admission plugins in seconds, by operation and result.",
             labels=("type", "operation", "rejected"),
         )
+        summary = SummaryMetricFamily(
+            "apiserver_admission_step_admission_duration_seconds_summary",
+            "Duration of all mutating or all validating admission plugins in seconds, by operation and result.",
+            labels=("type", "operation", "rejected"),
+        )
         for (plugin, phase, operation, rejected), histogram in self._seen.items():
             labels = [phase, operation, "true" if rejected else "false"]
             if plugin:
                 family.add_metric([plugin, *labels], cumulative(histogram, _BUCKETS), histogram.sum)
             else:
                 steps.add_metric(labels, cumulative(histogram, _BUCKETS), histogram.sum)
+                summary.add_metric(labels, count_value=sum(histogram.counts), sum_value=histogram.sum)
         yield family
         yield steps
+        yield summary
 
 
 class WebhookMetrics:

@@ -69,6 +69,9 @@ class CatalogBuild(Generic[S, T]):
         self._due: IDelayedCall | None = None
         self._running = self._wanted = False
         self.in_background = True
+        #: Builds so far, by why: "add" for the first one, "update" for later ones; and the seconds of the last one of each.
+        self.builds: dict[str, int] = {}
+        self.seconds: dict[str, float] = {}
 
     async def start(self, *, eager: bool = True) -> None:
         """Have the value for the catalog in force built soon, and from now on for each later one. Not at once: a start has more
@@ -123,9 +126,12 @@ class CatalogBuild(Generic[S, T]):
         return build
 
     async def _run(self, build: _Build[S]) -> None:
+        began, reason = self._clock.seconds(), "add" if self._made is None else "update"
         try:
             self._made = build.catalog, await self._in_thread(self._make, build.catalog)
             build.made = True
+            self.builds[reason] = self.builds.get(reason, 0) + 1
+            self.seconds[reason] = self._clock.seconds() - began
         finally:
             self._build = None
             build.end()

@@ -39,7 +39,7 @@ class Documents:
         self._discovery: dict[tuple[str, Form, bool], bytes] = {}
 
     def discovery(self, request: Request) -> Response | None:
-        """The answer to a discovery path; None when the path is none."""
+        """The response for a discovery path; None for any other path."""
         parts = request.path.strip("/").split("/")
         if request.path.startswith("//") or parts[0] not in ("api", "apis") or len(parts) > 3:
             return None

@@ -12,11 +12,14 @@ from prometheus_client.core import Metric
 from prometheus_client.samples import Sample
 from prometheus_client.utils import floatToGoString
 
+from orchd.txkit.instruments import UNSUFFIXED
+
 #: Suffixes of samples that the text format has as gauges of their own.
 _OWN_GAUGES = ("_created", "_gsum", "_gcount")
 #: Types of OpenMetrics that the text format spells otherwise: suffix of the name, and type.
 _TYPES = {
     "counter": ("_total", "counter"),
+    UNSUFFIXED: ("", "counter"),
     "info": ("_info", "gauge"),
     "stateset": ("", "gauge"),
     "gaugehistogram": ("", "histogram"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from orchd.server.pipeline.endpoints.metrics import Source, cumulative
-from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, FairnessMetrics
+from orchd.server.pipeline.endpoints.metrics import Source
+from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, WATCHERS, FairnessMetrics
+from orchd.server.pipeline.fairness.queues import GUESS
 from orchd.server.pipeline.fairness.stage import Fairness
+from orchd.txkit.histogram import cumulative
+from orchd.txkit.instruments import Gauge, families
 
 _BOTH = ("priority_level", "flow_schema")
 
@@ -25,6 +28,7 @@ def fairness_metrics(fairness: Fairness) -> Source:
             yield gauge
         yield from _counters(fairness)
         yield from _times(fairness)
+        yield from _virtual_times(fairness)
 
     return families
 
@@ -34,6 +38,30 @@ _GAUGES: tuple[tuple[str, str, Callable[[FairnessMetrics], float]], ...] = (
     ("apiserver_flowcontrol_current_executing_requests", "Executing requests, by priority level and flow schema.", lambda n: float(n.executing)),
     ("apiserver_flowcontrol_request_concurrency_in_use", "Seats of executing requests, by priority level and flow schema.", lambda n: float(n.seats)),
 )
+
+
+def _virtual_times(fairness: Fairness) -> Iterable[Metric]:
+    """Where the levels' queues are in virtual time."""
+    latest = Gauge("apiserver_flowcontrol_latest_s", "Virtual time at which the last request of a queue began.", ("priority_level",))
+    bounds = Gauge(
+        "apiserver_flowcontrol_next_s_bounds",
+        "Least and greatest virtual time, over queues, at which the oldest waiting request may begin.",
+        ("priority_level", "bound"),
+    )
+    discounted = Gauge(
+        "apiserver_flowcontrol_next_discounted_s_bounds",
+        "Least and greatest virtual time, over queues, at which the oldest waiting request may begin, less the estimated work in progress.",
+        ("priority_level", "bound"),
+    )
+    for name, level in fairness.levels.items():
+        latest.set(level.seats.latest_start, name)
+        starts = level.seats.next_starts()
+        if starts:
+            less = [start - GUESS * running for start, running in starts]
+            for bound, choose in (("min", min), ("max", max)):
+                bounds.set(choose(start for start, _ in starts), name, bound)
+                discounted.set(choose(less), name, bound)
+    return families(latest, bounds, discounted)
 
 
 def _limits(fairness: Fairness) -> Metric:
@@ -70,7 +98,12 @@ def _times(fairness: Fairness) -> Iterator[Metric]:
     lengths = HistogramMetricFamily(
         "apiserver_flowcontrol_request_queue_length_after_enqueue", "Length of a queue after a request was added.", labels=_BOTH
     )
+    watchers = HistogramMetricFamily(
+        "apiserver_flowcontrol_watch_count_samples", "Watches of the resource of each mutating request.", labels=_BOTH
+    )
     for (schema, level), numbers in fairness.numbers.items():
+        if any(numbers.watchers.counts):
+            watchers.add_metric([level, schema], cumulative(numbers.watchers, WATCHERS), numbers.watchers.sum)
         if any(numbers.queue_lengths.counts):
             lengths.add_metric([level, schema], cumulative(numbers.queue_lengths, QUEUE_LENGTHS), numbers.queue_lengths.sum)
         for execute, times in (("true", numbers.waited), ("false", numbers.refused)):
@@ -81,3 +114,4 @@ def _times(fairness: Fairness) -> Iterator[Metric]:
     yield waited
     yield served
     yield lengths
+    yield watchers

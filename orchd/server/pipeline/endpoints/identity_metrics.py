@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from orchd.dialect import Dialect
-from orchd.server.pipeline.endpoints.metrics import UnsuffixedCounter, cumulative
-from orchd.txkit.histogram import Histogram
+from orchd.txkit.histogram import Histogram, cumulative
+from orchd.txkit.instruments import UnsuffixedCounter
 
 #: Bucket bounds in seconds: of authentication, token cache lookups, remaining certificate lifetime, webhook reviews.
 _AUTHENTICATION = tuple(0.001 * 2**i for i in range(15))

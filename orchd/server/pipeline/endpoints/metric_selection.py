@@ -7,13 +7,14 @@ serves those that were hidden by this one (specification, "Metrics", lifecycle).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Final
 
 from prometheus_client.core import Metric
 
-#: The release whose metrics are served.
-RELEASE: Final = "1.23"
+from orchd.kinds.release import RELEASE
+
 #: The release that deprecated a metric, by name.
 DEPRECATED: Final[Mapping[str, str]] = {
     "apiserver_longrunning_gauge": "1.23",
@@ -61,7 +62,8 @@ def _limited(family: Metric, limited: Mapping[str, frozenset[str]]) -> Metric:
         }
         key = sample.name, tuple(labels.items())
         sums[key] = sums.get(key, 0.0) + sample.value
-    out = Metric(family.name, family.documentation, family.type, family.unit)
+    out = copy(family)
+    out.samples = []
     for (name, pairs), total in sums.items():
         out.add_sample(name, dict(pairs), total)
     return out

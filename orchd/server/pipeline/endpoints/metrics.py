@@ -16,18 +16,10 @@ from orchd.server.pipeline.endpoints.exposition import exposition
 from orchd.server.pipeline.endpoints.metric_selection import EVERYTHING, MetricSelection
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
-from orchd.txkit.histogram import Histogram
+from orchd.txkit.histogram import Histogram, cumulative
 
 #: Collects metric families at a scrape.
 Source = Callable[[], Iterable[Metric]]
-
-def cumulative(histogram: Histogram, bounds: tuple[float, ...]) -> list[tuple[str, float]]:
-    """Cumulative bucket counts."""
-    out, total = [], 0
-    for bound, count in zip((*bounds, float("inf")), histogram.counts, strict=True):
-        total += count
-        out.append(("+Inf" if bound == float("inf") else str(bound), float(total)))
-    return out
 
 
 def gauge(name: str, help: str, value: Callable[[], float]) -> Source:
@@ -74,13 +66,6 @@ def build_info(dialect: Dialect, version: Mapping[str, str]) -> Source:
     return families
 
 
-class UnsuffixedCounter(GaugeMetricFamily):
-    """A counter whose name does not end in ``_total``, as some of the reference's do not.
-
-    The client library always appends ``_total`` to the names of counters; `endpoint` declares these as counters.
-    """
-
-
 def by_label(name: str, help: str, label: str, values: Callable[[], dict[str, float]]) -> Source:
     """A source of one sample per label value."""
 
@@ -113,32 +98,25 @@ class _Sources:
     def __init__(self, sources: Sequence[Source], selection: MetricSelection) -> None:
         self._sources = sources
         self._selection = selection
-        #: Names of the counters of the last scrape whose names do not end in ``_total``.
-        self.unsuffixed: set[bytes] = set()
 
     def collect(self) -> Iterator[Metric]:
         for source in self._sources:
             for family in source():
                 selected = self._selection.filter(family)
                 if selected is not None:
-                    if isinstance(family, UnsuffixedCounter):
-                        self.unsuffixed.add(family.name.encode())
                     yield selected
 
 
 def endpoint(sources: Sequence[Source], selection: MetricSelection = EVERYTHING) -> Callable[[Request], Any]:
     """The endpoint over all selected sources and the process's resource usage."""
     registry = CollectorRegistry()
-    collector = _Sources(sources, selection)
-    registry.register(collector)
+    registry.register(_Sources(sources, selection))
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
     PlatformCollector(registry=registry)
 
     async def answer(request: Request) -> Response:
         text = exposition(registry.collect())
-        for name in collector.unsuffixed:
-            text = text.replace(b"\n# TYPE %b gauge\n" % name, b"\n# TYPE %b counter\n" % name, 1)
         return Response(content_type="text/plain; version=0.0.4; charset=utf-8", headers=[NO_STORE], body=text)
 
     return answer

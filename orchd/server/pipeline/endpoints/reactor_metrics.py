@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from orchd.server.pipeline.endpoints.metrics import cumulative
-from orchd.txkit.histogram import Histogram
+from orchd.txkit.histogram import Histogram, cumulative
 
 #: Seconds between samples.
 _PERIOD: Final = 1.0

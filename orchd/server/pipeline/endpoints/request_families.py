@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from orchd.kinds.catalog import Catalog
-from orchd.server.pipeline.endpoints.metrics import Source, cumulative
+from orchd.server.pipeline.endpoints.metrics import Source
+from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, SIZE_BUCKETS, Labels, RequestMetrics
 from orchd.server.pipeline.verbs.watch.stream import EVENT_SIZES
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
+from orchd.txkit.histogram import Histogram, cumulative
 
 _REQUEST = ("verb", "group", "version", "resource", "subresource", "scope")
 #: Value of the label "component".
@@ -19,7 +21,7 @@ _COMPONENT = "apiserver"
 _KINDS = ((True, "mutating"), (False, "readOnly"))
 
 
-def request_metrics(requests: RequestMetrics, catalog: Callable[[], Catalog]) -> Source:
+def request_metrics(requests: RequestMetrics, catalog: Callable[[], Catalog], deadline: Deadline) -> Source:
     """Counts, durations and sizes of requests. `catalog` says which of the requested APIs are deprecated."""
 
     def families() -> Iterator[Metric]:
@@ -33,6 +35,14 @@ def request_metrics(requests: RequestMetrics, catalog: Callable[[], Catalog]) ->
         for key, count in requests.own.items():
             own.add_metric(key, float(count))
         yield own
+        late = CounterMetricFamily(
+            "apiserver_request_post_timeout",
+            "Requests whose handler ended after their timeout had been answered, by how it ended.",
+            labels=("source", "status"),
+        )
+        for status, count in deadline.after_timeout.items():
+            late.add_metric(["timeout-handler", status], float(count))
+        yield late
 
     return families
 
@@ -57,10 +67,31 @@ def _completed(requests: RequestMetrics) -> Iterator[Metric]:
             total.add_metric([labels.verb, labels.dry_run, *named[1:], _COMPONENT, str(code)], float(count))
         if any(series.duration.counts):
             duration.add_metric([*named, _COMPONENT, labels.dry_run], cumulative(series.duration, DURATION_BUCKETS), series.duration.sum)
+        if any(series.sizes.counts):
             sizes.add_metric([*named, _COMPONENT], cumulative(series.sizes, SIZE_BUCKETS), series.sizes.sum)
     yield total
     yield duration
     yield sizes
+    yield _without_webhooks(requests)
+
+
+def _without_webhooks(requests: RequestMetrics) -> Metric:
+    merged: dict[tuple[str, ...], Histogram] = {}
+    for labels, series in requests.series.items():
+        if any(series.duration.counts):
+            histogram = merged.setdefault(tuple(_named(labels)), Histogram(DURATION_BUCKETS))
+            for part in (series.duration, series.webhooks):
+                if part is not None:
+                    histogram.counts = [a + b for a, b in zip(histogram.counts, part.counts, strict=True)]
+                    histogram.sum += part.sum
+    family = HistogramMetricFamily(
+        "apiserver_request_slo_duration_seconds",
+        "Request duration in seconds without the time of admission webhooks, by verb and resource.",
+        labels=(*_REQUEST, "component"),
+    )
+    for key, histogram in merged.items():
+        family.add_metric([*key, _COMPONENT], cumulative(histogram, DURATION_BUCKETS), histogram.sum)
+    return family
 
 
 def _named(labels: Labels) -> list[str]:
@@ -163,6 +194,12 @@ def watch_metrics(watching: WatchVerb) -> Source:
         for plural, count in watching.dropped.items():
             cut.add_metric([plural], float(count))
         yield cut
+        initial = CounterMetricFamily(
+            "apiserver_init_events", "Events that watches began with: the initial state, and past changes.", labels=("resource",)
+        )
+        for plural, count in watching.initial.items():
+            initial.add_metric([plural], float(count))
+        yield initial
         events = CounterMetricFamily("apiserver_watch_events", "Events sent to watches, by kind.", labels=("group", "version", "kind"))
         sizes = HistogramMetricFamily(
             "apiserver_watch_events_sizes", "Size of the events sent to watches in bytes, by kind.", labels=("group", "version", "kind")

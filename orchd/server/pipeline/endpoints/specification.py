@@ -95,7 +95,7 @@ class Specification:
         if self._pieces is None:
             self._pieces = DocumentPieces(catalog.dialect)
         out = {}
-        for form, parts in self._pieces.made(catalog, source.foreign).items():
+        for form, parts in self._pieces.assemble(catalog, source.foreign).items():
             digest, packer = hashlib.sha256(), zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
             packed = []
             for part in parts:

@@ -62,6 +62,15 @@ class Queuing:
     length: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """Highest and lowest values during a period."""
+
+    seats: tuple[int, int]
+    running: tuple[int, int]
+    waiting: tuple[int, int]
+
+
 class Level:
     """One priority level with `limit` seats; `queuing` is None if requests without a free seat are rejected.
 
@@ -73,6 +82,9 @@ class Level:
         self.queuing = queuing
         #: Occupied seats, executing requests, waiting requests.
         self.seats = self.running = self.waiting = 0
+        #: Extremes of these three since `read_marks`.
+        self._most_seats = self._most_running = self._most_waiting = 0
+        self._least_seats = self._least_running = self._least_waiting = 0
         self._queues: dict[int, _Queue] = {}
         self._virtual = 0.0
 
@@ -97,6 +109,8 @@ class Level:
         ticket.queue = queue
         queue.waiting.append(ticket)
         self.waiting += 1
+        if self.waiting > self._most_waiting:
+            self._most_waiting = self.waiting
         return ticket
 
     def leave(self, ticket: Ticket, now: float) -> None:
@@ -105,10 +119,14 @@ class Level:
         if ticket.started is None:
             assert queue is not None
             queue.waiting.remove(ticket)
-            self.waiting -= 1
+            self._dequeued()
         else:
             self.running -= 1
+            if self.running < self._least_running:
+                self._least_running = self.running
             self.seats -= ticket.seats
+            if self.seats < self._least_seats:
+                self._least_seats = self.seats
             if queue is not None:
                 queue.running -= 1
                 queue.next_start += (now - ticket.started - GUESS) * ticket.seats
@@ -127,7 +145,7 @@ class Level:
         if not self._fits(queue.waiting[0].seats):
             return None
         ticket = queue.waiting.popleft()
-        self.waiting -= 1
+        self._dequeued()
         self._virtual = max(self._virtual, queue.next_start)
         queue.next_start += GUESS * ticket.seats
         queue.running += 1
@@ -141,7 +159,37 @@ class Level:
     def _begin(self, ticket: Ticket, now: float) -> None:
         ticket.started = now
         self.running += 1
+        if self.running > self._most_running:
+            self._most_running = self.running
         self.seats += ticket.seats
+        if self.seats > self._most_seats:
+            self._most_seats = self.seats
+
+    def _dequeued(self) -> None:
+        self.waiting -= 1
+        if self.waiting < self._least_waiting:
+            self._least_waiting = self.waiting
+
+    def read_marks(self) -> Marks:
+        """The highest and lowest numbers of seats, executing and waiting requests since the last call."""
+        marks = Marks(
+            seats=(self._most_seats, self._least_seats),
+            running=(self._most_running, self._least_running),
+            waiting=(self._most_waiting, self._least_waiting),
+        )
+        self._most_seats = self._least_seats = self.seats
+        self._most_running = self._least_running = self.running
+        self._most_waiting = self._least_waiting = self.waiting
+        return marks
+
+    @property
+    def latest_start(self) -> float:
+        """Virtual time at which the last request of a queue began."""
+        return self._virtual
+
+    def next_starts(self) -> list[tuple[float, int]]:
+        """For each queue in which requests wait: the virtual time at which the oldest may begin, and its executing requests."""
+        return [(queue.next_start, queue.running) for queue in self._queues.values() if queue.waiting]
 
     def _choose(self, flow: str, queuing: Queuing) -> _Queue:
         """The queue among the flow's queues in which the fewest seats wait."""

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -19,13 +18,12 @@ from twisted.internet.interfaces import IReactorTime
 from orchd.dialect import Dialect
 from orchd.kinds.digits import integer
 from orchd.kinds.identity import User
-from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, FairnessMetrics
+from orchd.kinds.jsonvalues import ObjectView
+from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, WATCHERS, FairnessMetrics
 from orchd.server.pipeline.fairness.queues import Full, Level, Queuing, Ticket
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
 from orchd.server.pipeline.stages.limits import InFlightCount, PeakCount, long_running, mutating, too_many
-
-Object = Mapping[str, Any]
 
 #: Seats of a list: one per this number of objects read, and the maximum.
 _OBJECTS_A_SEAT, _MOST_SEATS = 100, 10
@@ -58,7 +56,7 @@ class Assigned:
 
 class Fairness:
     """Priority and fairness with `total` seats for all levels; a request waits at most `patience` seconds. `count`
-    estimates the number of objects of a resource, which determines the seats of a list. `mandatory` are the flow
+    estimates the number of objects of a resource, which determines the seats of a list, `watchers` its watches. `mandatory` are the flow
     schemas and priority levels that apply even when they are not stored."""
 
     def __init__(
@@ -70,13 +68,15 @@ class Fairness:
         total: int,
         patience: float,
         count: Callable[[RequestInfo], int],
-        mandatory: tuple[Iterable[Object], Iterable[Object]],
+        watchers: Callable[[RequestInfo], int] = lambda info: 0,
+        mandatory: tuple[Iterable[ObjectView], Iterable[ObjectView]],
     ) -> None:
         self._clock = clock
         self._underway = underway
         self._total = total
         self._patience = patience
         self._count = count
+        self._watchers = watchers
         self._schema_header = dialect("X-{Long}-PF-FlowSchema-UID")
         self._level_header = dialect("X-{Long}-PF-PriorityLevel-UID")
         self._mandatory = tuple({each["metadata"]["name"]: each for each in objects} for objects in mandatory)
@@ -91,7 +91,7 @@ class Fairness:
 
     # -- configuration
 
-    def configure(self, schemas: Iterable[Object], levels: Iterable[Object]) -> list[str]:
+    def configure(self, schemas: Iterable[ObjectView], levels: Iterable[ObjectView]) -> list[str]:
         """Apply validated FlowSchema and PriorityLevelConfiguration objects.
 
         Returns the names of flow schemas whose priority level does not exist; these classify no requests.
@@ -117,7 +117,7 @@ class Fairness:
             self._wake(level)
         return dangling
 
-    def _limited(self, known: Mapping[str, Object]) -> dict[str, LimitedLevel]:
+    def _limited(self, known: Mapping[str, ObjectView]) -> dict[str, LimitedLevel]:
         """The limited levels among `known`, each with its share of all seats."""
         limited: dict[str, LimitedLevel] = {}
         for name, obj in known.items():
@@ -156,6 +156,8 @@ class Fairness:
             return await then(request)
         assigned, flow = self.assign(user, info)
         half, underway = mutating(info), self._underway
+        if half and info.is_resource:
+            assigned.numbers.watchers.observe(WATCHERS, self._watchers(info))
         level = assigned.level
         if level is None:
             underway.executing[half].add()

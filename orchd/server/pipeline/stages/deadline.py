@@ -31,6 +31,8 @@ class Deadline:
     def __init__(self, clock: IReactorTime, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
+        #: Writes that completed after their timeout was answered, by how: ok or error.
+        self.after_timeout: dict[str, int] = {"ok": 0, "error": 0}
         #: Writes that continue after their clients disconnected.
         self.detached: set[Deferred[Any]] = set()
 
@@ -84,7 +86,7 @@ class Deadline:
         def leave(_: Deferred[Response]) -> None:
             if mutating(request.info):
                 self.detached.add(rest)
-                rest.addBoth(self._attached, rest)
+                rest.addBoth(self._attached, rest, late)
             else:
                 rest.cancel()
 
@@ -108,8 +110,10 @@ class Deadline:
             if timer.active():
                 timer.cancel()
 
-    def _attached(self, result: object, rest: Deferred[Any]) -> object:
+    def _attached(self, result: object, rest: Deferred[Any], late: bool) -> object:
         self.detached.discard(rest)
+        if late:
+            self.after_timeout["error" if isinstance(result, Failure) else "ok"] += 1
         return result
 
     async def drained(self) -> None:

@@ -24,21 +24,32 @@ def mutating(info: RequestInfo | None) -> bool:
 
 
 class PeakCount:
-    """A count, and the highest value since it was last read."""
+    """A count, and the highest value since it was last read. `high` and `low` are the extremes since `read_marks`, which
+    another reader calls."""
 
-    __slots__ = ("_peak", "current")
+    __slots__ = ("_peak", "current", "high", "low")
 
     def __init__(self) -> None:
-        self.current = 0
+        self.current = self.high = self.low = 0
         self._peak = 0
 
     def add(self) -> None:
         self.current += 1
         if self.current > self._peak:
             self._peak = self.current
+        if self.current > self.high:
+            self.high = self.current
 
     def remove(self) -> None:
         self.current -= 1
+        if self.current < self.low:
+            self.low = self.current
+
+    def read_marks(self) -> tuple[int, int]:
+        """The highest and the lowest value since the last call."""
+        marks = self.high, self.low
+        self.high = self.low = self.current
+        return marks
 
     def read_peak(self) -> int:
         """The highest value since the last call."""

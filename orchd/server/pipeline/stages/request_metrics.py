@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import NamedTuple
 
 from twisted.internet.defer import CancelledError
 
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response, size_of
-from orchd.server.pipeline.observed_stream import ObservedStream
+from orchd.server.pipeline.observed_stream import ObservedStream, ObservedTakeover
 from orchd.server.pipeline.stages.limits import long_running
 from orchd.txkit.histogram import Histogram
 
@@ -36,9 +37,10 @@ class Labels(NamedTuple):
 
 class Series:
     """Metrics of the requests with the same labels. `running` counts long-running requests, `terminations` requests that
-    the server ended to protect itself, by code, and `aborts` requests whose client disconnected."""
+    the server ended to protect itself, by code, and `aborts` requests whose client disconnected. `webhooks` is what to add
+    to the counts and the sum of `duration` for durations without the time of webhooks."""
 
-    __slots__ = ("aborts", "codes", "duration", "running", "sizes", "terminations")
+    __slots__ = ("aborts", "codes", "duration", "running", "sizes", "terminations", "webhooks")
 
     def __init__(self) -> None:
         self.codes: dict[int, int] = {}
@@ -47,11 +49,21 @@ class Series:
         self.running = 0
         self.terminations: dict[int, int] = {}
         self.aborts = 0
+        self.webhooks: Histogram | None = None
+
+    def subtract(self, seconds: float, webhooks: float) -> None:
+        """Record that a request of `seconds` spent `webhooks` seconds in webhooks."""
+        if self.webhooks is None:
+            self.webhooks = Histogram(DURATION_BUCKETS)
+        counts = self.webhooks.counts
+        counts[bisect_left(DURATION_BUCKETS, seconds)] -= 1
+        counts[bisect_left(DURATION_BUCKETS, seconds - webhooks)] += 1
+        self.webhooks.sum -= webhooks
 
 
 def scope_of(info: RequestInfo) -> str:
     """resource, namespace or cluster, as the reference labels requests."""
-    if info.name:
+    if info.name or info.verb == "create":
         return "resource"
     return "namespace" if info.namespace else "cluster"
 
@@ -61,13 +73,22 @@ def _labels(request: Request, served: Callable[[RequestInfo], bool]) -> Labels:
     assert info is not None
     dry_run = "All" if request.param("dryRun") == "All" else ""
     if not info.is_resource or not served(info):
-        return Labels(request.method, dry_run, "", "", "", info.path if info.path in _KNOWN else "", "")
-    verb = info.verb.upper() if info.verb in _PLAIN else _WORDS.get(info.verb, info.verb.upper())
+        return Labels(_METHODS.get(request.method, "other"), dry_run, "", "", "", info.path if info.path in _KNOWN else "", "")
+    verb = _VERBS.get(info.verb) or _METHODS.get(request.method, "other")
+    if verb == "PATCH" and request.header("content-type") == _APPLY:
+        verb = "APPLY"
     return Labels(verb, dry_run, info.group, info.version, info.resource, info.subresource, scope_of(info))
 
 
-_PLAIN = frozenset(("get", "list", "watch", "patch", "delete", "deletecollection"))
-_WORDS = {"create": "POST", "update": "PUT"}
+_VERBS = {
+    "get": "GET", "list": "LIST", "watch": "WATCH", "create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE",
+    "deletecollection": "DELETE",
+}  # fmt: skip
+#: Verbs of other requests, by method.
+_METHODS = {method: method for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "CONNECT")} | {"HEAD": "GET"}
+#: Verbs whose response sizes are recorded.
+_READS = frozenset(("GET", "LIST"))
+_APPLY = "application/apply-patch+yaml"
 #: Paths that are valid label values; a fixed set bounds the cardinality.
 _KNOWN = frozenset(("/healthz", "/livez", "/readyz", "/metrics", "/version", "/openapi/v2", "/api", "/apis"))
 
@@ -103,6 +124,8 @@ class RequestMetrics:
     async def __call__(self, request: Request, then: Next) -> Response:
         begin = self._clock()
         lasting = self._begin(request) if long_running(request.info) else None
+        if request.hijack is not None and "upgrade" in request.headers:
+            self._observe_takeover(request, lasting or self.series_of(request))
         try:
             response = await then(request)
         except CancelledError:
@@ -120,8 +143,12 @@ class RequestMetrics:
             own = labels.verb, labels.resource, labels.subresource
             self.own[own] = self.own.get(own, 0) + 1
         if response.stream is None:
-            series.duration.observe(DURATION_BUCKETS, self._clock() - begin)
-            series.sizes.observe(SIZE_BUCKETS, size_of(response.body))
+            seconds = self._clock() - begin
+            series.duration.observe(DURATION_BUCKETS, seconds)
+            if labels.verb in _READS:
+                series.sizes.observe(SIZE_BUCKETS, size_of(response.body))
+            if request.webhook_seconds:
+                series.subtract(seconds, min(seconds, request.webhook_seconds))
             if lasting is not None:
                 lasting.running -= 1
         elif lasting is not None:
@@ -132,6 +159,17 @@ class RequestMetrics:
         series = self.series_of(request)
         series.running += 1
         return series
+
+    def _observe_takeover(self, request: Request, series: Series) -> None:
+        """Count a request that takes over its connection as long-running until the connection ends."""
+        hijack = request.hijack
+        assert hijack is not None
+
+        def begin() -> None:
+            # The response of such a request is not sent: it ends nothing.
+            series.running += 1
+
+        request.hijack = lambda: ObservedTakeover(hijack(), begin, lambda: self._end(series))
 
     @staticmethod
     def _end(series: Series) -> None:

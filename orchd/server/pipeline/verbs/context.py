@@ -71,6 +71,7 @@ class VerbContext:
             manager=options.manager or managers.manager_from_user_agent(request.header("user-agent")),
             warn=request.warnings.append,
             annotate=request.annotations.__setitem__,
+            webhook_time=request.add_webhook_time,
             size=request.size,
         )
 

@@ -30,6 +30,11 @@ def _member(obj: Object, path: tuple[str, ...]) -> Any:
     return value
 
 
+def _paths(*paths: str) -> FieldSet:
+    """The set of dotted paths."""
+    return of_paths(*(tuple(f"f:{name}" for name in path.split(".")) for path in paths))
+
+
 @implementer(IStrategy)
 class Strategy:
     """The rules that the row of a kind states as data, and those of every kind with a status."""
@@ -49,15 +54,17 @@ class Strategy:
         self.creates_on_update = row.creates_on_update
         self.unconditional_update = row.unconditional_update
         self.returns_object = row.returns_deleted
-        self.default_propagation = "" if not row.collected else "Orphan" if row.orphans else "Background"
+        collected = row.collected and settings.garbage_collection
+        self.default_propagation = "" if not collected else "Orphan" if row.orphans else "Background"
         status = resource.subresources.get("status")
         self.has_status = status is not None and "status" in self.type.fields
         self._generation = None if row.generation is None else tuple(tuple(path.split(".")) for path in row.generation)
         self._kept_metadata = () if status is None else status.keeps_metadata
         self._empty_status: Any = None
-        self._reset_on_main = of_paths(("f:status",)) if self.has_status else {}
-        resets = ("spec",) if status is None else status.resets
-        self._reset_on_status = of_paths(*(tuple(f"f:{name}" for name in path.split(".")) for path in resets))
+        self._reset_on_main = _paths(*(("status",) if self.has_status else ()), *row.resets)
+        self._reset_on_status = _paths(*(("spec",) if status is None else status.resets))
+        approval = resource.subresources.get("approval")
+        self._reset_on_approval = self._reset_on_main if approval is None else _paths(*approval.resets)
 
     # -- create
 
@@ -85,7 +92,9 @@ class Strategy:
         return {**obj, "status": status}
 
     def reset_fields(self, subresource: str) -> FieldSet:
-        return self._reset_on_status if subresource == "status" else self._reset_on_main
+        if subresource == "status":
+            return self._reset_on_status
+        return self._reset_on_approval if subresource == "approval" else self._reset_on_main
 
     # -- update
 
@@ -134,6 +143,9 @@ class Strategy:
 
     def unique_values(self, obj: Object) -> frozenset[str]:
         return _NO_CLAIMS
+
+    def observe_update(self, obj: Object, old: Object) -> None:
+        """Record nothing."""
 
     def time_to_live(self, obj: Object) -> int | None:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
 from typing import Any
@@ -28,6 +28,7 @@ from orchd.server.registry.ranges import (
 from orchd.server.registry.strategies import servicefields as fields
 from orchd.server.registry.strategies.base import Strategy, nothing_taken
 from orchd.server.registry.strategies.service_allocations import ServiceAllocations, addresses_of, ports_of
+from orchd.txkit.instruments import Counter, Gauge, Instrument
 
 Numbers = NumberRange | PretendedNumbers
 Addresses = AddressRange | PretendedAddresses
@@ -45,8 +46,24 @@ class ServiceStrategy(Strategy):
         self.addresses = tuple(
             AddressRange(network, partial(taken.addresses, network.version), random) for network in settings.service_cidrs
         )
+        prefix = settings.dialect("{short}_apiserver_clusterip_allocator_")
+        self._allocations = Counter(prefix + "allocation_total", "Cluster IPs allocated, by range.", ("cidr",))
+        self._failures = Counter(
+            prefix + "allocation_errors_total", "Failed allocations of cluster IPs, by range.", ("cidr",)
+        )
+        self._used = Gauge(prefix + "allocated_ips", "Cluster IPs that services have, by range.", ("cidr",))
+        self._free = Gauge(prefix + "available_ips", "Cluster IPs that are free, by range.", ("cidr",))
         low, high = settings.node_ports
         self.ports = NumberRange(low, high, taken.ports, random)
+
+    @property
+    def instruments(self) -> Sequence[Instrument]:
+        """Metrics."""
+        for space in self.addresses:
+            used = space.count()
+            self._used.set(used, str(space.network))
+            self._free.set(space.size - used, str(space.network))
+        return self._used, self._free, self._allocations, self._failures
 
     async def allocate(self, context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
         if context.subresource:
@@ -154,15 +171,22 @@ class ServiceStrategy(Strategy):
                 space.take(address)
             else:
                 address = wanted = space.take_any()
-        except Allocated:
-            raise self._invalid(name, "spec.clusterIPs", head + "provided IP is already allocated") from None
-        except OutOfRange:
-            why = f"the provided IP ({parse_ip(wanted)}) is not in the valid range. The range of valid IPs is {space.network}"
-            raise self._invalid(name, "spec.clusterIPs", head + why) from None
-        except Exhausted:
-            raise errors.internal("failed to allocate a serviceIP: range is full") from None
+        except (Allocated, OutOfRange, Exhausted) as error:
+            if isinstance(space, AddressRange):
+                self._failures.add(str(space.network))
+            raise self._address_error(name, space, wanted, head, error) from None
+        if isinstance(space, AddressRange):
+            self._allocations.add(str(space.network))
         settlers.append(lambda: space.settle(address))
         return wanted
+
+    def _address_error(self, name: str, space: Addresses, wanted: str, head: str, error: Exception) -> ApiError:
+        if isinstance(error, Allocated):
+            return self._invalid(name, "spec.clusterIPs", head + "provided IP is already allocated")
+        if isinstance(error, OutOfRange):
+            why = f"the provided IP ({parse_ip(wanted)}) is not in the valid range. The range of valid IPs is {space.network}"
+            return self._invalid(name, "spec.clusterIPs", head + why)
+        return errors.internal("failed to allocate a serviceIP: range is full")
 
     def _node_ports(
         self,

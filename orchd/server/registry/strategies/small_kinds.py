@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
 from orchd.errors import Cause
 from orchd.kinds import verbatim
+from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.objects import feature_gates
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.single_kind_groups import SYSTEM_PRIORITIES
+from orchd.pki.certificates import load_chain
 from orchd.server.registry.interfaces import Context, Object
 from orchd.server.registry.strategies.base import Strategy
+from orchd.txkit.instruments import Counter
 
 #: Warning on deletions of jobs without a propagation policy.
 _ORPHANED_PODS = (
@@ -97,7 +103,7 @@ class JobStrategy(Strategy):
 
     def deletion_warnings(self, options: Mapping[str, Any]) -> Sequence[str]:
         asked = options.get("propagationPolicy") is not None or options.get("orphanDependents") is not None
-        return () if asked or self.default_propagation != "Orphan" else (_ORPHANED_PODS,)
+        return () if asked or not self.row.orphans else (_ORPHANED_PODS,)
 
 
 class APIServiceStrategy(Strategy):
@@ -114,8 +120,44 @@ class APIServiceStrategy(Strategy):
         return {**obj, "status": {"conditions": [condition]}}
 
 
+#: Seconds by which a certificate may begin before it is signed.
+_BACKDATED: Final = 300
+
+
 class SigningRequestStrategy(Strategy):
     """The requester is the user of the request; the request itself is immutable."""
+
+    def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
+        super().__init__(resource, catalog, settings)
+        signer = ("signerName",)
+        self._requested = Counter(
+            "apiserver_certificates_registry_csr_requested_duration_total",
+            "Issued certificates whose request names a duration, by signer; those of other domains are \"other\".", signer,
+        )  # fmt: skip
+        self._honored = Counter(
+            "apiserver_certificates_registry_csr_honored_duration_total",
+            "Issued certificates with the duration that was requested, by signer; those of other domains are \"other\".", signer,
+        )  # fmt: skip
+        #: Metrics.
+        self.instruments = (self._requested, self._honored)
+        self._own_signers = settings.dialect("{long}.io/")
+
+    def observe_update(self, obj: Object, old: Object) -> None:
+        seconds = (old.get("spec") or {}).get("expirationSeconds")
+        issued = (obj.get("status") or {}).get("certificate")
+        if seconds is None or not issued or (old.get("status") or {}).get("certificate"):
+            return
+        signer = old["spec"].get("signerName", "")
+        label = signer if signer.startswith(self._own_signers) else "other"
+        self._requested.add(label)
+        try:
+            chain = load_chain(b64decode(issued))
+        except ValueError:
+            return
+        lifetime = chain[0].not_valid_after_utc - chain[0].not_valid_before_utc if chain else timedelta()
+        # Certificates are backdated, and signers round.
+        if abs(lifetime.total_seconds() - seconds) < _BACKDATED + seconds / 20:
+            self._honored.add(label)
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = super().prepare_create(context, obj)

@@ -82,7 +82,7 @@ export class Editor {
     if (object.metadata.resourceVersion === this.object.metadata.resourceVersion) return;
     // Only the status, or managers: what is edited is the same.
     if (same(editable(object), editable(this.object))) this.object = object;
-    // What is told of the last edit stays.
+    // The messages of the last edit remain visible.
     else if (this.text.value === this.start) this.put(object);
     else this.stale.hidden = false;
   }
@@ -103,7 +103,7 @@ export class Editor {
     }
   }
 
-  /** The edited object; null when it is none, after telling why. */
+  /** The edited object; null for invalid text, after showing the reason. */
   read() {
     try {
       const found = fromYaml(this.text.value);

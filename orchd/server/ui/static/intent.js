@@ -48,7 +48,7 @@ export function same(one, other) {
 
 const mine = (node) => !!node && ownersBelow(node).has(MANAGER);
 
-/** What to declare of a value; undefined for nothing. `shape` is undefined where nobody owns anything. */
+/** The part of a value to apply; undefined for no part of it. `shape` is undefined where no manager owns a field. */
 function partOf({shape, before, after, path, kept}) {
   if (before === undefined) return after;
   if (isMap(after) && isMap(before) && !isAtomic(shape, before)) return partOfMap({shape, before, after, path, kept});

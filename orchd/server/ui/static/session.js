@@ -4,7 +4,7 @@ const KEY = 'orchd.token';
 
 /**
  * @typedef {Object} Session
- * @property {{name: string, groups: string[]}|null} user  null for nobody
+ * @property {{name: string, groups: string[]}|null} user  null if no user is signed in
  * @property {boolean} certificate  the browser sent a client certificate
  * @property {Object<string, string>} names  names of the server's dialect, for requests
  */

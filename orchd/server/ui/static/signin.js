@@ -6,7 +6,7 @@ import {getToken, session, setSession, setToken} from './session.js';
 
 const SESSION = '/ui/session';
 
-/** Ask the server who the user is. True when somebody is signed in. Raises what `json` raises, but for 401. */
+/** Ask the server who the user is. True if a user is signed in. Raises the errors of `json` except 401. */
 export async function readSession() {
   try {
     setSession(await json('GET', SESSION, {quiet: true}));
@@ -18,7 +18,7 @@ export async function readSession() {
 }
 
 /**
- * The sign-in view. `done` is called when somebody is signed in.
+ * The sign-in view. `done` is called after a successful sign-in.
  * @param {string} message  why the user has to sign in
  * @param {() => void} done
  */

@@ -77,10 +77,10 @@ def test_what_is_kept_is_bounded() -> None:
     tail = AuditTail()
     for at in range(1000):
         take(tail, at)
-    assert len(tail.kept().splitlines()) == 200
+    assert len(tail.history().splitlines()) == 200
     for at in range(100):
         take(tail, at, requestURI="x" * 100_000)
-    assert len(tail.kept()) <= 1 << 20
+    assert len(tail.history()) <= 1 << 20
 
 
 def test_a_slow_client_loses_events_and_is_told_how_many() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchd.errors import quoted
 from orchd.kinds.jsonvalues import Object
-from orchd.server.admission.plugins.podsecuritypolicies.findings import invalid, listing, written_out
+from orchd.server.admission.plugins.podsecuritypolicies.findings import invalid, invalid_text, listing
 
 
 def with_defaults(policy: Object, found: Object | None) -> Object | None:
@@ -30,7 +30,7 @@ def findings(policy: Object, path: str, found: Object | None) -> list[str]:
     dropped = found.get("drop") or []
     value = listing("[]core.Capability", [quoted(c) for c in dropped])
     out += [
-        written_out(f"{path}.drop", value, f"{c} is required to be dropped but was not found")
+        invalid_text(f"{path}.drop", value, f"{c} is required to be dropped but was not found")
         for c in must_drop
         if c not in dropped
     ]

@@ -8,8 +8,8 @@ from typing import Any
 from orchd.errors import quoted
 
 
-def shown(value: Any) -> str:
-    """A value as messages show it: strings quoted, None as null, numbers and booleans plain."""
+def format_value(value: Any) -> str:
+    """A value as in error messages: strings quoted, None as "null", numbers and booleans plain."""
     if value is None:
         return '"null"'
     if isinstance(value, bool):
@@ -18,11 +18,11 @@ def shown(value: Any) -> str:
 
 
 def invalid(path: str, value: Any, why: str) -> str:
-    return written_out(path, shown(value), why)
+    return invalid_text(path, format_value(value), why)
 
 
-def written_out(path: str, value: str, why: str) -> str:
-    """An invalid value that is already formatted for messages."""
+def invalid_text(path: str, value: str, why: str) -> str:
+    """Like `invalid`, for a value that is already formatted."""
     return f"{path}: Invalid value: {value}" + (f": {why}" if why else "")
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from orchd.server.admission.plugins.podsecuritypolicies.findings import (
     invalid,
+    invalid_text,
     listing,
     required,
     spans,
     within,
-    written_out,
 )
 
 Options = dict[str, Any]
@@ -63,9 +63,9 @@ def group_findings(options: Options, path: str, groups: Sequence[int]) -> list[s
         return []
     value, ranges = listing("[]int64", [str(g) for g in groups]), options["ranges"]
     if not groups and options["rule"] == "MustRunAs":
-        return [written_out(path, value, "unable to validate empty groups against required ranges")]
+        return [invalid_text(path, value, "unable to validate empty groups against required ranges")]
     return [
-        written_out(path, value, f"group {group} must be in the ranges: {spans(ranges)}")
+        invalid_text(path, value, f"group {group} must be in the ranges: {spans(ranges)}")
         for group in groups
         if not within(group, ranges)
     ]

@@ -44,8 +44,8 @@ async def read(tools: VerbContext, plural: str, namespace: str, name: str) -> Ob
 
 
 async def agent_of(tools: VerbContext, pod: Object, preferred: Sequence[str], lacking: str) -> Location:
-    """Where the agent of a pod's node listens. Raises ApiError 404 (in the reference's words, which name a pod), and 400
-    for a simulated node, saying that there is none of what is `lacking` there."""
+    """The address of the node agent of a pod's node. Raises ApiError 404 if the node does not exist (the reference's message
+    names a pod), and 400 for a simulated node; `lacking` ends that message ("no logs")."""
     name = pod["spec"]["nodeName"]
     try:
         node = await read(tools, "nodes", "", name)

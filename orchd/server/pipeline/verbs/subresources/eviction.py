@@ -13,6 +13,7 @@ from orchd.errors import ApiError, Cause
 from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import decode, mediatype
+from orchd.kinds.conditions import is_true, with_condition
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.server.pipeline.interfaces import Request, Response
@@ -61,8 +62,7 @@ def _being_processed(name: str) -> ApiError:
 
 
 def _ready(pod: Object) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+    return is_true(pod.get("status") or {}, "Ready")
 
 
 def take_disruption(budget: Object, pod: str, now: str) -> Object:
@@ -96,12 +96,7 @@ def _insufficient(status: Mapping[str, Any], now: str) -> list[Any]:
         "reason": "InsufficientPods",
         "message": "",
     }
-    before = status.get("conditions") or []
-    for old in before:
-        if old.get("type") == "DisruptionAllowed" and old.get("status") == "False":
-            condition["lastTransitionTime"] = old.get("lastTransitionTime")
-    replaced = [condition if c.get("type") == "DisruptionAllowed" else c for c in before]
-    return replaced if condition in replaced else [*replaced, condition]
+    return with_condition(status.get("conditions") or (), condition)
 
 
 @dataclass(frozen=True, slots=True)

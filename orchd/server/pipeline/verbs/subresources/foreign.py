@@ -31,7 +31,7 @@ class NoAdmission:
     async def mutate(self, obj: Object | None) -> Object | None:
         return obj
 
-    async def validate(self, obj: Object | None) -> None:
+    async def validate(self, obj: Object | None, old: Object | None = None) -> None:
         """Accepts everything."""
 
 

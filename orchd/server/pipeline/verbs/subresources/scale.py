@@ -238,9 +238,8 @@ class Scales:
             new = await mutate(tools, review, self._kind, new)
             self._check(tools, target, mapping, new, old)
             changed = mapping.scaled(live, new, fields, resource.api_version)
-            # Validating admission sees the Scales of both objects, not the body.
-            review = self._foreign.admission.review(context, "UPDATE", mapping.before(live, {}), name=target.name)
-            await review.validate(mapping.before(changed, {}))
+            # Validating admission sees the Scales of the objects before and after the change instead of the body.
+            await review.validate(mapping.before(changed, {}), mapping.before(live, {}))
             return changed
 
         written = await self._foreign.registry.write(context, Edit(name=target.name, change=scale_object, uid=uid))

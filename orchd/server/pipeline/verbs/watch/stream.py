@@ -74,6 +74,9 @@ class Watches(Protocol):
     def event_sizes(self, resource: Resource) -> Histogram:
         """Sizes in bytes of the events of a kind, in `EVENT_SIZES`; streams add theirs."""
 
+    def count_initial(self, resource: Resource, number: int) -> None:
+        """A watch begins with so many events: of the initial state, or of the past."""
+
     def count_dropped(self, resource: Resource) -> None:
         """A watch ends because its client is too slow."""
 
@@ -193,7 +196,7 @@ class WatchStream:
         self._end = self._clock.seconds() + self._seconds
         self._expiry = self._clock.callLater(self._seconds, self.finish)
         if self._query.options.bookmarks:
-            self._schedule_bookmark(self._seconds / 2)
+            self._schedule_bookmark()
 
     def _send_state(self) -> None:
         start(self._list()).addErrback(self._broken)
@@ -219,9 +222,10 @@ class WatchStream:
         if self._feed is None or self._feed.idle:
             self._send(self._encode.bookmark(max(self._cache.revision, self._after)))
 
-    def _schedule_bookmark(self, least: float = 0.0) -> None:
-        """The next bookmark in a minute, or shortly before the end if that is earlier; none after that."""
-        wait = min(BOOKMARK_EVERY, max(self._end - BOOKMARK_BEFORE_END - self._clock.seconds(), least))
+    def _schedule_bookmark(self) -> None:
+        """The next bookmark in a minute, or shortly before the end if that is earlier; none after that. Watches shorter than
+        `BOOKMARK_BEFORE_END` have none, as in the reference."""
+        wait = min(BOOKMARK_EVERY, self._end - BOOKMARK_BEFORE_END - self._clock.seconds())
         # A rounding remainder is not worth another bookmark.
         if wait > 0.01:
             self._bookmark = self._clock.callLater(wait, self._bookmark_due)
@@ -266,6 +270,7 @@ class WatchStream:
         chosen = self._query.selection
         page = self._cache.page(prefix=self._query.scope, match=chosen.match, labels=chosen.labels, fields=chosen.fields)
         self._after = page.revision
+        self._owner.count_initial(self.resource, len(page.entries))
         for at in range(0, len(page.entries), BATCH):
             piece = page.entries[at : at + BATCH]
             for entry in piece if self._feed is None else await self._feed.entries(piece):
@@ -278,6 +283,7 @@ class WatchStream:
         """Send the changes of the cache's window after `_after`."""
         while past := self._cache.past(after=self._after, most=_PIECE):
             wanted = [c for c in past if self._is_selected(c)]
+            self._owner.count_initial(self.resource, len(wanted))
             for change in wanted if self._feed is None else await self._feed.changes(wanted):
                 self._after = change.revision
                 frame = self._encode.change(change)

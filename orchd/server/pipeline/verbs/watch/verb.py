@@ -37,6 +37,8 @@ class WatchVerb:
         self.running: set[WatchStream] = set()
         #: Watches of clients that were too slow, by resource.
         self.dropped: dict[str, int] = {}
+        #: Events that watches began with, by resource.
+        self.initial: dict[str, int] = {}
         #: Sizes of sent events in bytes, by group, version and kind.
         self.events: dict[tuple[str, str, str], Histogram] = {}
         self._conversions = SharedConversions()
@@ -56,6 +58,11 @@ class WatchVerb:
     def count_dropped(self, resource: Resource) -> None:
         """Count a watch whose client was too slow."""
         self.dropped[resource.plural] = self.dropped.get(resource.plural, 0) + 1
+
+    def count_initial(self, resource: Resource, number: int) -> None:
+        """Count events that a watch begins with: the initial state, and changes of the past."""
+        if number:
+            self.initial[resource.plural] = self.initial.get(resource.plural, 0) + number
 
     def end_unserved(self, resource: Resource, catalog: Callable[[], Catalog]) -> None:
         """End the watches of a custom kind's version that is no longer served."""

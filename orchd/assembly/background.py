@@ -1,0 +1,101 @@
+"""The parts of a server that act without being asked by a client: controllers, scheduler, simulated nodes, renewal of
+certificates. All but the last are clients of the server's own pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING
+
+from orchd.assembly.api import Api, Subsystems
+from orchd.assembly.certificates import Certificates
+from orchd.assembly.client_access import ClientAccess
+from orchd.assembly.controllers import Controllers
+from orchd.assembly.metrics import component_metrics
+from orchd.assembly.runtime import EXPLAIN, Runtime
+from orchd.assembly.simulation import Simulation
+from orchd.server.pipeline.endpoints.metrics import Source
+from orchd.txkit.services import Member
+
+if TYPE_CHECKING:
+    from orchd.assembly.scheduler import LocalScheduler
+
+
+class BackgroundComponents:
+    """`scheduler` is None with --scheduler=false."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        access: ClientAccess,
+        subsystems: Subsystems,
+        api: Api,
+        renew_files: Callable[[], Awaitable[object]],
+    ) -> None:
+        """`renew_files` renews the certificates that are due. Raises ValueError naming the flag at fault."""
+        self._runtime = runtime
+        files = subsystems.files.made
+        informers = subsystems.objects.informers
+        authority = files.ca_certificate.read_bytes()
+        exclusive = subsystems.storage.store.exclusive
+        self.controllers = Controllers(
+            runtime,
+            access,
+            informers,
+            subsystems.definitions,
+            subsystems.identity.authentication.issuer,
+            authority,
+            api.components,
+            authority_files=(files.ca_certificate, files.ca_key),
+            exclusive=exclusive,
+        )
+        recorder = self.controllers.broadcaster.recorder
+        self.certificates = Certificates(runtime, files, recorder("orchd"), renew_files)
+        self.simulation = Simulation(runtime, access, informers, recorder, authority=authority, exclusive=exclusive)
+        self.scheduler: LocalScheduler | None = None
+        if runtime.settings.scheduler.enabled:
+            self.scheduler = _scheduler_type()(
+                runtime, access, informers, api.components, authority=authority, exclusive=exclusive
+            )
+            api.endpoints[EXPLAIN] = self.scheduler.explain
+
+    def members(self) -> list[Member]:
+        """Members in start order."""
+        return [
+            self.controllers.events(),
+            self.certificates.member(),
+            self.controllers.member(),
+            *self.simulation.members(),
+            *([] if self.scheduler is None else self.scheduler.members()),
+        ]
+
+    def metrics(self) -> Iterable[Source]:
+        return [
+            *self.controllers.metrics(),
+            *self.certificates.metrics(),
+            *self.simulation.metrics(),
+            *([] if self.scheduler is None else self.scheduler.metrics()),
+            *self._component_metrics(),
+        ]
+
+    def _component_metrics(self) -> Iterable[Source]:
+        leaderships, events = [], {}
+        if self._runtime.settings.controllers.names:
+            leaderships.append(self.controllers.leadership)
+            events["controller-manager"] = self.controllers.broadcaster
+        if self.scheduler is not None:
+            leaderships.append(self.scheduler.leadership)
+            events["scheduler"] = self.scheduler.broadcaster
+        return component_metrics(leaderships, events)
+
+
+def _scheduler_type() -> type[LocalScheduler]:
+    """Imported only for a server with a scheduler: others need no numpy."""
+    try:
+        from orchd.assembly.scheduler import LocalScheduler
+    except ModuleNotFoundError as error:
+        if error.name != "numpy":
+            raise
+        raise ValueError(
+            "--scheduler needs numpy, which is not installed: install orchd[scheduler], or start with --scheduler=false"
+        ) from None
+    return LocalScheduler

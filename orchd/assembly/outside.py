@@ -1,0 +1,46 @@
+"""Collaborators of authenticators and authorizers that call external services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from orchd.server.authn.token_cache import ITokenCacheMetrics
+from orchd.server.outbound.reviews import SECONDS, ConfigurationFile, Evaluated, Observe, RemoteReviews
+from orchd.server.outbound.webhooks import WebhookClient
+from orchd.server.pipeline.endpoints.authorization_metrics import AuthorizationMetrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboundServices:
+    """HTTP, `wall` (epoch seconds), randomness and metrics."""
+
+    reactor: Any
+    calls: WebhookClient
+    wall: Callable[[], float]
+    random: Random
+    token_cache: ITokenCacheMetrics
+    token_reviews: Observe
+    access_reviews: Observe
+    authorization: AuthorizationMetrics
+
+    def reviews(
+        self,
+        path: str,
+        *,
+        observe: Observe = lambda code, seconds: None,
+        evaluated: Evaluated = lambda result, seconds: None,
+        timeout: float = SECONDS,
+    ) -> RemoteReviews:
+        """The review service of a client configuration file. Raises ValueError naming the file."""
+        return RemoteReviews(
+            self.calls,
+            ConfigurationFile(path, self.reactor.seconds),
+            self.reactor,
+            random=self.random,
+            observe=observe,
+            evaluated=evaluated,
+            timeout=timeout,
+        )

@@ -1,0 +1,192 @@
+"""AuthorizationConfiguration: authorizers in order, with any number of webhooks."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchd.config.documents import types
+from orchd.config.documents.decoding import decode_document
+from orchd.config.documents.findings import raise_findings, reject_expression
+from orchd.dialect import Dialect
+from orchd.kinds.gotext.durations import parse_duration
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.names import subdomain
+from orchd.kinds.objects.validate.paths import Path, root
+from orchd.kinds.objects.validate.report import Report
+
+Json = Mapping[str, Any]
+#: The type that may be configured more than once.
+WEBHOOK: Final = "Webhook"
+_MOST_CONDITIONS: Final = 64
+_NANOSECONDS: Final = 10**9
+_LONGEST_TIMEOUT: Final = 30 * _NANOSECONDS
+_AUTHORIZED_TTL, _UNAUTHORIZED_TTL = 300.0, 30.0
+_NO_OPINION, _DENY = "NoOpinion", "Deny"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSettings:
+    """One authorization webhook. Times are seconds; a TTL of 0 disables that cache. `denies_on_failure`: a review that
+    fails denies the request, instead of leaving it to the following authorizers."""
+
+    timeout: float
+    authorized_ttl: float
+    unauthorized_ttl: float
+    version: str
+    denies_on_failure: bool
+    config_file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfiguredAuthorizer:
+    """`webhook` is set if and only if `type` is Webhook."""
+
+    type: str
+    name: str
+    webhook: WebhookSettings | None = None
+
+
+def parse_authorization(data: bytes, dialect: Dialect, *, known: Collection[str]) -> tuple[ConfiguredAuthorizer, ...]:
+    """The authorizers in the text of a file, whose types are in `known`. Client configuration files that it names must
+    exist. Raises DocumentError."""
+    document = decode_document(data, types.AUTHORIZATION, dialect)
+    report = Report(ObjectSettings(dialect=dialect))
+    given: Sequence[Json] = document.get("authorizers") or ()
+    at = root("authorizers")
+    if not given:
+        report.required(at, "at least one authorization mode must be defined")
+    _check_authorizers(given, at, report, known)
+    raise_findings(report)
+    return tuple(
+        ConfiguredAuthorizer(type=each["type"], name=each["name"], webhook=_webhook(each.get("webhook"), dialect))
+        for each in given
+    )
+
+
+def _webhook(given: Json | None, dialect: Dialect) -> WebhookSettings | None:
+    if given is None:
+        return None
+
+    def ttl(name: str, cached: str, default: float) -> float:
+        return 0.0 if given.get(cached) is False else parse_duration(given[name]) / _NANOSECONDS or default
+
+    return WebhookSettings(
+        timeout=parse_duration(given["timeout"]) / _NANOSECONDS,
+        authorized_ttl=ttl("authorizedTTL", "cacheAuthorizedRequests", _AUTHORIZED_TTL),
+        unauthorized_ttl=ttl("unauthorizedTTL", "cacheUnauthorizedRequests", _UNAUTHORIZED_TTL),
+        version=given["subjectAccessReviewVersion"],
+        denies_on_failure=given["failurePolicy"] == _DENY,
+        config_file=given["connectionInfo"][_file_field(dialect)],
+    )
+
+
+def _file_field(dialect: Dialect) -> str:
+    return dialect("{short}ConfigFile")
+
+
+def _check_authorizers(given: Sequence[Json], at: Path, report: Report, known: Collection[str]) -> None:
+    seen: set[str] = set()
+    names: set[str] = set()
+    for index, each in enumerate(given):
+        here, sort, name = at[index], each["type"], each["name"]
+        if not sort:
+            report.required(here / "type")
+            continue
+        if sort not in known:
+            report.unsupported(here / "type", sort, sorted(known))
+            continue
+        if sort in seen and sort != WEBHOOK:
+            report.duplicate(here / "type", sort)
+            continue
+        seen.add(sort)
+        if not name:
+            report.required(here / "name")
+        elif name in names:
+            report.duplicate(here / "name", name)
+        elif subdomain(name):
+            report.invalid(here / "name", name, f"authorizer name is invalid: {', '.join(subdomain(name))}")
+        names.add(name)
+        webhook = each.get("webhook")
+        if sort != WEBHOOK:
+            if webhook is not None:
+                report.invalid(here / "webhook", "non-null", "may only be specified when type=Webhook")
+        elif webhook is None:
+            report.required(here / "webhook", "required when type=Webhook")
+        else:
+            _check_webhook(webhook, here / "webhook", report)
+
+
+def _check_webhook(given: Json, at: Path, report: Report) -> None:
+    timeout = parse_duration(given["timeout"])
+    if not timeout:
+        report.required(at / "timeout")
+    elif not 0 < timeout <= _LONGEST_TIMEOUT:
+        report.invalid(at / "timeout", given["timeout"], "must be > 0s and <= 30s")
+    for name in ("authorizedTTL", "unauthorizedTTL"):
+        # An absent one has a default.
+        if parse_duration(given[name]) < 0:
+            report.invalid(at / name, given[name], "must be > 0s")
+    _check_choice(given, "subjectAccessReviewVersion", ("v1", "v1beta1"), at, report)
+    conditions = given.get("matchConditions") or ()
+    versions = at / "matchConditionSubjectAccessReviewVersion"
+    version = given["matchConditionSubjectAccessReviewVersion"]
+    if version:
+        _check_choice(given, "matchConditionSubjectAccessReviewVersion", ("v1",), at, report)
+    elif conditions:
+        report.required(versions, "required if match conditions are specified")
+    _check_choice(given, "failurePolicy", (_NO_OPINION, _DENY), at, report)
+    _check_connection(given["connectionInfo"], at / "connectionInfo", report)
+    _check_conditions(conditions, at / "matchConditions", report)
+
+
+def _check_choice(given: Json, name: str, choices: Sequence[str], at: Path, report: Report) -> None:
+    if not given[name]:
+        report.required(at / name)
+    elif given[name] not in choices:
+        report.unsupported(at / name, given[name], choices)
+
+
+def _check_connection(given: Json, at: Path, report: Report) -> None:
+    own, file_type = "InClusterConfig", report.dialect("{Short}ConfigFile")
+    field = _file_field(report.dialect)
+    sort, path = given["type"], given.get(field)
+    if not sort:
+        report.required(at / "type")
+    elif sort == own:
+        if path is not None:
+            report.invalid(at / field, path, f"can only be set when type={file_type}")
+        report.invalid(at / "type", sort, "this server cannot be its own authorization webhook")
+    elif sort != file_type:
+        report.unsupported(at / "type", sort, (own, file_type))
+    elif not path:
+        report.required(at / field)
+    elif not os.path.isabs(path):
+        report.invalid(at / field, path, "must be an absolute path")
+    else:
+        try:
+            regular = stat.S_ISREG(os.stat(path).st_mode)
+        except (OSError, ValueError) as error:
+            report.invalid(at / field, path, f"error loading file: {error}")
+        else:
+            if not regular:
+                report.invalid(at / field, path, "must be a regular file")
+
+
+def _check_conditions(conditions: Sequence[Json], at: Path, report: Report) -> None:
+    if len(conditions) > _MOST_CONDITIONS:
+        report.too_many(at, len(conditions), _MOST_CONDITIONS)
+        return
+    seen: set[str] = set()
+    for index, condition in enumerate(conditions):
+        here, expression = at[index] / "expression", condition["expression"]
+        if not expression.strip():
+            report.required(here)
+        elif expression in seen:
+            report.duplicate(here, expression)
+        else:
+            seen.add(expression)
+            reject_expression(report, here, expression)

@@ -1,0 +1,90 @@
+"""What controllers read of pods, kept with every change of a pod.
+
+An informer of the server makes an object of stored bytes when one is asked for, and keeps few of them: a pass that asked for
+thousands of pods would decode thousands. A view is the part of a pod that controllers decide by, in the shape of the pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from orchd.client.informers import key_of
+from orchd.client.interfaces import Object
+from orchd.controllers.objects import annotations_of, condition, namespace, owner, spec, status
+
+_METADATA: Final = (
+    "name", "namespace", "uid", "resourceVersion", "labels", "creationTimestamp", "deletionTimestamp", "ownerReferences",
+)  # fmt: skip
+_SPEC: Final = ("nodeName", "hostname", "subdomain", "restartPolicy")
+_STATUS: Final = ("phase", "podIP", "podIPs")
+_CONTAINERS: Final = ("initContainerStatuses", "containerStatuses")
+
+
+def view(pod: Object, annotation: str = "") -> Object:
+    """The part of a pod that controllers decide by: identity, labels, owners, node, ports, phase, addresses, readiness and
+    restarts; of its annotations only the one of that name."""
+    metadata = _chosen(pod["metadata"], _METADATA)
+    value = annotations_of(pod).get(annotation)
+    if value is not None:
+        metadata["annotations"] = {annotation: value}
+    within = _chosen(spec(pod), _SPEC)
+    if "nodeName" not in within and spec(pod).get("affinity"):
+        # Names the node that a daemon is meant for.
+        within["affinity"] = spec(pod)["affinity"]
+    ports = [{"ports": each["ports"]} for each in spec(pod).get("containers") or () if each.get("ports")]
+    if ports:
+        within["containers"] = ports
+    now = _chosen(status(pod), _STATUS)
+    ready = condition(status(pod), "Ready")
+    if ready is not None:
+        now["conditions"] = [ready]
+    for key in _CONTAINERS:
+        restarts = [{"restartCount": each["restartCount"]} for each in status(pod).get(key) or () if each.get("restartCount")]
+        if restarts:
+            now[key] = restarts
+    return {"metadata": metadata, "spec": within, "status": now}
+
+
+def _chosen(found: Object, names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name in names if (value := found.get(name)) is not None}
+
+
+class PodsByOwner:
+    """Views of the pods that objects of a kind control, and of those that nothing controls. Call `observe` for every event of
+    the informer of pods."""
+
+    def __init__(self, kind: str, annotation: str = "") -> None:
+        self._kind = kind
+        self._annotation = annotation
+        self._groups: dict[str, dict[tuple[str, str], Object]] = {}
+        self._group_of: dict[tuple[str, str], str] = {}
+
+    def observe(self, old: Object | None, new: Object | None) -> None:
+        """Follow one change of a pod."""
+        pod = new or old
+        if pod is None:
+            return
+        key, group = key_of(pod), None if new is None else self._group(new)
+        before = self._group_of.get(key)
+        if before is not None and before != group:
+            del self._group_of[key], self._groups[before][key]
+            if not self._groups[before]:
+                del self._groups[before]
+        if new is not None and group is not None:
+            self._group_of[key] = group
+            self._groups.setdefault(group, {})[key] = view(new, self._annotation)
+
+    def _group(self, pod: Object) -> str | None:
+        reference = owner(pod)
+        if reference is None:
+            return "/" + namespace(pod)
+        return str(reference.get("uid", "")) if reference.get("kind") == self._kind else None
+
+    def controlled(self, value: str) -> Iterable[Object]:
+        """The pods of the controller with this uid; for "/namespace" those of a namespace that nothing controls."""
+        return list(self._groups.get(value, {}).values())
+
+    def count(self, owner_uid: str) -> int:
+        """How many pods a controller has."""
+        return len(self._groups.get(owner_uid, ()))

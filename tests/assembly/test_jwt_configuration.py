@@ -1,0 +1,189 @@
+"""Issuers of an AuthenticationConfiguration file, and the file's changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+
+from orchd.assembly.jwt_configuration import JwtConfiguration
+from orchd.dialect import ORCH
+from orchd.server.authn.anonymous import Anonymous
+from orchd.server.authn.interfaces import AuthenticationError, Credentials
+from orchd.server.authn.token_cache import NullTokenCacheMetrics
+from orchd.server.outbound.webhooks import Answer, WebhookError
+from orchd.testing.results import result_of
+from orchd.testing.server import make_server, run
+from tests.server.authn.test_oidc import NOW, RSA, jwk, signed
+
+ONE, TWO = "https://one.example", "https://two.example"
+
+
+class Web:
+    """Issuers by URL that are there, each with the same keys."""
+
+    def __init__(self, *urls: str) -> None:
+        self.there = set(urls)
+
+    async def call(self, method: str, url: str, seconds: float, **given: Any) -> Answer:
+        issuer, _, path = url.replace("/.well-known", "").rpartition("/")
+        if issuer not in self.there:
+            raise WebhookError(f'Get "{url}": dial tcp: connection refused')
+        page = {"issuer": issuer, "jwks_uri": f"{issuer}/keys"} if path != "keys" else {"keys": [jwk(RSA, kid="one")]}
+        return Answer(code=200, data=json.dumps(page).encode())
+
+
+def text(*urls: str, prefix: str = "", **more: Any) -> str:
+    jwt = [
+        {"issuer": {"url": url, "audiences": ["c"]}, "claimMappings": {"username": {"claim": "sub", "prefix": prefix}}}
+        for url in urls
+    ]
+    return json.dumps(
+        {"apiVersion": ORCH("apiserver.config.{abbr}.io/v1"), "kind": "AuthenticationConfiguration", "jwt": jwt, **more}
+    )
+
+
+class Configured:
+    def __init__(self, path: Path, web: Web, *urls: str) -> None:
+        self.path, self.web, self.clock = path, web, Clock()
+        path.write_text(text(*urls))
+        self.jwt = JwtConfiguration(
+            str(path), ORCH, web,  # type: ignore[arg-type]  # as much of a client as is used
+            audiences=("api",), disallowed=("https://accounts",), cache_metrics=NullTokenCacheMetrics(),
+            reactor=self.clock, wall=lambda: float(NOW),
+        )  # fmt: skip
+        self.jwt.begin()
+        result_of(self.jwt.file.start())
+
+    def stop(self) -> None:
+        result_of(self.jwt.file.stop())
+        result_of(self.jwt.stop())
+
+    def who(self, issuer: str) -> str | None:
+        token = signed({"iss": issuer, "aud": "c", "sub": "ann", "exp": NOW + 600})
+        found = result_of(self.jwt.tokens.authenticate_token(token, ("api",)))
+        return None if found is None else found.user.name
+
+    def replace(self, contents: str) -> None:
+        new = self.path.with_suffix(".new")
+        new.write_text(contents)
+        new.replace(self.path)
+        self.clock.advance(1)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        return self.jwt.file.counts.succeeded, self.jwt.file.counts.failed
+
+
+@pytest.fixture
+def configured(tmp_path: Path) -> Any:
+    made = Configured(tmp_path / "authn.json", Web(ONE, TWO), ONE)
+    yield made
+    made.stop()
+    assert not made.clock.getDelayedCalls()
+
+
+def test_each_issuer_has_its_tokens(configured: Configured) -> None:
+    """Several issuers are trusted at once; a token of another is nobody's."""
+    assert (configured.who(ONE), configured.who(TWO)) == ("ann", None)
+    configured.replace(text(ONE, TWO))
+    assert (configured.who(ONE), configured.who(TWO)) == ("ann", "ann")
+    assert configured.counts == (1, 0)
+
+
+def test_what_is_gone_is_not_remembered(configured: Configured) -> None:
+    """Tokens of an issuer that was removed, and names of a mapping that changed, do not come from a cache."""
+    assert configured.who(ONE) == "ann"
+    configured.replace(text(ONE, prefix="p:"))
+    assert configured.who(ONE) == "p:ann"
+    configured.replace(text(TWO))
+    assert configured.who(ONE) is None
+
+
+@pytest.mark.parametrize("bad", ["", "{", text("http://x"), text("https://accounts"), text(ONE).replace('"sub"', "3")])
+def test_a_wrong_file_changes_nothing(configured: Configured, bad: str) -> None:
+    """The last good configuration stays, and the failure is counted once."""
+    configured.replace(bad)
+    configured.clock.advance(1)
+    assert configured.who(ONE) == "ann" and configured.counts == (0, 1)
+
+
+def test_issuers_are_reached_before_they_count(configured: Configured) -> None:
+    """A file with an issuer that is away is tried for a minute, and again; until it is there, the old one holds."""
+    configured.web.there.remove(TWO)
+    configured.replace(text(TWO))
+    configured.clock.pump([0.25] * 200)
+    assert configured.who(ONE) == "ann" and configured.counts == (0, 0)
+    configured.clock.pump([0.25] * 60)
+    assert configured.who(ONE) == "ann" and configured.counts == (0, 1)
+    configured.web.there.add(TWO)
+    configured.clock.pump([0.25] * 60)
+    assert (configured.who(ONE), configured.who(TWO)) == (None, "ann") and configured.counts == (1, 1)
+
+
+def test_errors_of_an_issuer_are_told(tmp_path: Path) -> None:
+    """A token of an issuer that was never reached is an error, not an anonymous request; and stopping ends the attempts."""
+    configured = Configured(tmp_path / "authn.json", Web(), ONE)
+    with pytest.raises(AuthenticationError, match="oidc: authenticator not initialized"):
+        configured.who(ONE)
+    configured.replace(text(TWO))
+    configured.stop()
+    assert not configured.clock.getDelayedCalls()
+
+
+def test_anonymous_requests_of_some_paths() -> None:
+    """With conditions, only requests of exactly these paths are anonymous."""
+    limited = Anonymous(("/livez",))
+    paths = {path: result_of(limited.authenticate(Credentials(headers={}, path=path))) is not None for path in ("/livez", "/livez/", "/api", "")}
+    assert paths == {"/livez": True, "/livez/": False, "/api": False, "": False}
+    assert result_of(Anonymous().authenticate(Credentials(headers={}, path="/api"))) is not None
+
+
+def anonymous(folder: Path, file: str, *flags: str) -> bool:
+    (folder / "authn.json").write_text(file)
+    server = make_server(folder / "server", f"--authentication-config={folder / 'authn.json'}", *flags)
+    try:
+        run(server.server.identity.authentication.chain.authenticate(Credentials(headers={}, path="/x")))
+    except Exception as error:
+        assert getattr(error, "code", 0) == 401
+        return False
+    finally:
+        server.stop()
+    return True
+
+
+@pytest.mark.parametrize(("given", "flags", "served"), [
+    ({}, (), True),
+    ({}, ("--anonymous-auth=false",), False),
+    ({"anonymous": {"enabled": False}}, (), False),
+    ({"anonymous": {"enabled": True}}, (), True),
+    ({"anonymous": {"enabled": True}}, ("--authorization-mode=AlwaysAllow",), False),
+    ({"anonymous": {"enabled": True, "conditions": [{"path": "/livez"}]}}, (), False),
+    ({"anonymous": {"enabled": True, "conditions": [{"path": "/x"}]}}, (), True),
+])  # fmt: skip
+def test_anonymous_requests(tmp_path: Path, given: dict[str, Any], flags: tuple[str, ...], served: bool) -> None:
+    """The file decides where it says something, else the flag; and nobody is anonymous where all is allowed."""
+    assert anonymous(tmp_path, text(**given), *flags) is served
+
+
+def test_two_answers(tmp_path: Path) -> None:
+    """The flag and the file must not both decide about anonymous requests."""
+    with pytest.raises(ValueError, match="--authentication-config: --anonymous-auth flag cannot be set when"):
+        anonymous(tmp_path, text(anonymous={"enabled": True}), "--anonymous-auth=true")
+
+
+@pytest.mark.parametrize(("file", "why"), [
+    (None, "--authentication-config: .*No such file"),
+    ("{}", "--authentication-config: .*authn.json: Object 'Kind' is missing"),
+    (text("http://x"), "--authentication-config: .*authn.json: jwt\\[0\\].issuer.url: Invalid value"),
+])  # fmt: skip
+def test_files_that_prevent_the_start(tmp_path: Path, file: str | None, why: str) -> None:
+    """The error names the flag, the file and the field."""
+    path = tmp_path / "authn.json"
+    if file is not None:
+        path.write_text(file)
+    with pytest.raises(ValueError, match=why):
+        make_server(tmp_path / "server", f"--authentication-config={path}")

@@ -1,0 +1,104 @@
+"""Field managers of certificate signing requests: what each endpoint resets has no owner."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+
+from orchd.dialect import ORCH
+from orchd.testing.server import InProcessServer, make_server, run
+
+GROUP = ORCH("certificates.{abbr}.io")
+PATH = f"/apis/{GROUP}/v1/certificatesigningrequests"
+APPLY = "application/apply-patch+yaml"
+MERGE = "application/merge-patch+json"
+#: Members of a condition. Its times are always written.
+MEMBERS = ("lastTransitionTime", "lastUpdateTime", "message", "reason", "status", "type")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path)
+    yield made
+    made.stop()
+
+
+def pem() -> str:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "joe")])
+    made = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    data = made.sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256()).public_bytes(Encoding.PEM)
+    return base64.b64encode(data).decode()
+
+
+def wanted(request: str, **metadata: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "CertificateSigningRequest",
+        "metadata": {"name": "r", **metadata},
+        "spec": {"request": request, "signerName": "example.com/s", "usages": ["client auth"]},
+    }
+
+
+def patched(server: InProcessServer, path: str, manager: str, content: str, body: Any) -> dict[str, Any]:
+    answer = run(
+        server.request("PATCH", f"{PATH}/{path}?fieldManager={manager}", body=body, headers={"Content-Type": content})
+    )
+    assert answer.code in (200, 201), answer.json
+    found: dict[str, Any] = answer.json
+    return found
+
+
+def owned(obj: dict[str, Any]) -> dict[tuple[str, str, str], Any]:
+    """Fields by manager, operation and subresource."""
+    return {
+        (entry["manager"], entry["operation"], entry.get("subresource", "")): entry["fieldsV1"]
+        for entry in obj["metadata"].get("managedFields") or ()
+    }
+
+
+def test_create(server: InProcessServer) -> None:
+    """The creator owns labels, and neither spec nor status: writes of the main endpoint reset both."""
+    made = run(server.request("POST", f"{PATH}?fieldManager=m", body=wanted(pem(), labels={"a": "b"}))).json
+    labels: dict[str, Any] = {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}}
+    assert owned(made) == {("m", "Update", ""): labels}
+
+
+def test_create_without_labels(server: InProcessServer) -> None:
+    """Nothing is owned."""
+    made = run(server.request("POST", f"{PATH}?fieldManager=m", body=wanted(pem()))).json
+    assert "managedFields" not in made["metadata"]
+
+
+def test_apply(server: InProcessServer) -> None:
+    """An applier owns labels, never spec; what it leaves out is removed, and spec stays."""
+    request = pem()
+    made = patched(server, "r", "m", APPLY, wanted(request, labels={"a": "b"}))
+    assert owned(made) == {("m", "Apply", ""): {"f:metadata": {"f:labels": {"f:a": {}}}}}
+    assert made["spec"]["request"] == request and made["spec"]["username"]
+    left = patched(server, "r", "m", APPLY, wanted(request))
+    assert "labels" not in left["metadata"] and left["spec"] == made["spec"]
+    assert owned(left) == {}
+
+
+def test_subresources(server: InProcessServer) -> None:
+    """Approval owns conditions and not the certificate; status the certificate and not the conditions."""
+    run(server.request("POST", f"{PATH}?fieldManager=m", body=wanted(pem(), labels={"a": "b"})))
+    condition = {"type": "Approved", "status": "True", "reason": "r", "message": "m"}
+    made = patched(server, "r/approval", "approver", MERGE, {"status": {"conditions": [condition]}})
+    item: dict[str, Any] = {".": {}, **{f"f:{name}": {} for name in MEMBERS}}
+    mine = owned(made)["approver", "Update", "approval"]
+    assert mine == {"f:status": {"f:conditions": {".": {}, 'k:{"type":"Approved"}': item}}}
+    failed = {"type": "Failed", "status": "True", "reason": "r", "message": "m"}
+    both = [*made["status"]["conditions"], failed]
+    after = patched(server, "r/status", "signer", MERGE, {"status": {"conditions": both}})
+    assert {c["type"] for c in after["status"]["conditions"]} == {"Approved", "Failed"}
+    assert set(owned(after)) == {("m", "Update", ""), ("approver", "Update", "approval")}
