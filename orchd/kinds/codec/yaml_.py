@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
 import orjson
@@ -420,7 +421,8 @@ def _pieces(value: Any, levels: int) -> bytes:
             together.clear()
         taken = 0
 
-    for part in sorted(value.items()) if mapping else value:
+    parts: Iterable[Any] = sorted(value.items()) if isinstance(value, dict) else value
+    for part in parts:
         inner = part[1] if mapping else part
         size = _size(inner) if inner.__class__ in (dict, list) else len(inner) if inner.__class__ is str else 0
         if size > _PIECE and inner.__class__ in (dict, list):
