@@ -9,8 +9,9 @@ finds nothing is not an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, Final
 
 from orchd.kinds.digits import integer
@@ -41,6 +42,13 @@ class JsonPath:
         for step in self.steps:
             found = [item for one in found for item in step(one)]
         return found
+
+    def first(self, value: Any) -> Sequence[Any]:
+        """The first value that the path finds, in a sequence of one; () if there is none. Later ones are not looked for."""
+        found: Iterator[Any] = iter((value,))
+        for step in self.steps:
+            found = chain.from_iterable(map(step, found))
+        return tuple(islice(found, 1))
 
 
 def compile_path(text: str) -> JsonPath:

@@ -59,7 +59,9 @@ OBJECT: Any = {
 )
 def test_paths(path: str, found: list[Any]) -> None:
     """A path finds every value that it describes, in order, and nothing is an error."""
-    assert compile_path(path).find(OBJECT) == found
+    compiled = compile_path(path)
+    assert compiled.find(OBJECT) == found
+    assert [*compiled.first(OBJECT)] == found[:1]
 
 
 @pytest.mark.parametrize("path", ["a", ".a[", ".a[x]", ".a['b]", ".l[::0]", ".a.c[?(@.n==q)]", ".a b", "." + "."])

@@ -21,21 +21,22 @@ _INT64: Final = 1 << 63
 #: Floats below this have all digits of the integers that they are; those above may have fewer, filled up with zeros.
 _EXACT: Final = 1 << 53
 #: A number with a fraction, an exponent or many digits. It may be found in strings, too.
-_UNUSUAL: Final = re.compile(rb"[:\[,]-?[0-9]+(?:[.eE]|[0-9]{18})")
+_UNUSUAL: Final = re.compile(rb"[:\[,]\s*-?[0-9]+(?:[.eE]|[0-9]{18})")
 
 
-def encode(value: Any) -> bytes:
-    """Encode a value as compact JSON. Raises TypeError for values without a JSON form."""
-    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+def encode(value: Any, *, pretty: bool = False) -> bytes:
+    """Encode a value as compact JSON, or indented by two spaces. Raises TypeError for values without a JSON form."""
+    option = orjson.OPT_SORT_KEYS | (orjson.OPT_INDENT_2 if pretty else 0)
+    text = orjson.dumps(value, option=option)
     if _UNUSUAL.search(text):
-        text = orjson.dumps(_spelled(value), option=orjson.OPT_SORT_KEYS)
+        text = orjson.dumps(_spelled(value), option=option)
     # Copied: the buffer of orjson's result has several times its length, and would live as long as the object.
     return b"%b" % text
 
 
-def encode_escaped(obj: Any) -> bytes:
+def encode_escaped(obj: Any, *, pretty: bool = False) -> bytes:
     """Encode an object of a custom kind, or a list of them, as it is served: with HTML characters escaped."""
-    return json_.escaped(encode(obj))
+    return json_.escaped(encode(obj, pretty=pretty))
 
 
 def sorted_form(json: bytes) -> bytes:

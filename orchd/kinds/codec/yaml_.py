@@ -9,8 +9,10 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Final
 
+import orjson
 import yaml
 
 from orchd.kinds.bounds import MAX_VALUES
@@ -22,6 +24,10 @@ MAX_DEPTH: Final = 10_000
 
 #: Maximum of open brackets summed over all tokens: the C parser iterates over them.
 _MAX_WALKED: Final = 150_000_000
+
+#: Bytes of JSON of a part of a value that is encoded at once, and the depth to which larger values are taken apart.
+_PIECE: Final = 16 * 1024
+_PIECE_LEVELS: Final = 12
 
 _STR: Final = "tag:yaml.org,2002:str"
 _BOOLS: Final = {
@@ -386,8 +392,61 @@ _Dumper.add_representer(type(None), lambda dumper, value: _plain(dumper, "null")
 
 
 def encode(value: Any) -> bytes:
-    """Encode a value as a YAML document with sorted keys, for a response body."""
+    """Encode a value as a YAML document with sorted keys, for a response body.
+
+    A large value is encoded in pieces: the C library does not let other threads run before it is done with one."""
+    return _pieces(value, _PIECE_LEVELS)
+
+
+def _dumped(value: Any) -> bytes:
     out: bytes = yaml.dump(
         value, Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True, encoding="utf-8"
     )
     return out.removesuffix(b"...\n")
+
+
+def _size(value: Any) -> int:
+    return len(orjson.dumps(value)) if value.__class__ in (dict, list) else 0
+
+
+def _pieces(value: Any, levels: int) -> bytes:
+    """The text of a value, of which parts above `_PIECE` bytes are encoded apart, down to so many levels."""
+    if not levels or value.__class__ not in (dict, list) or not value or _size(value) <= _PIECE:
+        return _dumped(value)
+    mapping = value.__class__ is dict
+    out: list[bytes] = []
+    together: list[Any] = []
+    taken = 0
+
+    def dump() -> None:
+        nonlocal taken
+        if together:
+            out.append(_dumped(dict(together) if mapping else list(together)))
+            together.clear()
+        taken = 0
+
+    parts: Iterable[Any] = sorted(value.items()) if isinstance(value, dict) else value
+    for part in parts:
+        inner = part[1] if mapping else part
+        size = _size(inner) if inner.__class__ in (dict, list) else len(inner) if inner.__class__ is str else 0
+        if size > _PIECE and inner.__class__ in (dict, list):
+            dump()
+            below = _pieces(inner, levels - 1)
+            if mapping:
+                out.append(_dumped({part[0]: None}).removesuffix(b" null\n") + b"\n")
+                # Sequences in mappings are not indented.
+                out.append(below if inner.__class__ is list else _indented(b"  ", below))
+            else:
+                out.append(_indented(b"- ", below))
+            continue
+        together.append(part)
+        taken += size + 16
+        if taken > _PIECE:
+            dump()
+    dump()
+    return b"".join(out)
+
+
+def _indented(first: bytes, text: bytes) -> bytes:
+    """Lines of a block, below a key or an item."""
+    return first + text[:-1].replace(b"\n", b"\n  ") + b"\n"

@@ -168,8 +168,7 @@ class Presenter:
     def _document(self, view: Representation, obj: dict[str, Any]) -> bytes:
         """A body of an object, or of a list, of the view's resource."""
         if view.resource.custom and view.chosen.form is Form.JSON and not view.chosen.as_:
-            body = encode_escaped(obj)
-            return json_.encode_pretty(orjson.loads(body)) if view.pretty else body + b"\n"
+            return encode_escaped(obj, pretty=True) if view.pretty else encode_escaped(obj) + b"\n"
         return self.encode(view, obj)
 
     def _shown(self, view: Representation, entry: Entry) -> dict[str, Any]:

@@ -56,6 +56,7 @@ def test_objects(server: InProcessServer) -> None:
     assert other == created.replace(b'"apiVersion":"example.com/v1","kind"', b'"apiVersion":"example.com/v2","kind"')
     pretty = run(server.request("GET", PATH.format("v1") + "/one?pretty=1")).body
     assert [*json.loads(pretty)] == ["alpha", "apiVersion", "kind", "metadata", "spec", "zed"]
+    assert b'\n    "m": 1500,\n    "z": "\\u003ca\\u0026b\\u003e"\n' in pretty
     body = {"kind": "Thing", "apiVersion": "example.com/v1", "metadata": {"name": "two"}, "spec": {}}
     tried = run(server.request("POST", PATH.format("v1") + "?dryRun=All", body=body)).body
     assert tried.startswith(b'{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"creationTimestamp"')

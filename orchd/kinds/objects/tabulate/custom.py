@@ -30,7 +30,7 @@ def printer(columns: Sequence[Mapping[str, Any]]) -> Callable[[Json, Printing], 
     def cells(o: Json, x: Printing) -> Cells:
         out: Cells = [o["metadata"].get("name")]
         for path, cell in made:
-            found = path.find(o) if path is not None else ()
+            found = path.first(o) if path is not None else ()
             out.append(cell(found[0], x) if found else None)
         return out
 

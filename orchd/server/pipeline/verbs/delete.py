@@ -63,7 +63,10 @@ async def finished(
     """The response of a delete."""
     resource = target.resource
     if deleted.gone and not tools.registry.strategy(resource).returns_object:
-        details = {"name": target.name, "kind": resource.plural, "uid": deleted.object["metadata"].get("uid")}
+        details = {"name": target.name, "kind": resource.plural}
+        if uid := deleted.object["metadata"].get("uid"):
+            # Damaged objects have none that can be read.
+            details["uid"] = uid
         if resource.group:
             details["group"] = resource.group
         status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
