@@ -45,7 +45,7 @@ class Frontend:
             # Twisted's own server and the h2 library: much to import for what is off by default.
             from orchd.server.http.http2 import Http2Factory
 
-            http2 = Http2Factory(api.pipeline, reactor, streams=serving.http2_max_streams, limits=factory.limits)
+            http2 = Http2Factory(api.pipeline, reactor, streams=serving.http2_max_streams, limits=factory.limits, says_goodbye=self._says_goodbye)
         binding = Binding(
             address=str(serving.bind_address),
             port=serving.port,
@@ -54,6 +54,10 @@ class Frontend:
         )
         self.contexts = ServerContexts(files.tls)
         self.listener = Listener(reactor, factory, endpoint or binding, contexts=self.contexts, h2=http2)
+
+    def _says_goodbye(self) -> bool:
+        chance = self._runtime.settings.serving.goaway_chance
+        return chance > 0 and self._runtime.random.random() < chance
 
     def members(self) -> list[Member]:
         return [self.listener, *self._api.documents.members(), as_member("open", self._open, self.close)]
