@@ -107,6 +107,8 @@ def test_flag_file_recursion() -> None:
     (["--controllers=cloud-node-lifecycle"], "--controllers: controller cloud-node-lifecycle: not built yet"),
     (["--controllers=-deploymen"], '--controllers: unknown controller "deploymen": did you mean "deployment"?'),
     (["--feature-gates=PodSecurty=true"], '--feature-gates: unknown feature gate "PodSecurty": did you mean "PodSecurity"?'),
+    (["--feature-gates=APIServerTracing=false", "--tracing-config-file=x"],
+     "--tracing-config-file: the feature gate APIServerTracing is off"),
     (["--feature-gates=OpenAPIEnums=true"], "--feature-gates: feature gate OpenAPIEnums=true: not built yet"),
     (["--runtime-config=apps/v2=true"], '--runtime-config: unknown API version "apps/v2": did you mean "apps/v1"?'),
     (["--runtime-config=apps/v1/deployment=true"],
