@@ -42,7 +42,11 @@ class ApiDocuments:
                 definitions.current, presenter, api_priorities(runtime.dialect), aggregation.discovered
             ),
         )
-        self.specification = Specification(definitions.current, in_thread=runtime.in_thread, clock=runtime.reactor)
+        foreign = aggregation.specifications
+        self.specification = Specification(
+            definitions.current, in_thread=runtime.in_thread, clock=runtime.reactor, foreign=foreign.all
+        )
+        foreign.changed = self.specification.build.changed
         self.schemas: Schemas | None = None
         if runtime.objects.feature("OpenAPIV3", True):
             self.schemas = Schemas(

@@ -139,10 +139,10 @@ class EventWriter:
         if write.patch is not None:
             try:
                 await self._client.patch(
-                    write.ref, metadata["namespace"], metadata["name"], write.patch, content_type=STRATEGIC
+                    write.ref, metadata["namespace"], metadata["name"], write.patch, content_type=STRATEGIC, need_answer=False
                 )
                 return
             except ApiError as error:
                 if error.code != 404:
                     raise
-        await self._client.create(write.ref, metadata["namespace"], write.event)
+        await self._client.create(write.ref, metadata["namespace"], write.event, need_answer=False)

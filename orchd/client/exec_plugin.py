@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import subprocess
-from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from typing import Any, Final
 from cryptography import x509
 from twisted.internet.defer import Deferred
 
+from orchd.client.request_counts import ROTATIONS, RequestCounts
 from orchd.errors import ApiError
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
 from orchd.txkit.log import Logger
@@ -96,7 +96,7 @@ class ExecCredentials:
         environment: Mapping[str, str],
         run: Run = run_program,
         terminal: Callable[[], bool] = has_terminal,
-        calls: Counter[tuple[str, str]] | None = None,
+        counts: RequestCounts | None = None,
     ) -> None:
         assert config.exec is not None
         self._config = config
@@ -106,7 +106,10 @@ class ExecCredentials:
         self._environment = environment
         self._run = run
         self._terminal = terminal
-        self._calls: Counter[tuple[str, str]] = Counter() if calls is None else calls
+        self._counts = counts or RequestCounts()
+        self._calls = self._counts.plugin_calls
+        #: The last certificate that the program gave.
+        self._certificate = b""
         self._found: ExecCredential | None = None
         self._running: SharedCall[ExecCredential] | None = None
         self._hints: list[float] = []
@@ -149,7 +152,19 @@ class ExecCredentials:
             raise CredentialError(f"exec: executable {self._plugin.command} failed with exit code {code}")
         self._calls["0", "no_error"] += 1
         self._found = self._read(output)
+        self._count(self._found.certificate)
         return self._found
+
+    def _count(self, certificate: bytes) -> None:
+        """Record the lifetime of a new certificate, and the age of the one that it replaces."""
+        before, self._certificate = self._certificate, certificate
+        if before and before != certificate:
+            begun = x509.load_pem_x509_certificate(before).not_valid_before_utc.timestamp()
+            self._counts.plugin_rotations.observe(ROTATIONS, self._wall() - begun)
+        if certificate:
+            self._counts.plugin_expiries[id(self)] = x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
+        else:
+            self._counts.plugin_expiries.pop(id(self), None)
 
     def _interactive(self) -> bool:
         mode = self._plugin.interactive_mode

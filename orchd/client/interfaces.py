@@ -42,7 +42,8 @@ class IClient(Interface):
     """A client of the API. Every method takes the resource as a ResourceRef and raises ApiError with the server's Status.
 
     `namespace` is "" for cluster-scoped resources and for lists over all namespaces. Cancelling a read aborts it; a write that
-    was sent is not undone.
+    was sent is not undone. Without `need_answer` a write may give {} for the object that it made: a server in the same process
+    then does not make an answer.
     """
 
     async def get(ref: ResourceRef, namespace: str, name: str, *, subresource: str = "", resource_version: str = "") -> Object:
@@ -54,7 +55,10 @@ class IClient(Interface):
     ) -> Object:
         """A list object. `query` holds parameters that only this resource knows."""
 
-    async def create(ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", dry_run: bool = False) -> Object:
+    async def create(
+        ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", dry_run: bool = False,
+        need_answer: bool = True,
+    ) -> Object:
         """Create an object; with `name` and `subresource`, post to a subresource."""
 
     async def update(ref: ResourceRef, namespace: str, name: str, obj: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
@@ -62,7 +66,7 @@ class IClient(Interface):
 
     async def patch(
         ref: ResourceRef, namespace: str, name: str, patch: Any, *, content_type: str, subresource: str = "",
-        field_manager: str = "", force: bool = False, dry_run: bool = False,
+        field_manager: str = "", force: bool = False, dry_run: bool = False, need_answer: bool = True,
     ) -> Object:
         """Patch an object. `content_type` is one of the API's patch media types."""
 

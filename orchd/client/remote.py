@@ -98,7 +98,7 @@ class RemoteClient(Methods):
         plugin = None
         if config.exec is not None:
             plugin = ExecCredentials(
-                config, wall=wall, in_thread=self._in_thread, environment=environment, calls=self.counts.plugin_calls
+                config, wall=wall, in_thread=self._in_thread, environment=environment, counts=self.counts
             )
         self._credentials = Credentials(config, reactor.seconds, plugin, bearer)
         self._impersonation = impersonation_headers(config.impersonation)

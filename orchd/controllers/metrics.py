@@ -1,4 +1,4 @@
-"""Metrics of one controller."""
+"""Counters of one controller."""
 
 from __future__ import annotations
 

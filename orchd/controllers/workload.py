@@ -1,4 +1,4 @@
-"""Base class of the controllers of workloads: maps events of pods to owners."""
+"""Base of the controllers of objects that own pods: maps events to owners."""
 
 from __future__ import annotations
 

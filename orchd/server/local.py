@@ -66,7 +66,7 @@ class PipelineEntrance:
 @implementer(IRawClient)
 class LocalClient(Methods):
     """A client that acts as one user. `agent` is the user agent, from which field managers are named. `turns`, shared by the
-    clients of a process, keeps callers that are answered together from continuing in one reactor turn."""
+    clients of a process, keeps callers that ask, or are answered, together from doing so in one reactor turn."""
 
     def __init__(
         self, pipeline: IPipeline, user: User, *, agent: str, clock: Callable[[], float], turns: TurnBudget | None = None
@@ -80,6 +80,8 @@ class LocalClient(Methods):
         self._turns = turns
 
     async def _handle(self, call: Call) -> Response:
+        if self._turns is not None:
+            await self._turns.wait()
         response: Response = await self._pipeline.handle(self._request(call))
         if self._turns is not None:
             await self._turns.wait()
@@ -99,10 +101,13 @@ class LocalClient(Methods):
             credentials=Credentials(headers=headers),
             received=self._clock(),
             user=self._user,
+            need_answer=call.need_answer,
         )
 
     async def _call(self, call: Call) -> Object:
         response = await self._handle(call)
+        if not call.need_answer and response.code < 400 and response.stream is None:
+            return {}
         answer = _value(response)
         if response.stream is not None:
             # Of another server, behind API aggregation.

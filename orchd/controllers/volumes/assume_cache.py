@@ -1,4 +1,4 @@
-"""Objects written by a controller, until its informer has delivered them."""
+"""Cache of a controller's own writes, ahead of an informer that does not show them yet."""
 
 from __future__ import annotations
 

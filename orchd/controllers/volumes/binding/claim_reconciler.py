@@ -1,4 +1,4 @@
-"""Reconcile of a claim: find a volume, request provisioning, complete its binding, or mark it Lost."""
+"""Reconciliation of a claim: find a volume, request provisioning, complete the binding, or mark it as lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reclaims a volume whose claim was deleted: retains, recycles or deletes it, according to its reclaim policy."""
+"""Reclaiming of volumes whose claim was deleted: retain, recycle or delete by policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reconcile of a volume: make it Available, follow its claim, or release and reclaim it."""
+"""Reconciliation of a volume: make it available, follow its claim, or release and reclaim it."""
 
 from __future__ import annotations
 

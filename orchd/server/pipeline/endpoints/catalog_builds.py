@@ -1,4 +1,4 @@
-"""`CatalogBuild`: a value that is computed from the catalog, in a thread, and again after each change."""
+"""`CatalogBuild`: a value that is computed from the catalog or another value, in a thread, and again after each change."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from orchd import errors
-from orchd.kinds.catalog import Catalog
 from orchd.txkit.background import Background
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 #: Seconds from a change of definitions until the next build: definitions are often created in groups.
 SETTLE = 0.5
 
 
-class _Build:
+class _Build(Generic[S]):
     """A running build. `stale` is set when the catalog has changed since its start, `made` when it has succeeded."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: S) -> None:
         self.catalog = catalog
         self.stale = self.made = self._over = False
         self._waiting: list[Deferred[None]] = []
@@ -41,8 +41,9 @@ class _Build:
             each.callback(None)
 
 
-class CatalogBuild(Generic[T]):
-    """Calls `make(catalog)` after each change of the catalog, one call at a time.
+class CatalogBuild(Generic[S, T]):
+    """Calls `make(catalog)` after each change of the catalog, one call at a time. Any value will do for a catalog that is the
+    same one until it changes.
 
     `in_thread` runs a function off the reactor's thread; `what` names the value in logs and errors. Without
     `in_background`, set before the start, no start is eager.
@@ -51,8 +52,8 @@ class CatalogBuild(Generic[T]):
     def __init__(
         self,
         what: str,
-        catalog: Callable[[], Catalog],
-        make: Callable[[Catalog], T],
+        catalog: Callable[[], S],
+        make: Callable[[S], T],
         *,
         in_thread: Callable[..., Awaitable[Any]],
         clock: IReactorTime,
@@ -63,8 +64,8 @@ class CatalogBuild(Generic[T]):
         self._in_thread = in_thread
         self._clock = clock
         self._background = Background()
-        self._made: tuple[Catalog, T] | None = None
-        self._build: _Build | None = None
+        self._made: tuple[S, T] | None = None
+        self._build: _Build[S] | None = None
         self._due: IDelayedCall | None = None
         self._running = self._wanted = False
         self.in_background = True
@@ -113,7 +114,7 @@ class CatalogBuild(Generic[T]):
         assert self._made is not None
         return self._made[1]
 
-    def _begin(self) -> _Build | None:
+    def _begin(self) -> _Build[S] | None:
         """Start a build for the current catalog; None if its value exists."""
         if self._due is not None and self._due.active():
             self._due.cancel()
@@ -125,7 +126,7 @@ class CatalogBuild(Generic[T]):
         self._background.add(self._run(build), self._what)
         return build
 
-    async def _run(self, build: _Build) -> None:
+    async def _run(self, build: _Build[S]) -> None:
         began, reason = self._clock.seconds(), "add" if self._made is None else "update"
         try:
             self._made = build.catalog, await self._in_thread(self._make, build.catalog)
