@@ -393,7 +393,7 @@ class JobController(PodViewController):
 
 
 def _expanded(text: str, most: int) -> set[int]:
-    """The numbers of ``0,2-4`` below `most`. Parts of any other form, which only somebody else can have written, are left out."""
+    """The numbers of ``0,2-4`` below `most`. Invalid parts, which another client must have written, are ignored."""
     out: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")

@@ -7,6 +7,7 @@ program gets what a new process would get: arguments, environment, folder, limit
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import json
 import os
@@ -106,7 +107,6 @@ def _status(code: object) -> int:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        try:
+        # The reader may have closed its end.
+        with contextlib.suppress(OSError, ValueError):
             stream.flush()
-        except (OSError, ValueError):
-            """Nobody reads it."""

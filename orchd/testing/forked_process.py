@@ -100,7 +100,7 @@ class ForkedProcess:
         return self._status
 
     def _receive(self, timeout: float | None) -> Any:
-        """The next message; None if there is none in time. Raises OSError at the end of the channel."""
+        """The next message; None after the timeout. Raises OSError at the end of the channel."""
         end = None if timeout is None else time.monotonic() + timeout
         with select.epoll() as waiting:
             waiting.register(self._channel, select.EPOLLIN)

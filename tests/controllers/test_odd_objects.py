@@ -57,7 +57,7 @@ def worked(cluster: Cluster) -> dict[str, int]:
     return {name: counts.worked for name, counts in group.counts()}
 
 
-def rest(cluster: Cluster, logged: list[Any], *, passes: int = 60, lines: int = 60) -> None:
+def assert_idle(cluster: Cluster, logged: list[Any], *, passes: int = 60, lines: int = 60) -> None:
     """Within ten minutes no controller works on more than so many keys, and the log has no more than so many lines."""
     cluster.settle(5)
     before, said = worked(cluster), len(logged)
@@ -85,7 +85,7 @@ def test_an_indexed_job_of_any_size(cluster: Cluster, logged: list[Any]) -> None
     for text in ("\u00b2", "9" * 5000, "-1", ""):
         cluster.patch(PODS, cluster.names(PODS)[0], {"metadata": {"annotations": {"batch.orch.io/job-completion-index": text}}})
     cluster.settle(5)
-    rest(cluster, logged)
+    assert_idle(cluster, logged)
 
 
 def test_sets_of_any_size(cluster: Cluster, logged: list[Any]) -> None:
@@ -101,7 +101,7 @@ def test_sets_of_any_size(cluster: Cluster, logged: list[Any]) -> None:
         cluster.create(ref, workload(ref.plural, **{"replicas": HUGE, "minReadySeconds": HUGE, **more}))
     job = {"parallelism": HUGE, "template": template({}, restartPolicy="Never"), "backoffLimit": HUGE, "activeDeadlineSeconds": HUGE * 2}
     cluster.create(JOBS, {"metadata": {"name": "j"}, "spec": job})
-    rest(cluster, logged, passes=300, lines=200)
+    assert_idle(cluster, logged, passes=300, lines=200)
     assert len(cluster.items(PODS)) == 3
 
 
@@ -127,7 +127,7 @@ def test_owners_that_are_none(cluster: Cluster, logged: list[Any]) -> None:
     ]
     for number, references in enumerate(wrong):
         cluster.create(PODS, owned(f"p{number}", *references))
-    rest(cluster, logged, passes=150, lines=100)
+    assert_idle(cluster, logged, passes=150, lines=100)
 
 
 def test_pods_that_lie(cluster: Cluster, logged: list[Any]) -> None:
@@ -155,7 +155,7 @@ def test_pods_that_lie(cluster: Cluster, logged: list[Any]) -> None:
                 refused += 1
         cluster.settle(2)
     assert refused < 20
-    rest(cluster, logged, passes=300, lines=100)
+    assert_idle(cluster, logged, passes=300, lines=100)
 
 
 def test_selectors_that_are_huge_or_everything(cluster: Cluster, logged: list[Any]) -> None:
@@ -167,7 +167,7 @@ def test_selectors_that_are_huge_or_everything(cluster: Cluster, logged: list[An
         cluster.create(BUDGETS, {"metadata": {"name": name}, "spec": {"maxUnavailable": "0%", "selector": selector}})
     cluster.create(PODS, owned("p"))
     cluster.create(PODS, {"metadata": {"name": "q", "labels": many}, "spec": template({})["spec"]})
-    rest(cluster, logged)
+    assert_idle(cluster, logged)
 
 
 def test_schedules_without_a_time(cluster: Cluster, logged: list[Any]) -> None:
@@ -194,21 +194,21 @@ def test_odd_nodes_and_daemons(cluster: Cluster, logged: list[Any]) -> None:
     tolerations = [{"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": -5}, {"operator": "Exists"}]
     cluster.create(DAEMON_SETS, workload("d", template=template(LABELS, tolerations=tolerations, nodeName="n")))
     cluster.create(DAEMON_SETS, workload("e", minReadySeconds=HUGE, updateStrategy={"rollingUpdate": {"maxUnavailable": "100%"}}))
-    rest(cluster, logged, passes=400, lines=100)
+    assert_idle(cluster, logged, passes=400, lines=100)
 
 
 def test_autoscalers_of_wrong_targets(cluster: Cluster, logged: list[Any]) -> None:
-    """Targets of a kind without a scale, of itself, and of a name that is none."""
+    """Targets of a kind without a scale subresource, the autoscaler itself, and a missing object."""
     targets = (("v1", "Pod", "p"), ("autoscaling/v2", "HorizontalPodAutoscaler", "h1"), ("a/b", "Wonder", "w"), ("apps/v1", "Deployment", "absent"))
     for number, (version, kind, name) in enumerate(targets):
         target = {"apiVersion": version, "kind": kind, "name": name}
         spec = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": HUGE}
         cluster.create(AUTOSCALERS, {"metadata": {"name": f"h{number}"}, "spec": spec})
-    rest(cluster, logged)
+    assert_idle(cluster, logged)
 
 
 def test_endpoints_of_everybody(cluster: Cluster, logged: list[Any]) -> None:
-    """Endpoints that somebody else writes again and again are put right, and the mirrored ones stay bounded."""
+    """Endpoints that another client overwrites repeatedly are restored, and mirrored EndpointSlices stay bounded."""
     cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": LABELS, "ports": [{"port": 80}]}})
     cluster.create(SERVICES, {"metadata": {"name": "t"}, "spec": {"ports": [{"port": 80}]}})
     addresses = [{"ip": f"10.{n // 250}.0.{n % 250 + 1}"} for n in range(3000)]
@@ -219,7 +219,7 @@ def test_endpoints_of_everybody(cluster: Cluster, logged: list[Any]) -> None:
         cluster.patch(ENDPOINTS, "s", {"subsets": subsets})
     slices = cluster.items(ResourceRef("discovery.orch.io", "v1", "endpointslices"))
     assert sum(len(each["endpoints"] or ()) for each in slices) <= 1000
-    rest(cluster, logged)
+    assert_idle(cluster, logged)
 
 
 @pytest.mark.parametrize("text", ["1_0", "\u0661", "+5", "9" * 5000, "x", "", "-"])

@@ -108,7 +108,7 @@ class ChargesOfQuotas:
         self._changed[charges] = set()
 
     def fill(self, charges: Charges, ref: ResourceRef, obj: Object) -> bool:
-        """An object of the list, whose state an event may have replaced. False if the charges are of no use any more."""
+        """Add an object of the list, unless an event delivered a newer state of it. False if the charges are obsolete."""
         changed = self._changed.get(charges)
         if changed is None:
             return False

@@ -22,7 +22,7 @@ _DIFFERENT: Final = re.compile(rb'\\[^"\\bfnrt]|" :')
 
 
 def decode_object(data: bytes) -> dict[str, Any] | None:
-    """The object that the text is in JSON and in YAML; None if it is none, or may be another one in YAML."""
+    """The object that a text encodes in JSON, if it encodes the same object in YAML; None for any other text."""
     if len(data) > _LONGEST or not _PRINTABLE.fullmatch(data) or _DIFFERENT.search(data):
         return None
     try:

@@ -68,7 +68,7 @@ class WantedVolumes:
         return found
 
     def _attachable(self, pod: Object, volume: Mapping[str, Any]) -> Attachable | None:
-        """The volume to attach for a pod's volume; None if there is none, or not yet."""
+        """The volume to attach for a pod's volume; None for a volume that is not attachable or not bound yet."""
         called = claim_name(pod, volume)
         if not called:
             return inline(volume, self._dialect)
