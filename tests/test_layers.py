@@ -60,8 +60,8 @@ LAYERS = {
     "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.outbound.webhooks plugins"
     " server.registry.interfaces",
     "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.gotext pki.clientconfig txkit",
-    # Large objects are validated in another thread; the log names what could not be converted.
-    "server.registry": "cache store.interfaces kinds pki txkit.aside txkit.instruments txkit.log",
+    # Large objects are validated in another thread.
+    "server.registry": "cache store.interfaces kinds pki txkit.aside txkit.instruments",
     "server.retrying_worker": "txkit",
     # Contents of a fresh cluster: data, and a client to write it.
     "server.bootstrap": "client.interfaces kinds",

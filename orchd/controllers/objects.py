@@ -1,4 +1,4 @@
-"""Resources that controllers read and write, and small questions about objects."""
+"""Resources that controllers read and write, and helpers for objects."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def status(obj: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def owner(obj: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The owner reference that says ``controller: true``."""
+    """The owner reference with ``controller: true``; None without one."""
     for reference in obj["metadata"].get("ownerReferences") or ():
         if reference.get("controller"):
             return dict(reference)
@@ -98,7 +98,7 @@ def owner(obj: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def owner_reference(obj: Mapping[str, Any], api_version: str, kind: str) -> dict[str, Any]:
-    """What a dependent that `obj` controls says about it."""
+    """The owner reference to `obj` in its dependents."""
     return {
         "apiVersion": api_version,
         "kind": kind,

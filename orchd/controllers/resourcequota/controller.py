@@ -22,18 +22,18 @@ from orchd.kinds.objects.quota.amounts import Usage, amounts
 from orchd.kinds.objects.quota.usage import concerns
 from orchd.kinds.objects.scalars import Quantity
 
-#: Kinds with a usage of their own; all others are only counted.
+#: Kinds with computed usage; all others are only counted.
 _MEASURED: Final = (PODS, SERVICES, CLAIMS)
-#: Seconds after which a quota is looked at again that names a kind which is not served, or not counted yet.
+#: Seconds until a quota is checked again that names a kind which is not served or not counted yet.
 _UNKNOWN: Final = 5.0
 #: Objects that one turn of the reactor looks at.
 _PIECE: Final = 30
-#: What can be done with objects that are counted.
+#: Verbs that a counted resource must support.
 _COUNTABLE: Final = frozenset(("create", "list", "watch", "delete"))
 
 
 def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> dict[ResourceRef, tuple[Resource, list[str]]]:
-    """The resources that the names of a quota are about, each in one version, with these names."""
+    """The resources that a quota names, each in one version, with their names."""
     wanted = set(hard)
     found: dict[tuple[str, str], tuple[Resource, list[str]]] = {}
     for group in catalog.groups:
@@ -75,7 +75,7 @@ class ResourceQuotaController(Controller):
     # -- what makes work
 
     def _quota_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """Changes of the status alone are admission's, or our own."""
+        """Queue changed quotas; changes of the status alone come from admission or this controller."""
         if new is not None and (old is None or spec(old) != spec(new) or "used" not in status(new)):
             self.queue.add(key_of(new))
         if new is None and old is not None:
@@ -140,7 +140,7 @@ class ResourceQuotaController(Controller):
                 raise
 
     async def _usage(self, quota: Object) -> tuple[Usage, bool]:
-        """What is used of the quota, and whether that says something about every name in it."""
+        """The usage of the quota, and True if it covers every name in it."""
         out: Usage = {}
         concerned = self._concerned(quota)
         charges = await self._charged(quota, {ref: found for ref, found in concerned.items() if ref in self._measured})
@@ -148,7 +148,7 @@ class ResourceQuotaController(Controller):
             if ref in charges.concerned:
                 out |= charges.total(ref, self.env.wall())
             elif spec(quota).get("scopes") or spec(quota).get("scopeSelector"):
-                # Only pods are in any scope.
+                # Scopes select pods only.
                 out |= {name: Quantity.of(0) for name in names}
             else:
                 number = self._counts.count(ref, namespace(quota))

@@ -1,4 +1,4 @@
-"""What makes a pod of a stateful set itself: its number, its name, its volumes. Pure."""
+"""Identity of a stateful set's pods: ordinal, name, and volumes. Pure."""
 
 from __future__ import annotations
 
