@@ -4,7 +4,6 @@ match."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any
 
 from orchd.client.interfaces import IClient, IInformer, Object, ResourceRef
@@ -23,13 +22,18 @@ from orchd.controllers.objects import (
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 
-#: Returns the objects controlled by a uid, or for "/namespace" the objects of a namespace without a controller.
-Controlled = Callable[[str], Iterable[Object]]
+#: Returns the objects of a namespace that are controlled by a uid, or for "" those without a controller.
+Controlled = Callable[[str, str], Iterable[Object]]
 
 
 def controlled_by(informer: IInformer) -> Controlled:
     """The objects of an informer, which is indexed by controller."""
-    return partial(informer.by_index, BY_CONTROLLER)
+
+    def controlled(within: str, owner: str) -> Iterable[Object]:
+        found = informer.by_index(BY_CONTROLLER, owner or "/" + within)
+        return (obj for obj in found if namespace(obj) == within)
+
+    return controlled
 
 
 async def claim(
@@ -49,9 +53,7 @@ async def claim(
     An object belongs to the parent if the selector matches its labels and `fits` accepts it.
     """
     mine: list[Object] = []
-    for obj in controlled(uid(parent)):
-        if namespace(obj) != namespace(parent):
-            continue
+    for obj in controlled(namespace(parent), uid(parent)):
         if selector.matches(labels(obj)) and fits(obj):
             mine.append(obj)
         elif not deleting(parent):
@@ -59,7 +61,7 @@ async def claim(
             await _patch(client, ref, obj, kept or None)
     if deleting(parent):
         return mine
-    orphans = controlled("/" + namespace(parent))
+    orphans = controlled(namespace(parent), "")
     found = [obj for obj in orphans if not deleting(obj) and selector.matches(labels(obj)) and fits(obj)]
     return mine + await _adopt(client, parent, parent_ref, owner_reference(parent, api_version, kind), found, ref)
 

@@ -105,7 +105,7 @@ class JobController(PodViewController):
     def enqueue_owner(self, key: Key, reference: dict[str, Any], pod: Object | None) -> None:
         """Queue a job when a failed pod may be replaced."""
         failed = pod is not None and status(pod).get("phase") == "Failed"
-        batch = self.batch_seconds(str(reference.get("uid", "")))
+        batch = self.batch_seconds(key[0], str(reference.get("uid", "")))
         self.queue.add_after(key, max(self._backoff(key) if failed else 0.0, batch))
 
     def _backoff(self, key: Key) -> float:

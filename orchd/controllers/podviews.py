@@ -57,8 +57,9 @@ class PodsByOwner:
     def __init__(self, kind: str, annotation: str = "") -> None:
         self._kind = kind
         self._annotation = annotation
-        self._groups: dict[str, dict[tuple[str, str], Object]] = {}
-        self._group_of: dict[tuple[str, str], str] = {}
+        #: By namespace and the controller's uid, "" for none; then by the pod's key.
+        self._groups: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
+        self._group_of: dict[tuple[str, str], tuple[str, str]] = {}
 
     def observe(self, old: Object | None, new: Object | None) -> None:
         """Follow one change of a pod."""
@@ -75,16 +76,16 @@ class PodsByOwner:
             self._group_of[key] = group
             self._groups.setdefault(group, {})[key] = view(new, self._annotation)
 
-    def _group(self, pod: Object) -> str | None:
+    def _group(self, pod: Object) -> tuple[str, str] | None:
         reference = owner(pod)
         if reference is None:
-            return "/" + namespace(pod)
-        return str(reference.get("uid", "")) if reference.get("kind") == self._kind else None
+            return namespace(pod), ""
+        return (namespace(pod), str(reference.get("uid", ""))) if reference.get("kind") == self._kind else None
 
-    def controlled(self, value: str) -> Iterable[Object]:
-        """The pods of the controller with this uid; for "/namespace" the pods of a namespace without a controller."""
-        return list(self._groups.get(value, {}).values())
+    def controlled(self, within: str, owner_uid: str) -> Iterable[Object]:
+        """The pods of a namespace whose controller has this uid; for "" the pods without a controller."""
+        return list(self._groups.get((within, owner_uid), {}).values())
 
-    def count(self, owner_uid: str) -> int:
+    def count(self, within: str, owner_uid: str) -> int:
         """Number of pods of a controller."""
-        return len(self._groups.get(owner_uid, ()))
+        return len(self._groups.get((within, owner_uid), ()))

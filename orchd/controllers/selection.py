@@ -113,7 +113,8 @@ class SelectedPods:
         self._placed.setdefault(group.place, set()).add(key)
         filled = False
         try:
-            for count, pod in enumerate(self._pods.list(key[0], labels=selector.exact), 1):
+            pods = () if selector.impossible else self._pods.list(key[0], labels=selector.exact)
+            for count, pod in enumerate(pods, 1):
                 if key_of(pod) not in changed and selector.matches(labels(pod)):
                     self._put(key, group, key_of(pod), view(pod))
                 if not count % _PIECE:

@@ -72,13 +72,13 @@ class WorkloadController(Controller):
 
     def enqueue_owner(self, key: Key, reference: dict[str, Any], pod: Object | None) -> None:
         """Queue the owner of a pod that has changed to `pod`, None if it was deleted."""
-        self.queue.add_after(key, self.batch_seconds(str(reference.get("uid", ""))))
+        self.queue.add_after(key, self.batch_seconds(key[0], str(reference.get("uid", ""))))
 
     def observe_pod(self, old: Object | None, new: Object | None) -> None:
         """Follow one change of a pod, of whatever owner."""
         raise NotImplementedError
 
-    def batch_seconds(self, owner_uid: str) -> float:
+    def batch_seconds(self, within: str, owner_uid: str) -> float:
         """Seconds for which changes of an owner's pods are collected."""
         return 0.0
 
@@ -97,5 +97,5 @@ class PodViewController(WorkloadController):
     def observe_pod(self, old: Object | None, new: Object | None) -> None:
         self._views.observe(old, new)
 
-    def batch_seconds(self, owner_uid: str) -> float:
-        return batch_seconds(self._views.count(owner_uid))
+    def batch_seconds(self, within: str, owner_uid: str) -> float:
+        return batch_seconds(self._views.count(within, owner_uid))

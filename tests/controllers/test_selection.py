@@ -123,22 +123,26 @@ def controlled(name: str, uid: str, kind: str = "Job") -> dict[str, Any]:
 
 
 def test_pods_by_owner() -> None:
-    """Pods are found by their controller of one kind, or by their namespace without a controller."""
+    """Pods are found by their namespace and their controller of one kind, or without a controller; those of other namespaces
+    that claim to be a controller's do not count."""
     views = PodsByOwner("Job")
 
-    def names(value: str) -> list[str]:
-        return [found["metadata"]["name"] for found in views.controlled(value)]
+    def names(owner_uid: str, within: str = "a") -> list[str]:
+        return [found["metadata"]["name"] for found in views.controlled(within, owner_uid)]
 
     views.observe(None, pod("p"))
     views.observe(None, controlled("q", "u"))
     views.observe(None, controlled("r", "u", "ReplicaSet"))
-    assert (names("/a"), names("u"), views.count("u")) == (["p"], ["q"], 1)
+    assert (names(""), names("u"), views.count("a", "u")) == (["p"], ["q"], 1)
+    foreign = controlled("q", "u")
+    views.observe(None, {**foreign, "metadata": {**foreign["metadata"], "namespace": "b"}})
+    assert (views.count("a", "u"), names("u", "b")) == (1, ["q"])
     views.observe(pod("p"), controlled("p", "u"))
     views.observe(controlled("q", "u"), pod("q"))
-    assert (names("/a"), names("u")) == (["q"], ["p"])
+    assert (names(""), names("u")) == (["q"], ["p"])
     views.observe(controlled("p", "u"), controlled("p", "v", "ReplicaSet"))
     views.observe(pod("q"), None)
-    assert (names("/a"), names("u"), names("v"), views.count("u")) == ([], [], [], 0)
+    assert (names(""), names("u"), names("v"), views.count("a", "u")) == ([], [], [], 0)
 
 
 def test_views_have_what_controllers_read() -> None:

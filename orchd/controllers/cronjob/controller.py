@@ -146,7 +146,7 @@ class CronJobController(Controller):
             self.record(cron, WARNING, "MissSchedule", f"Missed scheduled time to start a job: {at}")
             return again
         called = f"{name(cron)}-{int(due) // 60}"
-        if any(name(job) == called for job in jobs) or seconds_of(status(cron).get("lastScheduleTime")) == due:
+        if any(name(job) == called for job in jobs):
             return again
         known = {str(each["uid"]) for each in fresh.get("active") or ()}
         active = [job for job in jobs if uid(job) in known]

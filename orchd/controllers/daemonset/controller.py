@@ -159,7 +159,7 @@ class DaemonSetController(PodViewController):
         """Delete the oldest revisions beyond the history limit, except those in use by a pod."""
         old = sorted((r for r in known if name(r) != current), key=lambda r: int(r.get("revision") or 0))
         surplus = len(old) - int(spec(parent).get("revisionHistoryLimit", 10))
-        live = {labels(pod).get(HASH_LABEL) for pod in self._views.controlled(uid(parent))}
+        live = {labels(pod).get(HASH_LABEL) for pod in self._views.controlled(namespace(parent), uid(parent))}
         for each in old:
             if surplus <= 0:
                 return
