@@ -133,7 +133,11 @@ class Api:
                 definitions.current, self._presenter, api_priorities(runtime.dialect), subsystems.aggregation.discovered
             ),
         )
-        self.specification = Specification(definitions.current, in_thread=runtime.in_thread, clock=reactor)
+        specifications = subsystems.aggregation.specifications
+        self.specification = Specification(
+            definitions.current, in_thread=runtime.in_thread, clock=reactor, foreign=specifications.all
+        )
+        specifications.changed = self.specification.build.changed
         self.schemas: Schemas | None = None
         if runtime.objects.feature("OpenAPIV3", True):
             self.schemas = Schemas(

@@ -38,7 +38,8 @@ class Frontend:
         self._runtime, self._state, self._api, self._opened = runtime, state, api, opened
         reactor, serving = runtime.reactor, runtime.settings.serving
         compress = runtime.objects.feature("APIResponseCompression", True)
-        self.factory = factory = ApiServerFactory(api.pipeline, reactor, Limits() if compress else Limits(gzip_above=None))
+        limits = Limits() if compress else Limits(gzip_above=None)
+        self.factory = factory = ApiServerFactory(api.pipeline, reactor, limits, wall=runtime.wall)
         http2 = None
         if serving.http2_max_streams:
             # Twisted's own server and the h2 library: much to import for what is off by default.

@@ -1,4 +1,4 @@
-"""Credentials from a program: client.authentication's ExecCredential, kept until they expire or the server refuses them."""
+"""Credentials from an exec plugin (ExecCredential), cached until they expire or the server rejects them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from orchd.pki.clientconfig import ClientConfig, ExecPlugin
 from orchd.txkit.log import Logger
 from orchd.txkit.shared_call import SharedCall
 
-#: Seconds that a program may take, and one that talks to a person.
+#: Time limit of a program in seconds, without and with user interaction.
 _SECONDS, _INTERACTIVE_SECONDS = 60.0, 600.0
-#: Bytes of its output.
+#: Maximum size of its output in bytes.
 _LONGEST_OUTPUT: Final = 1024 * 1024
-#: How to install a missing program is said so often an hour.
+#: Maximum number of install hints per period.
 _HINTS, _HINT_SECONDS = 10, 3600.0
 
 
 class CredentialError(ApiError):
-    """Credentials cannot be had. Shaped as 401, so that callers may treat it as any other refusal."""
+    """No credentials are available. A 401, so that callers can treat it like a response of the server."""
 
     def __init__(self, why: str) -> None:
         super().__init__(401, "Unauthorized", f"getting credentials: {why}")
@@ -38,7 +38,7 @@ class CredentialError(ApiError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecCredential:
-    """What a program gave. `expires` is in seconds since the epoch, None for never."""
+    """Credentials returned by a program. `expires` is in seconds since the epoch, None for never."""
 
     token: str = ""
     certificate: bytes = b""
@@ -53,7 +53,7 @@ InThread = Callable[..., Coroutine[Deferred[Any], Any, Any]]
 
 
 def run_program(command: tuple[str, ...], environment: Mapping[str, str], interactive: bool) -> tuple[int, bytes]:
-    """Blocks until the program has ended or its time is over. It shares standard error, and standard input if asked to."""
+    """Run a program; blocks until it ends or times out. It inherits standard error, and standard input if `interactive`."""
     process = subprocess.Popen(
         command,
         env=dict(environment),
@@ -115,7 +115,7 @@ class ExecCredentials:
         self._hints: list[float] = []
 
     async def get(self) -> ExecCredential:
-        """Credentials that have not expired; the program runs once for all who wait. Raises CredentialError."""
+        """Credentials that have not expired. Concurrent callers share one run of the program. Raises CredentialError."""
         found = self._found
         if found is not None and (found.expires is None or self._wall() < found.expires):
             return found
@@ -124,7 +124,7 @@ class ExecCredentials:
         return await self._running.wait()
 
     def refused(self, credential: ExecCredential) -> None:
-        """The server does not know these credentials: the next request gets others."""
+        """The server rejected these credentials: the next `get` runs the program again."""
         if credential is self._found:
             self._found = None
 

@@ -1,4 +1,4 @@
-"""Numbers that clients of one process keep about their requests."""
+"""Counters and histograms of the requests of the clients of one process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.txkit.histogram import Histogram
 DURATIONS: Final = tuple(0.001 * 2**power for power in range(10))
 #: Bounds of the ages of certificates, in seconds: from ten minutes to four years.
 ROTATIONS: Final = (600, 1800, 3600, 14400, 86400, 604800, 2592000, 7776000, 15552000, 31104000, 124416000)
-#: Series of one histogram at most: verbs and resources are few, so more than that would be a mistake.
+#: Maximum number of series of a histogram; more would indicate a defect, since verbs and resources are few.
 _MOST_SERIES: Final = 5000
 
 
@@ -41,7 +41,7 @@ class RequestCounts:
 
 
 def template(path: str) -> str:
-    """A path with placeholders for what is different from object to object."""
+    """A path with placeholders for namespace and name."""
     parts = path.split("/")
     # "", api, v1, ... or "", apis, group, version, ...
     at = 3 if parts[1:2] == ["api"] else 4

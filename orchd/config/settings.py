@@ -126,7 +126,7 @@ class ApiSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentFlags:
-    """What one component of the process was told: every flag's value, and the names of those that were given."""
+    """Flags of one component in this process: all values, and the names of the flags that were given."""
 
     values: Mapping[str, Any]
     given: frozenset[str] = frozenset()

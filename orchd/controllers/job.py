@@ -1,10 +1,11 @@
-"""Jobs: pods until enough of them have succeeded, or too many failed."""
+"""The job controller: runs pods until enough have succeeded or too many failed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import nsmallest
+from itertools import islice
 from typing import Any
 
 from twisted.python.failure import Failure
@@ -25,6 +26,7 @@ from orchd.controllers.objects import (
     namespace,
     owner_reference,
     seconds_of,
+    small_number,
     spec,
     status,
     uid,
@@ -37,10 +39,10 @@ from orchd.txkit.for_each import side_by_side
 from orchd.txkit.histogram import exponential
 from orchd.txkit.instruments import Counter, Distribution
 
-#: Seconds before a failed pod is replaced, doubled for each further failure, and the longest.
+#: Initial back-off in seconds before a failed pod is replaced, doubled with each failure, and its maximum.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0
 _BURST = 500
-#: Characters of a generated name without its random suffix.
+#: Maximum length of generateName.
 _LONGEST_PREFIX = 58
 NO_LIMIT = 2**31 - 1
 
@@ -101,7 +103,7 @@ class JobController(PodViewController):
         self._failures.pop(key, None)
 
     def enqueue_owner(self, key: Key, reference: dict[str, Any], pod: Object | None) -> None:
-        """A job whose pod failed is looked at when the pod may be replaced."""
+        """Queue a job when a failed pod may be replaced."""
         failed = pod is not None and status(pod).get("phase") == "Failed"
         batch = self.batch_seconds(str(reference.get("uid", "")))
         self.queue.add_after(key, max(self._backoff(key) if failed else 0.0, batch))
@@ -177,7 +179,7 @@ class JobController(PodViewController):
         return pause or self._until_deadline(job, fresh)
 
     def _succeeded(self, job: Object, mine: list[Object]) -> tuple[int, set[int] | None]:
-        """How many completions there are; for an indexed job also which."""
+        """Number of completions; for an indexed job also their indexes."""
         ended = [pod for pod in mine if status(pod).get("phase") == "Succeeded"]
         if spec(job).get("completionMode") != "Indexed":
             return len(ended), None
@@ -187,13 +189,12 @@ class JobController(PodViewController):
         return len(done), done
 
     def _index(self, pod: Object) -> int | None:
-        text = annotations_of(pod).get(self._index_key, "")
-        return int(text) if text.isdigit() else None
+        return small_number(annotations_of(pod).get(self._index_key, ""))
 
     def _over(
         self, job: Object, mine: list[Object], failed: int, fresh: dict[str, Any]
     ) -> tuple[str, str] | None:
-        """Reason and message when the job has failed."""
+        """Reason and message of a failed job; None otherwise."""
         limit = int(spec(job).get("backoffLimit", 6))
         restarts = 0
         if (spec(job)["template"].get("spec") or {}).get("restartPolicy") == "OnFailure":
@@ -217,7 +218,7 @@ class JobController(PodViewController):
         succeeded: int,
         active: int,
     ) -> bool:
-        """Put into `fresh` what follows for the job as a whole; whether it has ended."""
+        """Update the status `fresh`. True if the job has finished."""
         found = list(fresh.get("conditions") or ())
         completions = spec(job).get("completions")
         complete = (succeeded > 0 if completions is None else succeeded >= int(completions)) and active == 0
@@ -241,7 +242,7 @@ class JobController(PodViewController):
         news = self._condition("Suspended", "True" if suspended else "False", reason, message)
         found[:] = [*(c for c in found if c.get("type") != "Suspended"), news]
         if not suspended:
-            # A job that goes on has all of its deadline again.
+            # A resumed job has its full deadline again.
             fresh["startTime"] = timestamp(self.env.wall())
 
     def _condition(self, type_: str, value: str, reason: str = "", message: str = "") -> dict[str, Any]:
@@ -262,7 +263,7 @@ class JobController(PodViewController):
     async def _manage(
         self, key: Key, job: Object, active: list[Object], succeeded: int, done: set[int] | None
     ) -> tuple[int, Failure | None]:
-        """Make or delete pods; how many are active then, and the first failure."""
+        """Create or delete pods. Returns the number of active pods and the first failure."""
         if spec(job).get("suspend"):
             problem = await self._delete(key, job, active)
             return (len(active) if problem else 0), problem
@@ -309,7 +310,8 @@ class JobController(PodViewController):
         indexes: list[int] = []
         if done is not None:
             taken = done | {i for i in (self._index(p) for p in active) if i is not None}
-            indexes = [i for i in range(int(spec(job)["completions"])) if i not in taken][:missing]
+            free = (i for i in range(int(spec(job)["completions"])) if i not in taken)
+            indexes = list(islice(free, missing))
             missing = len(indexes)
 
         async def make(number: int) -> None:
@@ -322,7 +324,7 @@ class JobController(PodViewController):
         return made, problem
 
     def _indexed(self, job: Object, pod: Object, index: int) -> Object:
-        """The pod of one index: it can read it from an annotation, its environment and its host name."""
+        """The pod of one index, with the index in an annotation, the environment and the host name."""
         metadata = {**pod["metadata"], "generateName": generate_name(name(job), index)}
         metadata["annotations"] = {**(metadata.get("annotations") or {}), self._index_key: str(index)}
         source = {"fieldRef": {"fieldPath": f"metadata.annotations['{self._index_key}']"}}
@@ -346,7 +348,7 @@ class JobController(PodViewController):
         return next((r for r in results if isinstance(r, Failure)), None)
 
     async def _write_status(self, job: Object, fresh: dict[str, Any]) -> bool:
-        """Write the status; whether it had changed."""
+        """Write the status if it changed. True if it was written."""
         if fresh == status(job):
             return False
         try:
@@ -369,7 +371,7 @@ class JobController(PodViewController):
                 self._ended.add(mode, result)
 
     def _record_conclusion(self, job: Object, fresh: dict[str, Any]) -> None:
-        """Record what the conditions say now and did not say before."""
+        """Record Events for new conditions."""
         for found in fresh.get("conditions") or ():
             before = condition(status(job), found["type"])
             if before is not None and before.get("status") == found.get("status"):
@@ -388,10 +390,11 @@ class JobController(PodViewController):
 
 
 def _expanded(text: str, most: int) -> set[int]:
-    """The numbers of ``0,2-4`` below `most`."""
+    """The numbers of ``0,2-4`` below `most`. Parts of any other form, which only somebody else can have written, are left out."""
     out: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if first.isdigit():
-            out.update(i for i in range(int(first), int(last if dash else first) + 1) if i < most)
+        begin, end = small_number(first), small_number(last if dash else first)
+        if begin is not None and end is not None:
+            out.update(range(begin, min(end + 1, most)))
     return out

@@ -13,7 +13,7 @@ from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
 from orchd.errors import ApiError
 from orchd.txkit.log import Logger
 
-#: Objects in one answer of a list.
+#: Page size of lists.
 _PAGE = 500
 _PAUSE, _LONGEST_PAUSE = 0.2, 30.0
 

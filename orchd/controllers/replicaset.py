@@ -1,4 +1,4 @@
-"""Replica sets: as many pods of a template as asked for."""
+"""The replica set controller: keeps the desired number of pods of a template."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from orchd.txkit.for_each import side_by_side
 from orchd.txkit.histogram import exponential
 from orchd.txkit.instruments import Distribution
 
-#: Pods made or deleted in one pass.
+#: Maximum number of pods created or deleted per reconciliation.
 _BURST = 500
 
 
@@ -91,7 +91,7 @@ class ReplicaSetController(WorkloadController):
     async def _manage(
         self, key: Key, parent: Object, mine: Census
     ) -> tuple[tuple[str, str] | None, Failure | None]:
-        """Make or delete pods. Gives the reason and message of what went wrong, and the failure."""
+        """Create or delete pods. Returns reason and message of a failure, and the failure."""
         wanted = int(spec(parent).get("replicas", 1))
         missing = min(wanted - mine.active, _BURST)
         if missing > 0:
@@ -119,7 +119,7 @@ class ReplicaSetController(WorkloadController):
         self._expected.expect_deletion(key, pod)
 
     def _choose_surplus(self, parent: Object, mine: Census, count: int) -> list[Member]:
-        """The pods that go: those that do the least, and of equals those that have most relatives on their node."""
+        """The pods to delete: the least useful ones, and of equal ones those with most related pods on their node."""
         per_node: Counter[str] = Counter()
         above = owner(parent)
         family = [parent] if above is None else self._owners.by_index(BY_CONTROLLER, str(above.get("uid", "")))

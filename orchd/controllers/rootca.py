@@ -1,4 +1,4 @@
-"""The server's certificate authority in every namespace, for pods to check the server by."""
+"""Publishes the server's certificate authority in every namespace, for pods to verify the server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DESCRIPTION = (
 
 
 class RootCaPublisher(Controller):
-    """Looks only at config maps of its own name, so those of users cost it nothing."""
+    """Follows only config maps with its own name, so those of users cost nothing."""
 
     name = "root-ca-cert-publisher"
     account = "root-ca-cert-publisher"

@@ -31,12 +31,12 @@ from orchd.txkit.instruments import Distribution
 
 _BY_SERVICE: Final = "controllers/mirrored-service"
 
-#: Address family and ports: what endpoints of one slice share.
+#: Address family and ports, equal for all endpoints of a slice.
 Group = tuple[str, tuple[targets.Port, ...]]
 
 
 def group_addresses(found: Object, most: int) -> tuple[dict[Group, list[dict[str, Any]]], int, int]:
-    """The endpoints of Endpoints by group, the number of wrong addresses and of those beyond `most` in their subset."""
+    """The endpoints of Endpoints by group, the number of invalid addresses and of those beyond `most` in their subset."""
     groups: dict[Group, list[dict[str, Any]]] = {}
     wrong = surplus = 0
     for subset in found.get("subsets") or ():

@@ -30,7 +30,7 @@ _CHANGED = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
 class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]]]]):
-    """Slices keep their endpoints where they can: a change of one pod writes one slice."""
+    """Keeps endpoints in their slices where possible, so that a change of one pod writes one slice."""
 
     name = "endpointslice"
     account = "endpointslice-controller"
@@ -86,7 +86,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
 
     async def reconcile(self, key: Key) -> float | None:
         service = self._services.get(*key)
-        # Slices of a service that has gone are collected as its dependents.
+        # The garbage collector deletes the slices of a deleted service.
         if service is None or deleting(service) or not spec(service).get("selector"):
             self._numbers.forget(key)
             return None
@@ -114,7 +114,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         return self._zones.get(node, "")
 
     def describe(self, service: Object, pod: Object, zone: str) -> list[tuple[Group, dict[str, Any]]]:
-        """The pod's endpoint in each address family that it has."""
+        """The pod's endpoint by address family."""
         if not targets.reachable(pod, terminating=True):
             return []
         addresses = ((family, targets.address_of(pod, family)) for family in targets.families(service))
@@ -129,7 +129,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
                 wanted.setdefault(group, {})[_pod(endpoint)] = endpoint
         for family in targets.families(service):
             if not any(group[0] == family for group in wanted):
-                # A service without pods has one empty slice, so that "nothing" can be told from "not known yet".
+                # A service without pods has one empty slice, which distinguishes it from a service that was not synced yet.
                 wanted[family, ()] = {}
         return wanted
 

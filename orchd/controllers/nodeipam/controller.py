@@ -50,7 +50,7 @@ def range_sets(settings: ControllerSettings) -> list[RangeSet]:
 
 
 class NodeIpamController(Controller):
-    """Does nothing unless ranges are to be given."""
+    """Does nothing unless pod ranges are allocated."""
 
     log = Logger()
     name = "nodeipam"
@@ -89,7 +89,7 @@ class NodeIpamController(Controller):
         if not self._enabled:
             self.log.info("controller nodeipam gives no ranges: --allocate-node-cidrs is off")
             return
-        # What nodes have already must not be given again, so all of it is marked before the first is given.
+        # Ranges of existing nodes are marked as used before the first allocation.
         await self._nodes.wait_synced()
         for node in self._nodes.list():
             self._occupy(node)
@@ -121,7 +121,7 @@ class NodeIpamController(Controller):
 
     async def reconcile(self, key: Key) -> float | None:
         node = self._nodes.get(*key)
-        # Known nodes have their ranges, also when the news of that is late.
+        # Nodes with marked ranges have them, even if the informer does not show them yet.
         if node is None or spec(node).get("podCIDRs") or uid(node) in self._known:
             return None
         taken: list[tuple[RangeSet, Network]] = []

@@ -1,4 +1,4 @@
-"""Nodes that fall silent are marked, tainted, and emptied at the rate that the state of their zone allows."""
+"""Marks and taints nodes that stop reporting, and evicts their pods at the rate of their zone's state."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from orchd.kinds.conditions import is_true
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
 
-#: Seconds between looks at whether a node's turn to be tainted has come, and between the writes of one look that failed.
+#: Seconds between checks of the taint queues, and between retries of failed writes.
 _TAINTING_PERIOD = 0.1
 
 
@@ -112,7 +112,7 @@ class NodeLifecycleController(Controller):
             heard = clock if ready else clock - max(0.0, self.env.wall() - created)
             found = self._health[name(node)] = NodeHealth(name=name(node), uid=uid(node), zone="", heard=heard, changed=clock)
         elif heartbeat != found.heartbeat or bool(ready) != bool(found.ready):
-            # What this controller wrote itself keeps the time of the last report.
+            # The controller's own writes keep the time of the last report.
             found.heard = clock
         if found.ready != ready:
             found.changed = clock
@@ -167,7 +167,7 @@ class NodeLifecycleController(Controller):
             await deferLater(self.env.clock, self._settings.node_monitor_period)
 
     async def judge(self) -> None:
-        """Judge the health of all nodes once."""
+        """Check the health of all nodes once."""
         began = self.env.clock.seconds()
         gone, self._removed = self._removed, []
         for each in gone:
@@ -190,7 +190,7 @@ class NodeLifecycleController(Controller):
         await self._weigh_disruption(readiness)
 
     async def _judge_one(self, health: NodeHealth) -> str:
-        """Status of the node's Ready condition after what was to be done."""
+        """Update one node. Returns the status of its Ready condition."""
         new = not health.announced
         if new:
             health.announced = True
@@ -234,7 +234,7 @@ class NodeLifecycleController(Controller):
         return written
 
     async def _taint_by(self, node: Object, ready: str) -> None:
-        """What an observed readiness asks for: taints in turn, the other taint at once, or none."""
+        """Apply an observed readiness: queue the taint, swap to the other taint at once, or remove both."""
         if ready == "True":
             await self._mark_reachable(node)
             return
@@ -248,7 +248,7 @@ class NodeLifecycleController(Controller):
             self._zones.zone(zone_of(self.dialect, node), self.env.clock.seconds()).add(name(node))
 
     async def _empty_by(self, node: Object, ready: str, health: NodeHealth) -> None:
-        """Queue a node that has failed for too long; empty it again when pods have come since its turn."""
+        """Queue a node after the eviction timeout; queue it again if pods were added since its eviction."""
         if ready == "True":
             await self._mark_reachable(node)
             return
@@ -270,7 +270,7 @@ class NodeLifecycleController(Controller):
             await self._write_taints(node, self._taints.swap(node, [], present, "NoExecute", self.env.wall()))
 
     async def _mark_pods(self, node: str) -> None:
-        """Pods of a node that is not ready are not ready either."""
+        """Mark the pods of a node that is not ready as not ready."""
         for pod in self._pods.by_index(BY_NODE, node):
             found = status(pod).get("conditions") or ()
             if not is_true(status(pod), "Ready"):

@@ -69,7 +69,7 @@ class EphemeralVolumeController(Controller):
         return None
 
     async def _ensure_claim(self, pod: Object, volume: Mapping[str, Any]) -> str:
-        """What prevents the claim of a volume; "" when it is there."""
+        """The reason why the claim of a volume does not exist; "" if it does."""
         called = ephemeral_claim_name(pod, volume)
         existing = self._claims.get(namespace(pod), called)
         if existing is not None:

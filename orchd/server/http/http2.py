@@ -204,8 +204,8 @@ class BoundedConnection(H2Connection):
 
 
 class Http2Factory(Factory):
-    """Makes connections that chose h2 by ALPN; each may have `streams` requests under way. `says_goodbye` is asked at each request
-    whether its client is to use another connection afterwards (GOAWAY; RFC 9113, 6.8), which may lead to another server."""
+    """Creates connections that negotiated h2 by ALPN, each with up to `streams` concurrent requests. `says_goodbye` is asked at
+    each request whether its client is to use another connection afterwards (GOAWAY; RFC 9113, 6.8)."""
 
     noisy = False
 

@@ -32,7 +32,7 @@ class Wire:
         self.clock = Clock()
         self.clock.advance(1_000_000)
         self.paths = Paths()
-        self.factory = ApiServerFactory(self.paths, self.clock, limits)
+        self.factory = ApiServerFactory(self.paths, self.clock, limits, wall=lambda: 2_000_000.0)
         self.connect()
 
     def connect(self) -> None:
@@ -82,7 +82,7 @@ def test_keep_alive() -> None:
         (answer,) = wire.answers()
         assert answer.body == b"GET /a"
         assert answer.headers == {
-            "content-type": "text/plain", "content-length": "6", "date": "Mon, 12 Jan 1970 13:46:40 GMT",
+            "content-type": "text/plain", "content-length": "6", "date": "Sat, 24 Jan 1970 03:33:20 GMT",
         }  # fmt: skip
     assert wire.paths.requests[0].query == {"b": ("c",)}
     assert wire.paths.requests[0].credentials.remote == "192.168.1.1"
