@@ -175,6 +175,9 @@ async def test_garbage_stays_where_it_is(server: Running) -> None:
     await thread(_until_closed, raw[2])
     for one in raw:
         one.close()
+    if server.listener._tls is not None:
+        # Each is a failed handshake, and the one that succeeded is none.
+        await until(lambda: server.listener.failed_handshakes == 4)
 
 
 def _until_closed(client: socket.socket) -> None:
@@ -286,6 +289,7 @@ async def test_stop(server: Running) -> None:
     assert (await thread(_read_all, streaming)).endswith(b"0\r\n\r\n")
     if server.listener._tls is not None:
         await thread(_until_closed, hanging)
+    assert server.listener.failed_handshakes == 0, "handshakes that the server ends have not failed"
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(address, timeout=PATIENCE)
     for one in (idle, hanging, streaming):
