@@ -3,7 +3,7 @@
     man         orchd.8 and a page for every other program
     completion  bash/NAME, zsh/_NAME and fish/NAME.fish for every program
 
-FOLDER is made. Packages run this when they are built; nothing of it is kept beside the sources.
+FOLDER is created. Package builds run this; its output is not part of the sources.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TOOLS: Final = {
 
 
 def programs() -> dict[str, tuple[str, FlagTable]]:
-    """By name of the program: its key in the texts above, and its flags."""
+    """Programs by name: key in the texts above, and flags."""
     out = {"orchd": ("orchd", table())}
     out |= {default_name(component): (component, component_table(component)) for component in COMPONENTS}
     return out

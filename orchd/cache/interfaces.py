@@ -15,6 +15,7 @@ from zope.interface import Attribute, Interface
 
 from orchd.cache.announced import Announced
 from orchd.cache.derived import DerivedBudget, DerivedHolder
+from orchd.cache.stored import at_revision
 from orchd.errors import ApiError, internal
 
 
@@ -49,11 +50,37 @@ class Entry(DerivedHolder):
         self.fields = fields
         self.fresh: dict[str, Any] | None = None
 
+    def detached(self) -> DetachedEntry:
+        """A copy to compute representations from in another thread."""
+        made = DetachedEntry(self.path, self.revision, self.created, self.json, self.labels, self.fields)
+        made.derived = self.derived
+        return made
+
     def at_revision(self, revision: int) -> Entry:
         """The same object with another revision, for the DELETED event of an object that stopped matching a selector."""
-        head, mark, rest = self.json.partition(b'"resourceVersion":"')
-        body = b"%b%b%d%b" % (head, mark, revision, rest[rest.index(b'"') :])
+        body = at_revision(self.json, self.revision, revision)
         return Entry(self.path, revision, self.created, body, self.labels, self.fields)
+
+
+class DetachedEntry(Entry):
+    """An entry outside of the cache: `made` has the representations that were computed from it, as arguments of `keep`."""
+
+    __slots__ = ("made",)
+
+    def __init__(
+        self,
+        path: str,
+        revision: int,
+        created: int,
+        json: bytes,
+        labels: Mapping[str, str],
+        fields: Mapping[str, str],
+    ) -> None:
+        super().__init__(path, revision, created, json, labels, fields)
+        self.made: list[tuple[Any, Any, int]] = []
+
+    def keep(self, key: Any, value: Any, size: int) -> None:
+        self.made.append((key, value, size))
 
 
 class ChangeType(Enum):
@@ -117,7 +144,7 @@ class Page:
     revision: int
     next_path: str
     remaining: int | None
-    #: Number of entries that were looked at.
+    #: Number of examined entries.
     fetched: int = 0
 
 
@@ -193,7 +220,7 @@ class ICache(Interface):
         410 when `after` is older than `oldest`. The consumer bounds its buffer and cancels the subscription when it is full."""
 
     def past(*, after: int, most: int) -> Sequence[Change]:
-        """The first `most` changes of the window above revision `after`, of all paths; empty when there are no more.
+        """The first `most` changes of the window above revision `after`, of all paths; empty at the end of the window.
 
         For consumers that read the window in portions: they subscribe after the last change, in the reactor turn in which
         this returned an empty sequence. Raises ApiError 410 as `subscribe` does."""

@@ -1,9 +1,14 @@
 """The stored encoding of objects: JSON with an empty resourceVersion that is filled in later (docs/decisions.md 1).
 
-Members have the usual order: kind, apiVersion, metadata, then the rest; in metadata the name first, the managed fields
-last. The revision is inserted without decoding, at the first occurrence of the empty member's bytes. Only kind,
-apiVersion and members of metadata that are checked to be strings precede it, and no JSON string can contain these bytes,
-because a quote inside a string is preceded by a backslash.
+Objects of built-in kinds begin with kind, apiVersion and metadata; in metadata the name is first, the managed fields last. The
+revision is inserted without decoding, at the first occurrence of the empty member's bytes. Only kind, apiVersion and members of
+metadata that are checked to be strings precede it, and no JSON string can contain these bytes, because a quote inside a string
+is preceded by a backslash.
+
+Objects of custom kinds are stored as the reference shows them, with the members of every object sorted (`orchd.kinds.codec.sortedjson`).
+Anything may precede the resourceVersion there, so it is marked by a blank, which encoded JSON has only inside strings. Their
+first member is never kind, because apiVersion precedes it; so the two forms can be told apart. Values of custom kinds that were
+stored in the form of built-in ones remain readable.
 """
 
 from __future__ import annotations
@@ -12,10 +17,14 @@ from typing import Any
 
 import orjson
 
+from orchd.kinds.codec import json_, sortedjson
 from orchd.kinds.verbatim import Verbatim
 
 _EMPTY = b'"resourceVersion":""'
 _NAME = len(_EMPTY) - 1
+#: The empty member of sorted objects.
+_MARKED = b'"resourceVersion": ""'
+_MARK = orjson.Fragment(b' ""')
 #: Members of metadata in the order of the API definition, before and after the resourceVersion.
 _BEFORE = ("name", "generateName", "namespace", "selfLink", "uid")
 _AFTER = (
@@ -35,8 +44,8 @@ def _sorted(value: Any) -> Any:
     return dict(sorted(value.items())) if isinstance(value, dict) and len(value) > 1 else value
 
 
-def encode(obj: dict[str, Any]) -> bytes:
-    """Encode an object for the store. The resourceVersion in its metadata is ignored.
+def encode(obj: dict[str, Any], *, custom: bool = False) -> bytes:
+    """Encode an object for the store, of a `custom` kind with sorted members. The resourceVersion in its metadata is ignored.
 
     Raises ValueError without metadata, and if apiVersion, kind or leading members of metadata are not strings. Raises
     TypeError for integers beyond 64 bits and for strings that are not valid Unicode.
@@ -44,6 +53,10 @@ def encode(obj: dict[str, Any]) -> bytes:
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         raise ValueError("an object without metadata cannot be stored")
+    if custom:
+        if not isinstance(obj.get("apiVersion"), str) or not isinstance(obj.get("kind"), str):
+            raise ValueError("apiVersion and kind must be strings")
+        return sortedjson.encode({**obj, "metadata": {**metadata, "resourceVersion": _MARK}})
     out: dict[str, Any] = {}
     for name in ("kind", "apiVersion"):
         if name in obj:
@@ -79,14 +92,34 @@ def encode(obj: dict[str, Any]) -> bytes:
 
 
 def with_revision(value: bytes, revision: int) -> bytes:
-    """Insert the revision into stored bytes. Raises ValueError for bytes that `encode` did not produce."""
-    at = value.find(_EMPTY)
+    """The JSON to serve: stored bytes with the revision, and escaped as the reference does. Raises ValueError for bytes that
+    `encode` did not produce."""
+    empty = _EMPTY if value.startswith(sortedjson.UNSORTED) else _MARKED
+    at = value.find(empty)
     if at < 0:
-        raise ValueError("no place for the resourceVersion")
-    at += _NAME
-    return b"%b%d%b" % (value[:at], revision, value[at:])
+        empty = _EMPTY
+        at = value.find(empty)
+        if at < 0:
+            raise ValueError("no place for the resourceVersion")
+    return json_.escaped(b"%b%b%d%b" % (value[:at], _EMPTY[:_NAME], revision, value[at + len(empty) - 1 :]))
+
+
+def without_revision(value: bytes) -> bytes:
+    """The JSON to serve of stored bytes without resourceVersion: the object of a dry run has none."""
+    empty = _EMPTY if value.startswith(sortedjson.UNSORTED) else _MARKED
+    for member in (empty + b",", empty):
+        if member in value:
+            value = value.replace(member, b"", 1)
+            break
+    return json_.escaped(value)
 
 
 def at_revision(json: bytes, old: int, new: int) -> bytes:
     """Replace the revision `old` by `new`: the last state of a deleted object has the revision of the deletion."""
-    return json.replace(b'"resourceVersion":"%d"' % old, b'"resourceVersion":"%d"' % new, 1)
+    member = b'"resourceVersion":"%d"' % old
+    if json.startswith(sortedjson.UNSORTED) or json.count(member) == 1:
+        return json.replace(member, b'"resourceVersion":"%d"' % new, 1)
+    obj = orjson.loads(json)
+    obj["metadata"]["resourceVersion"] = str(new)
+    return sortedjson.encode_escaped(obj)
+

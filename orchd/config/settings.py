@@ -85,6 +85,7 @@ class EtcdSettings:
     key_file: str
     health_timeout: float
     lease_reuse: float
+    size_interval: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,8 @@ class StorageSettings:
     history_duration: float
     history_events: int
     event_ttl: float
+    #: True to serve the number of objects of each resource as a metric.
+    counted: bool
     encryption_file: str
     etcd: EtcdSettings | None
 
@@ -118,7 +121,7 @@ class ApiSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentFlags:
-    """What one component of the process was told: every flag's value, and the names of those that were given."""
+    """Flags of one component in this process: all values, and the names of the flags that were given."""
 
     values: Mapping[str, Any]
     given: frozenset[str] = frozenset()
@@ -427,6 +430,7 @@ class SettingsBuilder:
             history_events=self._at_least("history-events", 1),
             event_ttl=self._at_least("event-ttl", 0),
             encryption_file=v["encryption-provider-config"],
+            counted=self._at_least("etcd-count-metric-poll-period", 0) > 0,
             etcd=self._etcd(),
         )
 
@@ -491,6 +495,7 @@ class SettingsBuilder:
             key_file=key,
             health_timeout=v["etcd-healthcheck-timeout"],
             lease_reuse=self._at_least("lease-reuse-duration-seconds", 1),
+            size_interval=self._at_least("etcd-db-metric-poll-interval", 0),
         )
 
     def _api(self) -> ApiSettings:

@@ -157,7 +157,8 @@ def component_table(component: str) -> FlagTable:
 
 
 def private_flags(component: str) -> frozenset[str]:
-    """What the flag file of a component may say in the one process: what is not the server's own to say."""
+    """Flags of a component that its flag file may set when it runs in the server's process: those that are not the
+    server's."""
     from orchd.config import controller_manager, scheduler
 
     module = {"controller-manager": controller_manager, "scheduler": scheduler}[component]

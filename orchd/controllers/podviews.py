@@ -1,4 +1,4 @@
-"""What controllers read of pods, kept with every change of a pod.
+"""Views of pods for controllers, updated with every change of a pod.
 
 An informer of the server makes an object of stored bytes when one is asked for, and keeps few of them: a pass that asked for
 thousands of pods would decode thousands. A view is the part of a pod that controllers decide by, in the shape of the pod.
@@ -22,7 +22,7 @@ _CONTAINERS: Final = ("initContainerStatuses", "containerStatuses")
 
 
 def view(pod: Object, annotation: str = "") -> Object:
-    """The part of a pod that controllers decide by: identity, labels, owners, node, ports, phase, addresses, readiness and
+    """The properties of a pod that controllers read: identity, labels, owners, node, ports, phase, addresses, readiness and
     restarts; of its annotations only the one of that name."""
     metadata = _chosen(pod["metadata"], _METADATA)
     value = annotations_of(pod).get(annotation)
@@ -30,7 +30,7 @@ def view(pod: Object, annotation: str = "") -> Object:
         metadata["annotations"] = {annotation: value}
     within = _chosen(spec(pod), _SPEC)
     if "nodeName" not in within and spec(pod).get("affinity"):
-        # Names the node that a daemon is meant for.
+        # Holds the intended node of a daemon.
         within["affinity"] = spec(pod)["affinity"]
     ports = [{"ports": each["ports"]} for each in spec(pod).get("containers") or () if each.get("ports")]
     if ports:
@@ -51,7 +51,7 @@ def _chosen(found: Object, names: Iterable[str]) -> dict[str, Any]:
 
 
 class PodsByOwner:
-    """Views of the pods that objects of a kind control, and of those that nothing controls. Call `observe` for every event of
+    """Views of the pods that objects of a kind control, and of pods without a controller. Call `observe` for every event of
     the informer of pods."""
 
     def __init__(self, kind: str, annotation: str = "") -> None:
@@ -82,9 +82,9 @@ class PodsByOwner:
         return str(reference.get("uid", "")) if reference.get("kind") == self._kind else None
 
     def controlled(self, value: str) -> Iterable[Object]:
-        """The pods of the controller with this uid; for "/namespace" those of a namespace that nothing controls."""
+        """The pods of the controller with this uid; for "/namespace" the pods of a namespace without a controller."""
         return list(self._groups.get(value, {}).values())
 
     def count(self, owner_uid: str) -> int:
-        """How many pods a controller has."""
+        """Number of pods of a controller."""
         return len(self._groups.get(owner_uid, ()))

@@ -18,6 +18,8 @@ class ReplicationControllerController(ReplicaSetController):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_rc_syncs)
+        # The metric is named after the other kind, and a name must not be served twice.
+        self.instruments = ()
 
     def selector(self, each: Object) -> LabelSelector:
         return LabelSelector.from_map(spec(each).get("selector") or {})

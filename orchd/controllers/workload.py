@@ -1,4 +1,4 @@
-"""What the controllers of objects that own pods have in common: which events concern which owner."""
+"""Base of the controllers of objects that own pods: maps events to owners."""
 
 from __future__ import annotations
 

@@ -62,6 +62,9 @@ class Gauge:
     def set(self, value: float, *labels: str) -> None:
         self.values[labels] = value
 
+    def add(self, value: float, *labels: str) -> None:
+        self.values[labels] = self.values.get(labels, 0.0) + value
+
     def family(self) -> Metric:
         made = GaugeMetricFamily(self.name, self._help, labels=self._labels)
         for labels, value in self.values.items():

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.cache.stored import at_revision, encode, with_revision
+from orchd.cache.stored import at_revision, encode, with_revision, without_revision
+from orchd.kinds.codec.sortedjson import sorted_form
 
 #: Whatever UTF-8 can say.
 TEXT = st.characters(exclude_categories=["Cs"])
@@ -91,3 +92,61 @@ def test_only_the_revision_changes(version: str, kind: str, metadata: Any, rest:
     assert orjson.loads(got) == wanted
     wanted["metadata"]["resourceVersion"] = str(revision + 1)
     assert orjson.loads(at_revision(got, revision, revision + 1)) == wanted
+
+
+MARK = '{"resourceVersion":"","uid":"u"}'
+CUSTOM: dict[str, Any] = {
+    "kind": "K",
+    "spec": {"b": 1.0, "a": [{"z": "<&>", "y": 1e21}]},
+    "metadata": {
+        "uid": "u", "name": "n", "resourceVersion": "7",
+        "annotations": {"resourceVersion": "", "x": MARK, "a": '"resourceVersion": ""'},
+    },
+    "apiVersion": "x/v1",
+    "alpha": {"resourceVersion": ""},
+}  # fmt: skip
+
+
+def test_custom_kinds() -> None:
+    """Their members are sorted and their numbers spelled as the reference does; the version is found wherever it is."""
+    served = with_revision(encode(CUSTOM, custom=True), 9)
+    metadata = CUSTOM["metadata"]
+    assert served == (
+        b'{"alpha":{"resourceVersion":""},"apiVersion":"x/v1","kind":"K","metadata":{"annotations":'
+        + orjson.dumps(metadata["annotations"], option=orjson.OPT_SORT_KEYS)
+        + b',"name":"n","resourceVersion":"9","uid":"u"},'
+        b'"spec":{"a":[{"y":1e+21,"z":"\\u003c\\u0026\\u003e"}],"b":1}}'
+    )
+
+
+@pytest.mark.parametrize("version", ["9", "7", ""])
+def test_custom_kinds_at_another_revision(version: str) -> None:
+    """Only the version changes, whatever a client wrote into annotations and before them."""
+    metadata = {**CUSTOM["metadata"], "annotations": {"resourceVersion": version}}
+    obj = {**CUSTOM, "metadata": metadata, "alpha": {"resourceVersion": version}}
+    moved = orjson.loads(at_revision(with_revision(encode(obj, custom=True), 9), 9, 10))
+    assert moved["metadata"].pop("resourceVersion") == "10"
+    assert moved["metadata"]["annotations"] == {"resourceVersion": version} == moved["alpha"]
+
+
+def test_dry_runs() -> None:
+    """Their objects have no version."""
+    for custom in (False, True):
+        shown = orjson.loads(without_revision(encode(CUSTOM, custom=custom)))
+        del shown["metadata"]["annotations"]
+        assert shown["metadata"] == {"name": "n", "uid": "u"}
+        assert shown["alpha"] == {"resourceVersion": ""}
+
+
+def test_values_of_earlier_releases() -> None:
+    """Objects of custom kinds that were stored in the form of built-in ones are read, and served sorted."""
+    served = with_revision(encode(CUSTOM), 9)
+    assert served.startswith(b'{"kind":')
+    assert sorted_form(served) == with_revision(encode(CUSTOM, custom=True), 9)
+
+
+def test_escapes() -> None:
+    """HTML characters are escaped in what is served, and stored as they are."""
+    obj = {"kind": "K", "apiVersion": "v1", "metadata": {"name": "n"}, "data": {"k": "<a&b>\u2028"}}
+    assert b"<a&b>" in encode(obj)
+    assert b'"k":"\\u003ca\\u0026b\\u003e\\u2028"' in with_revision(encode(obj), 3)

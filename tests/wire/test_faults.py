@@ -333,7 +333,7 @@ def test_kill(tmp_path: Path) -> None:
 
 def test_terminate(tmp_path: Path) -> None:
     """SIGTERM ends the process with status 0 while watches are open; they end properly; a restart reuses everything."""
-    server = DaemonProcess(tmp_path, dialect=KUBERNETES).start()
+    server = DaemonProcess(tmp_path, dialect=KUBERNETES, fresh=True).start()
     context = server.context()
     watching = []
     for _ in range(50):
@@ -368,7 +368,7 @@ def test_terminate(tmp_path: Path) -> None:
 def test_interrupt_while_starting(tmp_path: Path) -> None:
     """A signal at any moment of the start ends the process, and the next start is none the worse for it."""
     for delay in (0.2, 0.4, 0.6, 0.8):
-        server = DaemonProcess(tmp_path, dialect=ORCH)
+        server = DaemonProcess(tmp_path, dialect=ORCH, fresh=True)
         server.launch()
         time.sleep(delay)
         server.terminate()

@@ -37,7 +37,7 @@ class TaintEviction:
         self._pods = pods
         self._clock = clock
         self._taints: dict[str, list[Object]] = {}
-        #: When a pod's time began, and for which pod of that name.
+        #: Start of a pod's toleration time, and its uid.
         self._begun: dict[Key, tuple[str, float]] = {}
         self.loop: ControlLoop[Key] = ControlLoop("taint-eviction", clock, self._look, workers=8, refill=self._refill)
 

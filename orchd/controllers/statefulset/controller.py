@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
@@ -30,6 +30,9 @@ from orchd.controllers.statefulset import identity
 from orchd.controllers.statefulset.identity import REVISION_LABEL
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
+
+#: Pods made in one pass over a set without order.
+_BURST: Final = 500
 
 
 def _running_and_ready(pod: Object) -> bool:
@@ -96,12 +99,14 @@ class StatefulSetController(PodViewController):
         return _running_and_ready(pod) and podfacts.available(pod, least, self.env.wall())
 
     async def _step(self, parent: Object, numbered: dict[int, Object], current: Object, update: Object) -> None:
-        """Make what is missing, delete what is too much, replace what is outdated; with an order, one thing a pass."""
+        """Make what is missing, delete what is too much, replace what is outdated; with an order, one thing a pass. A pass makes
+        so many pods at most; events of these ask for the next one."""
         ordered = spec(parent).get("podManagementPolicy", "OrderedReady") == "OrderedReady"
         size = int(spec(parent).get("replicas", 1))
         strategy = spec(parent).get("updateStrategy") or {}
         partition = int((strategy.get("rollingUpdate") or {}).get("partition") or 0)
         rolling = strategy.get("type", "RollingUpdate") == "RollingUpdate"
+        made = 0
         for number in range(size):
             pod = numbered.get(number)
             if pod is not None and status(pod).get("phase") == "Failed" and not deleting(pod):
@@ -111,7 +116,8 @@ class StatefulSetController(PodViewController):
                 return
             if pod is None:
                 await self._create(parent, current if rolling and number < partition else update, number)
-                if ordered:
+                made += 1
+                if ordered or made == _BURST:
                     return
             elif ordered and (deleting(pod) or not self._available(parent, pod)):
                 return

@@ -1,4 +1,4 @@
-"""What a controller has written itself, ahead of an informer that does not show it yet."""
+"""Cache of a controller's own writes, ahead of an informer that does not show them yet."""
 
 from __future__ import annotations
 

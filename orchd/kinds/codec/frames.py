@@ -42,13 +42,22 @@ def list_pieces(
     return [head + b"[", b",".join(listed), b"]}\n"]
 
 
-def list_size(head: bytes, items: Sequence[bytes], skip: int) -> int:
+def sorted_ends(api_version: str, kind: str, metadata: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    """What precedes and follows the items of a list with sorted members: of custom kinds."""
+    head = b'{"apiVersion":%s,"items":[' % json_.encode(api_version)
+    sorted_metadata = dict(sorted(metadata.items()))
+    return head, b'],"kind":%s,"metadata":%s}\n' % (json_.encode(kind), json_.encode(sorted_metadata))
+
+
+def list_size(head: bytes, items: Sequence[bytes], skip: int, tail: bytes = _TAIL) -> int:
     """Total size of the parts of `list_parts` in bytes."""
     separators = (len(items) - 1) * (2 if skip else 1)
-    return len(head) + sum(map(len, items)) - skip * len(items) + separators + len(_TAIL)
+    return len(head) + sum(map(len, items)) - skip * len(items) + separators + len(tail)
 
 
-def list_parts(head: bytes, items: Sequence[bytes], skip: int, together: int) -> Iterator[bytes]:
+def list_parts(
+    head: bytes, items: Sequence[bytes], skip: int, together: int, tail: bytes = _TAIL
+) -> Iterator[bytes]:
     """Generate a non-empty list in parts of `together` items, to limit memory.
 
     `head` extends to the start of the first item, without the first `skip` bytes that all items share.
@@ -60,4 +69,4 @@ def list_parts(head: bytes, items: Sequence[bytes], skip: int, together: int) ->
         if start:
             yield between
         yield between.join([item[skip:] for item in part] if skip else part)
-    yield _TAIL
+    yield tail

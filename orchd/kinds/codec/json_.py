@@ -5,6 +5,7 @@ the API, or to accept what the API accepts and orjson does not (invalid UTF-8, l
 from __future__ import annotations
 
 import re
+from math import isinf
 from typing import Any, Final
 
 import orjson
@@ -44,10 +45,14 @@ def decode_finite(data: bytes) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
-        value = nested.decode(_valid(data))
-    why = nested.out_of_range(value)
-    if why:
-        raise RangeError(why)
+        return nested.decode(_valid(data), number=_finite)
+
+
+def _finite(text: str) -> float:
+    """Parse a number with a fraction or exponent. The first one out of range ends the work on a body."""
+    value = float(text)
+    if isinf(value):
+        raise RangeError(nested.out_of_range(NumberText(text)))
     return value
 
 
@@ -101,7 +106,7 @@ def encode(value: Any) -> bytes:
 
     Raises TypeError for values without a JSON form and for values that are nested too deeply.
     """
-    return _escaped(orjson.dumps(value, default=_spelling))
+    return escaped(orjson.dumps(value, default=_spelling))
 
 
 def _spelling(value: Any) -> orjson.Fragment:
@@ -113,7 +118,7 @@ def _spelling(value: Any) -> orjson.Fragment:
 
 def encode_pretty(value: Any) -> bytes:
     """Encode a value as JSON indented by two spaces, without a final newline."""
-    return _escaped(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+    return escaped(orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
 
 def body(value: Any, *, pretty: bool = False) -> bytes:
@@ -121,7 +126,8 @@ def body(value: Any, *, pretty: bool = False) -> bytes:
     return encode_pretty(value) if pretty else encode(value) + b"\n"
 
 
-def _escaped(data: bytes) -> bytes:
+def escaped(data: bytes) -> bytes:
+    """JSON with ``<``, ``>``, ``&``, U+2028 and U+2029 escaped."""
     # These bytes only occur inside strings, so that they can be replaced without parsing.
     if b"<" in data:
         data = data.replace(b"<", b"\\u003c")

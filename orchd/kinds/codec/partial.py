@@ -13,10 +13,31 @@ from orchd.kinds.ir import Type
 KIND: Final = "PartialObjectMetadata"
 LIST_KIND: Final = "PartialObjectMetadataList"
 
+#: Members of metadata in declared order: objects of custom kinds have them sorted.
+_METADATA: Final = (
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
+    "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
+    "clusterName", "managedFields",
+)
+_FIRST: Final = frozenset(("name", "generateName"))
+_OWNER: Final = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+_ENTRY: Final = ("manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource")
+
 
 def partial(obj: Mapping[str, Any], api_version: str) -> dict[str, Any]:
     """The PartialObjectMetadata of an object. `api_version` is ``meta.../v1`` or ``v1beta1``."""
-    return {"kind": KIND, "apiVersion": api_version, "metadata": obj.get("metadata") or {}}
+    metadata = obj.get("metadata") or {}
+    if "creationTimestamp" in metadata and next(iter(metadata)) not in _FIRST:
+        metadata = _declared(metadata, _METADATA)
+        for name, order in (("ownerReferences", _OWNER), ("managedFields", _ENTRY)):
+            if metadata.get(name):
+                metadata[name] = [_declared(item, order) for item in metadata[name]]
+    return {"kind": KIND, "apiVersion": api_version, "metadata": metadata}
+
+
+def _declared(value: Mapping[str, Any], order: Iterable[str]) -> dict[str, Any]:
+    """A struct with its members in declared order."""
+    return {**{name: value[name] for name in order if name in value}, **value}
 
 
 def partial_json(stored: bytes, api_version: str) -> bytes:

@@ -23,6 +23,7 @@ from orchd.kinds.codec.wire import (
     skip,
     truncated,
 )
+from orchd.kinds.compiling import COMPILING
 from orchd.kinds.ir import Field, Type
 
 #: Decodes the value at a position: (data, at, end) -> (value, position after it).
@@ -31,6 +32,8 @@ Read = Callable[[bytes, int, int], tuple[Any, int]]
 Store = Callable[[bytes, int, int, dict[str, Any]], int]
 
 _MEMO: Final = "protobuf.decode"
+#: Key of a decoder that is not complete yet.
+_BEGUN: Final = "protobuf.decode.begun"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _INTEGERS: Final = frozenset(("int32", "int64", "uint32", "uint64", "int64ns"))
 #: Values of fields that are always present and missing in the message.
@@ -122,11 +125,14 @@ def struct(type_: Type) -> Any:
     """The decoder of a struct: ``decode(data, at, end)``. Compiled once."""
     reader: Any = type_.memo.get(_MEMO)
     if reader is None:
-        special = "JSONSchemaPropsOr" in type_.name
-        # Memoized before it is filled, because structs may be recursive.
-        reader = _Schema(type_) if special else StructReader(type_.name.rpartition(".")[2])
-        type_.memo[_MEMO] = reader
-        reader.fill(type_)
+        with COMPILING:
+            # Structs may be recursive: the one being filled is found under another key.
+            reader = type_.memo.get(_MEMO) or type_.memo.get(_BEGUN)
+            if reader is None:
+                special = "JSONSchemaPropsOr" in type_.name
+                reader = type_.memo[_BEGUN] = _Schema(type_) if special else StructReader(type_.name.rpartition(".")[2])
+                reader.fill(type_)
+                type_.memo[_MEMO] = reader
     return reader
 
 

@@ -14,12 +14,15 @@ from typing import Any, Final
 
 from orchd.kinds.codec import json_
 from orchd.kinds.codec.wire import FIXED64, LENGTH, VARINT, delimited, tag, varint
+from orchd.kinds.compiling import COMPILING
 from orchd.kinds.ir import Field, Type
 
 #: Encodes a value with its tag.
 Write = Callable[[Any], bytes]
 
 _MEMO: Final = "protobuf.encode"
+#: Key of an encoder that is not complete yet.
+_BEGUN: Final = "protobuf.encode.begun"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ZEROS: Final = {
     "string": b"\x00", "bool": b"\x00", "int32": b"\x00", "int64": b"\x00", "uint32": b"\x00", "uint64": b"\x00",
@@ -101,12 +104,16 @@ def struct(type_: Type) -> Any:
     """The encoder of a struct: ``encode(value) -> bytes`` and ``zero``. Compiled once."""
     writer: Any = type_.memo.get(_MEMO)
     if writer is None:
-        if "JSONSchemaPropsOr" in type_.name:
-            writer = type_.memo[_MEMO] = _Schema(type_)
-        else:
-            # Memoized before it is filled, because structs may be recursive.
-            writer = type_.memo[_MEMO] = StructWriter()
-            writer.fill(type_)
+        with COMPILING:
+            # Structs may be recursive: the one being filled is found under another key.
+            writer = type_.memo.get(_MEMO) or type_.memo.get(_BEGUN)
+            if writer is None:
+                if "JSONSchemaPropsOr" in type_.name:
+                    writer = _Schema(type_)
+                else:
+                    writer = type_.memo[_BEGUN] = StructWriter()
+                    writer.fill(type_)
+                type_.memo[_MEMO] = writer
     return writer
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from orchd.kinds.catalog import Resource
+from orchd.kinds.compiling import COMPILING
 from orchd.kinds.ir import ELEMENT_DEFAULT, Type
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.defaults import core, policies, workloads
@@ -40,9 +41,13 @@ def fill(obj: Object, type: Type, settings: ObjectSettings) -> Object:
 def _filler(type: Type) -> Fill | None:
     memo = type.memo
     if "default" not in memo:
-        # A recursive type: only JSON schemas are recursive, and they have no defaults.
-        memo["default"] = None
-        memo["default"] = _compile(type)
+        with COMPILING:
+            if "default" not in memo:
+                if "default.begun" in memo:
+                    # A recursive type: only JSON schemas are recursive, and they have no defaults.
+                    return None
+                memo["default.begun"] = True
+                memo["default"] = _compile(type)
     found: Fill | None = memo["default"]
     return found
 

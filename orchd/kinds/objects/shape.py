@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from orchd import errors
+from orchd.kinds.compiling import COMPILING
 from orchd.kinds.gotext import typenames
 from orchd.kinds.ir import Field, Type
 from orchd.kinds.objects.scalars import (
@@ -127,13 +128,14 @@ def converter(type: Type) -> Convert:
     """The compiled conversion of values of `type`."""
     found: Convert | None = type.memo.get("shape")
     if found is None:
-        # Recursive types (JSON schemas) are resolved through the memo.
-        def later(value: Any) -> Any:
-            return built(value)
-
-        type.memo["shape"] = later
-        found = built = _compile(type)
-        type.memo["shape"] = found
+        with COMPILING:
+            found = type.memo.get("shape")
+            if found is None:
+                if "shape.begun" in type.memo:
+                    # Recursive types (JSON schemas) are resolved through the memo.
+                    return lambda value: converter(type)(value)
+                type.memo["shape.begun"] = True
+                found = type.memo["shape"] = _compile(type)
     return found
 
 

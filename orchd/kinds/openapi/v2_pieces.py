@@ -1,6 +1,7 @@
 """The OpenAPI v2 document of a catalog as encoded pieces, one per resource, in JSON and in protobuf.
 
-A change of a custom kind affects a few pieces of thousands: only those are encoded again, the others are kept compressed.
+A change of a custom kind affects a few of thousands of pieces: only those are encoded again; the others are cached in
+compressed form.
 The bytes are those of the whole document (`v2.document`) encoded at once.
 """
 
@@ -62,8 +63,8 @@ class DocumentPieces:
         self._custom: dict[Resource, _Piece] = {}
 
     def assemble(self, catalog: Catalog, foreign: Sequence[ForeignSpecification] = ()) -> dict[str, Iterator[bytes]]:
-        """Form -> the parts of the document of `catalog` and of what other servers document; they must be read before the next
-        call."""
+        """Form -> the parts of the document of `catalog`, merged with those of aggregated servers; they must be read before
+        the next call."""
         builtin = tuple(resource for resource in catalog.resources if not resource.custom)
         if self._builtin is None or self._builtin[0] != builtin:
             paths = Paths(catalog)

@@ -11,7 +11,7 @@ them. Source of the form: the serialization of structured-merge-diff 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import orjson
@@ -56,6 +56,25 @@ def union(left: FieldSet, right: FieldSet) -> FieldSet:
     for key, node in right.items():
         have = out.get(key)
         out[key] = node if have is None or key == SELF else _union_nodes(have, node)
+    return out
+
+
+def union_all(sets: Sequence[FieldSet]) -> FieldSet:
+    """The paths in any of the sets, in time linear in their total size."""
+    present = [each for each in sets if each]
+    if len(present) < 2:
+        return present[0] if present else {}
+    nodes: dict[str, list[FieldSet]] = {}
+    for each in present:
+        for key, node in each.items():
+            nodes.setdefault(key, []).append(node)
+    out: FieldSet = {}
+    for key, found in nodes.items():
+        if len(found) == 1 or key == SELF:
+            out[key] = found[0]
+            continue
+        below = union_all(found)
+        out[key] = below if below and all(found) else with_member(below or None)
     return out
 
 

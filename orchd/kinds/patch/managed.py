@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from orchd.kinds.gotext.values import quote
-from orchd.kinds.patch.fieldset import FieldSet, FieldSetError, ordered, parse_root, union
+from orchd.kinds.patch.fieldset import FieldSet, FieldSetError, ordered, parse_root, union_all
 
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"
@@ -162,6 +162,8 @@ def merge_oldest_updaters(owners: Owners) -> Owners:
         return owners
     out = dict(owners)
     first: dict[str, Identity] = {}
+    #: The sets of the merged entries: united at the end, so that the time is linear in their total size.
+    parts: dict[Identity, list[FieldSet]] = {}
     for owner in sorted(updaters, key=lambda o: (o.time, identity_text(o.identity))):
         if excess <= 0:
             break
@@ -175,8 +177,9 @@ def merge_oldest_updaters(owners: Owners) -> Owners:
             bucket = out.pop(first[version])
         if owner.identity != key:
             out.pop(owner.identity)
-        out[key] = Owner(
-            identity=key, version=version, fields=union(owner.fields, bucket.fields), time=owner.time or bucket.time
-        )
+        parts.setdefault(key, [bucket.fields]).append(owner.fields)
+        out[key] = Owner(identity=key, version=version, fields=bucket.fields, time=owner.time or bucket.time)
         excess -= 1
+    for key, sets in parts.items():
+        out[key] = out[key].with_fields(union_all(sets))
     return out

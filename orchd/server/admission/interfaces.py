@@ -45,7 +45,7 @@ class Review:
     webhook_time: Callable[[float], None] = lambda seconds: None
     #: Set by the mutating chain when a later plugin changed the object after this plugin ran (reinvocation).
     reinvocation: bool = False
-    #: A mutating plugin sets it to have the mutating chain run once more.
+    #: Set by a mutating plugin to run the mutating chain again.
     reinvoke: bool = False
     #: State that mutating webhooks keep from one run of the chain to the next.
     rounds: Any = None

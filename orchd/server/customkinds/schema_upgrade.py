@@ -64,7 +64,7 @@ class _Reader:
         new = upgrade(obj, known, self._settings)
         if new == obj:
             return entry
-        body = stored.with_revision(stored.encode(new), entry.revision)
+        body = stored.with_revision(stored.encode(new, custom=True), entry.revision)
         return Entry(entry.path, entry.revision, entry.created, body, entry.labels, entry.fields, entry.budget)
 
     def change(self, change: Change) -> Change:

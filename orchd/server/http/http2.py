@@ -184,7 +184,7 @@ class BoundedConnection(H2Connection):
 
 
 class Http2Factory(Factory):
-    """Makes connections that chose h2 by ALPN; each may have `streams` requests under way."""
+    """Creates connections that negotiated h2 by ALPN, each with up to `streams` concurrent requests."""
 
     noisy = False
 

@@ -60,7 +60,7 @@ _STATUS_TEXTS = {
 
 
 class WebhookError(Exception):
-    """A call that returned no valid document; the text says why. `code` is the HTTP status of the response, 0 without
+    """A call that returned no valid document; the text is the reason. `code` is the HTTP status of the response, 0 without
     one; `reset` is True if the connection was lost during the call, `timed_out` if it took too long."""
 
     def __init__(self, text: str, code: int = 0, *, reset: bool = False, timed_out: bool = False) -> None:

@@ -87,6 +87,8 @@ class Request:
     terminated: bool = False
     #: Seconds that admission webhooks took.
     webhook_seconds: float = 0.0
+    #: False if the client, one in this process, uses nothing of a successful answer: its body may be empty.
+    need_answer: bool = True
     #: For upgrade subresources: takes over the raw connection (None where the transport cannot).
     hijack: Callable[[], Any] | None = None
 

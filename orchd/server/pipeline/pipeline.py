@@ -9,6 +9,7 @@ from time import perf_counter
 
 from zope.interface import implementer
 
+from orchd.kinds.naming import random_uuid
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import IPipeline, Next, Request, Response, Stage
 from orchd.txkit.instruments import Distribution
@@ -53,7 +54,7 @@ class Pipeline:
     async def handle(self, request: Request) -> Response:
         if request.info is None:
             request.info = requestinfo.parse(request.method, request.path, request.query)
-        request.audit_id = request.header("audit-id") or self._new_id()
+        request.audit_id = request.header("audit-id") or random_uuid(self._random)
         # Requests of local clients run inside of other work, whose log lines are not theirs.
         outer = current_request.get()
         current_request.set(request.audit_id)
@@ -77,10 +78,6 @@ class Pipeline:
             return then(passed)
 
         return stage(request, ended)
-
-    def _new_id(self) -> str:
-        text = f"{self._random.getrandbits(128):032x}"
-        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
 
 
 def _enter(stage: Stage, then: Next, request: Request) -> Awaitable[Response]:

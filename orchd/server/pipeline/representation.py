@@ -20,6 +20,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, tables, yaml_
 from orchd.kinds.codec.mediatype import Form, Negotiated
+from orchd.kinds.codec.sortedjson import encode_escaped, sorted_form
 from orchd.kinds.named_types import type_of
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.objects.tabulate import table
@@ -32,6 +33,9 @@ NO_STORE = ("Cache-Control", "no-cache, private")
 _LARGE, _TOGETHER = 4 << 20, 256
 #: Maximum number of cached negotiation results.
 _MOST_VIEWS = 2048
+
+#: Key of the sorted form of an object that was stored in another one.
+_SORTED = "sorted"
 
 #: Valid values of includeObject for tables.
 _INCLUDED = frozenset(("", table.METADATA, table.OBJECT, table.NO_OBJECT))
@@ -138,16 +142,35 @@ class Presenter:
     def entry(self, view: Representation, entry: Entry) -> bytes | list[bytes]:
         """The body for one entry."""
         if view.plain:
-            return [entry.json, b"\n"]
+            return [self._stored(view.resource, entry), b"\n"]
         self._check_list(view, is_list=False)
         # Tables contain ages and are therefore not cached.
         if view.chosen.as_ == "Table":
             return self._table_json(view, [entry], {"resourceVersion": str(entry.revision)})
         body: bytes | None = entry.derived.get(view.key)
         if body is None:
-            body = self.encode(view, self._shown(view, entry))
+            body = self._document(view, self._shown(view, entry))
             entry.keep(view.key, body, len(body))
         return body
+
+    @staticmethod
+    def _stored(resource: Resource, entry: Entry) -> bytes:
+        """The JSON of an entry in the storage version. Objects of custom kinds have the sorted form; those that earlier releases
+        stored get it here."""
+        if not resource.custom or sorted_form(entry.json) is entry.json:
+            return entry.json
+        found: bytes | None = entry.derived.get(_SORTED)
+        if found is None:
+            found = sorted_form(entry.json)
+            entry.keep(_SORTED, found, len(found))
+        return found
+
+    def _document(self, view: Representation, obj: dict[str, Any]) -> bytes:
+        """A body of an object, or of a list, of the view's resource."""
+        if view.resource.custom and view.chosen.form is Form.JSON and not view.chosen.as_:
+            body = encode_escaped(obj)
+            return json_.encode_pretty(orjson.loads(body)) if view.pretty else body + b"\n"
+        return self.encode(view, obj)
 
     def _shown(self, view: Representation, entry: Entry) -> dict[str, Any]:
         if view.chosen.as_:
@@ -235,19 +258,24 @@ class Presenter:
 
     # -- lists
 
-    def page(self, view: Representation, page: ListPage) -> Body:
-        """The body for a list."""
-        entries = page.entries
+    @staticmethod
+    def _page_meta(view: Representation, page: ListPage) -> dict[str, Any]:
         meta: dict[str, Any] = {"resourceVersion": str(page.revision)}
         if page.token:
             meta["continue"] = page.token
             if page.remaining:
                 meta["remainingItemCount"] = page.remaining
-        chosen, resource = view.chosen, view.resource
-        self._check_list(view, is_list=True)
-        if resource.custom and not chosen.as_:
+        if view.resource.custom and not view.chosen.as_:
             # The reference's lists of custom kinds always have this member.
             meta.setdefault("continue", "")
+        return meta
+
+    def page(self, view: Representation, page: ListPage) -> Body:
+        """The body for a list."""
+        entries = page.entries
+        meta = self._page_meta(view, page)
+        chosen, resource = view.chosen, view.resource
+        self._check_list(view, is_list=True)
         if chosen.as_ == "Table":
             return self._table_json(view, entries, meta)
         if chosen.as_:
@@ -259,11 +287,26 @@ class Presenter:
         if chosen.form is Form.PROTOBUF:
             items = [self._message(view, e) for e in entries]
             return protobuf.encode_list(resource.api_version, resource.list_kind, meta, items, self._list_meta)
-        shown = [self.in_version(resource, e) for e in entries]
-        if not resource.custom:
-            shown = [{k: v for k, v in item.items() if k not in ("kind", "apiVersion")} for item in shown]
-        out = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta, "items": shown}
-        return self.encode(view, out)
+        objects = [self._listed(resource, self.in_version(resource, e)) for e in entries]
+        return self._document(view, self._list(resource, meta, objects))
+
+    def yaml_item(self, view: Representation, entry: Entry) -> bytes:
+        """One item of a list as YAML, for `yaml_page`."""
+        return yaml_.encode([self._listed(view.resource, self.in_version(view.resource, entry))])
+
+    def yaml_page(self, view: Representation, page: ListPage, items: Sequence[bytes]) -> Body:
+        """A list as YAML, from the results of `yaml_item` for its entries, of which there is at least one."""
+        head, mark, tail = self.encode(view, self._list(view.resource, self._page_meta(view, page), [])).partition(b"items: []\n")
+        return [head, mark[:6] + b"\n", *items, tail]
+
+    @staticmethod
+    def _listed(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
+        """An object as an item of a list: of built-in kinds without kind and apiVersion."""
+        return obj if resource.custom else {k: v for k, v in obj.items() if k not in ("kind", "apiVersion")}
+
+    @staticmethod
+    def _list(resource: Resource, meta: Mapping[str, Any], items: list[dict[str, Any]]) -> dict[str, Any]:
+        return {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta, "items": items}
 
     def _message(self, view: Representation, entry: Entry) -> bytes:
         key = ("message", view.resource.api_version)
@@ -291,35 +334,43 @@ class Presenter:
 
     def _joined(self, resource: Resource, meta: Mapping[str, Any], entries: Sequence[Entry]) -> Body:
         """A JSON list joined from stored bytes; items of built-in kinds omit kind and apiVersion."""
+        if resource.custom:
+            head, tail = frames.sorted_ends(resource.api_version, resource.list_kind, meta)
+            return self._sent([self._stored(resource, entry) for entry in entries], 0, head, tail)
         head, *rest = frames.list_pieces(resource.api_version, resource.list_kind, meta, ())
         if not entries:
             return [head, *rest]
         items = [entry.json for entry in entries]
-        shared = b""
-        if not resource.custom:
-            shared = f'{{"kind":"{resource.kind}","apiVersion":"{resource.storage_version}",'.encode()
-            if not all(item.startswith(shared) for item in items):
-                items = [item if item.startswith(shared) else shared + _unnamed(item)[1:] for item in items]
-        skip = len(shared)
-        head = head.removesuffix(b"]}\n") + (b"{" if skip else b"")
-        size = frames.list_size(head, items, skip)
+        shared = f'{{"kind":"{resource.kind}","apiVersion":"{resource.storage_version}",'.encode()
+        if not all(item.startswith(shared) for item in items):
+            items = [item if item.startswith(shared) else shared + _unnamed(item)[1:] for item in items]
+        return self._sent(items, len(shared), head.removesuffix(b"]}\n") + b"{", b"]}\n")
+
+    @staticmethod
+    def _sent(items: list[bytes], skip: int, head: bytes, tail: bytes) -> Body:
+        """A list of encoded items; large ones are joined while they are sent."""
+        if not items:
+            return [head, tail]
+        size = frames.list_size(head, items, skip, tail)
         if size < _LARGE:
-            return list(frames.list_parts(head, items, skip, len(items)))
-        return Pieces(size, lambda: frames.list_parts(head, items, skip, _TOGETHER))
+            return list(frames.list_parts(head, items, skip, len(items), tail))
+        return Pieces(size, lambda: frames.list_parts(head, items, skip, _TOGETHER, tail))
 
     # -- events
 
     def frame(self, view: Representation, kind: str, entry: Entry, *, first: bool = False) -> bytes:
         """A watch frame of an entry; `first` adds column definitions to a table."""
         if view.plain:
-            return frames.watch_frame(kind, entry.json)
+            return frames.watch_frame(kind, self._stored(view.resource, entry))
         if view.chosen.as_ == "Table":
             meta = {"resourceVersion": str(entry.revision)}
             return self.object_frame(view, kind, self._table(view, [entry], meta, with_columns=first))
         key = ("frame", *view.key)
         body: bytes | None = entry.derived.get(key)
         if body is None:
-            body = self._body(view, self._shown(view, entry))
+            obj = self._shown(view, entry)
+            sorted_ = view.resource.custom and not view.chosen.as_
+            body = encode_escaped(obj) if sorted_ else self._body(view, obj)
             entry.keep(key, body, len(body))
         return self._framed(view, kind, body)
 
@@ -350,7 +401,9 @@ class Presenter:
         if chosen.as_:
             return partial.partial({"metadata": metadata}, chosen.api_version)
         if resource.custom:
-            return {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+            # Not decoded from anything, it has no creation time.
+            del metadata["creationTimestamp"]
+            return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": dict(sorted(metadata.items()))}
         obj = shape.canonical({"metadata": metadata}, resource.type)
         return {**obj, "kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
 

@@ -53,7 +53,7 @@ class EndpointReconciler:
         self._loop.start(_INTERVAL, now=True).addErrback(self._broken)
 
     async def stop(self) -> None:
-        """Withdraw this server. The endpoints of the last server stay: it may restart."""
+        """Withdraw this server. The endpoints of the last server are preserved, since it may restart."""
         if not self._loop.running:
             return
         self._loop.stop()

@@ -20,15 +20,17 @@ _NOTHING: frozenset[str] = frozenset()
 class ClaimingWriter:
     """Create, update and delete with claims. Objects are in the storage version."""
 
-    def __init__(self, store: IStore, strategy: IStorageStrategy, announced: Announced) -> None:
+    def __init__(self, store: IStore, strategy: IStorageStrategy, announced: Announced, *, custom: bool) -> None:
+        """`custom`: objects are of a custom kind."""
         self._store = store
         self._strategy = strategy
         self._announced = announced
+        self._custom = custom
 
     async def create(self, key: str, obj: Object, kept: Object) -> int:
         """Store a new object; `kept` is `obj` in the stored version. Returns the revision. Raises StoreError; after
         ClaimedError or KeyExistsError the caller decides again."""
-        ttl, value = self._strategy.time_to_live(obj), stored.encode(kept)
+        ttl, value = self._strategy.time_to_live(obj), stored.encode(kept, custom=self._custom)
         take = self._held(obj)
         self._announced.announce(key, value, kept)
         try:
@@ -40,7 +42,7 @@ class ClaimingWriter:
 
     async def update(self, key: str, obj: Object, old: Object, kept: Object, *, expected: int) -> int:
         """Replace `old`, which must be at revision `expected`. Raises as `create`, with RevisionConflictError."""
-        ttl, value = self._strategy.time_to_live(obj), stored.encode(kept)
+        ttl, value = self._strategy.time_to_live(obj), stored.encode(kept, custom=self._custom)
         held, before = self._held(obj), self._held(old)
         self._announced.announce(key, value, kept)
         try:

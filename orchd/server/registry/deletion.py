@@ -95,7 +95,7 @@ class Deleter:
             return Deleted(object=old, revision=entry.revision, gone=False)
         if context.dry_run:
             return Deleted(object=marked, revision=entry.revision, gone=False)
-        revision = await self._access.writer_for(strategy).update(key, marked, old, marked, expected=entry.revision)
+        revision = await self._access.writer_for(context.resource, strategy).update(key, marked, old, marked, expected=entry.revision)
         final = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         return Deleted(object=final, revision=revision, gone=False)
 
@@ -107,10 +107,10 @@ class Deleter:
         if not strategy.graceful_deletion or marked == old:
             marked = old
         elif not context.dry_run:
-            revision = await self._access.writer_for(strategy).update(key, marked, old, marked, expected=revision)
+            revision = await self._access.writer_for(context.resource, strategy).update(key, marked, old, marked, expected=revision)
             marked = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         if not context.dry_run:
-            revision = await self._access.writer_for(strategy).delete(key, old, expected=revision)
+            revision = await self._access.writer_for(context.resource, strategy).delete(key, old, expected=revision)
         return Deleted(object=marked, revision=revision, gone=True)
 
 

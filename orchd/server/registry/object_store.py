@@ -1,4 +1,4 @@
-"""`ObjectStore`: the stored objects of every resource, as entries of its cache and as what is written to the store."""
+"""`ObjectStore`: access to the stored objects of every resource: entries of its cache, and writers to the store."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from orchd.cache import stored
 from orchd.cache.interfaces import Entry, ICache, ICaches
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.codec import sortedjson
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.objects import selectors
 from orchd.kinds.objects.settings import ObjectSettings
@@ -27,11 +28,6 @@ def path_of(resource: Resource, namespace: str, name: str) -> str:
         why = f"may not be '{name}'" if name in (".", "..") else f"may not contain '{'/' if '/' in name else '%'}'"
         raise errors.bad_request(f"Name parameter invalid: {errors.quoted(name)}: {why}")
     return f"{namespace}/{name}" if resource.namespaced else name
-
-
-def _without_revision(value: bytes) -> bytes:
-    """Stored bytes without resourceVersion: the object of a dry run has none."""
-    return value.replace(b'"resourceVersion":"",', b"", 1) if b'"resourceVersion":"",' in value else value.replace(b'"resourceVersion":""', b"", 1)
 
 
 class ObjectStore:
@@ -85,9 +81,9 @@ class ObjectStore:
         if self._opened.pop(key, None) is not None:
             self._caches.drop(key)
 
-    def writer_for(self, strategy: IStrategy) -> ClaimingWriter:
+    def writer_for(self, resource: Resource, strategy: IStrategy) -> ClaimingWriter:
         """The store writer for objects of a kind."""
-        return ClaimingWriter(self.store, strategy, self._caches.announced)
+        return ClaimingWriter(self.store, strategy, self._caches.announced, custom=resource.custom)
 
     def key(self, resource: Resource, path: str) -> str:
         """The store key of a path."""
@@ -103,10 +99,10 @@ class ObjectStore:
     def transient_entry(self, resource: Resource, path: str, obj: Object) -> Entry:
         """A cache entry for an object that is returned but not (or no longer) stored; keeps its resourceVersion."""
         version = obj["metadata"].get("resourceVersion") or ""
-        value = stored.encode(obj)
+        value = stored.encode(obj, custom=resource.custom)
         labels, fields = self._open(resource)[1](value)
         revision = integer(version) if is_whole(version) else 0
-        body = stored.with_revision(value, revision) if revision else _without_revision(value)
+        body = stored.with_revision(value, revision) if revision else stored.without_revision(value)
         return Entry(path, revision, revision, body, labels, fields)
 
     async def to_requested_version(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
@@ -114,7 +110,8 @@ class ObjectStore:
         converted when they are encoded. Results are not cached: a webhook may answer differently later. Raises ApiError 500."""
         if resource.converter is None:
             return entries
-        head = f'{{"kind":"{resource.kind}","apiVersion":"{resource.api_version}",'.encode()
+        # Of stored objects of this version, those with other members before apiVersion are merely decoded in vain.
+        head = f'{{"apiVersion":"{resource.api_version}","kind":"{resource.kind}",'.encode()
         others = [entry for entry in entries if not entry.json.startswith(head)]
         if not others:
             return entries
@@ -122,6 +119,6 @@ class ObjectStore:
         return [
             entry
             if entry.json.startswith(head)
-            else Entry(entry.path, entry.revision, entry.created, orjson.dumps(next(made)), entry.labels, entry.fields)
+            else Entry(entry.path, entry.revision, entry.created, sortedjson.encode_escaped(next(made)), entry.labels, entry.fields)
             for entry in entries
         ]

@@ -47,7 +47,9 @@ class Transformer:
     async def _patch(self, context: Context, operation: Patch, live: Object | None) -> Object:
         assert live is not None
         access = self._access
-        changed = apply_patch(operation, context.resource, live, access.catalog(), access.settings)
+        changed = await self._aside(
+            context.size, apply_patch, operation, context.resource, live, access.catalog(), access.settings
+        )
         check_name(operation.name, context.namespace, changed)
         return await self._fields.update(context, live, changed, patched=True)
 
@@ -65,7 +67,7 @@ class Transformer:
         if live is None:
             _check_new(context, operation, merged)
         check_name(operation.name, context.namespace, merged)
-        return canonicalize(merged, context.resource, self._access.settings)
+        return await self._aside(context.size, canonicalize, merged, context.resource, self._access.settings)
 
 
 def _check_new(context: Context, operation: Apply, obj: Object) -> None:

@@ -122,7 +122,7 @@ class Writer:
             return self._access.transient_entry(resource, path, obj)
         obj = objectmeta.with_metadata(obj, resourceVersion=None)
         kept = await self._versions.to_stored(resource, obj)
-        revision = await self._access.writer_for(strategy).create(self._access.key(resource, path), obj, kept)
+        revision = await self._access.writer_for(resource, strategy).create(self._access.key(resource, path), obj, kept)
         return await self._entry_of(resource, path, revision, obj)
 
     async def _must_be_free(self, resource: Resource, path: str) -> None:
@@ -182,6 +182,7 @@ class Writer:
         if uid and uid != old["metadata"].get("uid"):
             raise precondition_failed(context, name, uid, old["metadata"].get("uid", ""))
         (live,) = await self._versions.to_requested(resource, (old,))
+        context = replace(context, size=max(context.size, len(entry.json)))
         sent = await self.transformer.transform(context, operation, live)
         _check_guard(resource, strategy, name, sent, old)
         review = self._admission.review(context, "UPDATE", old)
@@ -190,8 +191,7 @@ class Writer:
         try:
             obj = strategy.prepare_update(context, objectmeta.for_update(context, obj, old), old)
             obj = objectmeta.with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
-            size = max(context.size, len(entry.json))
-            refuse(resource, name, await self._aside(size, strategy.validate_update, context, obj, old))
+            refuse(resource, name, await self._aside(context.size, strategy.validate_update, context, obj, old))
             for text in strategy.warnings(context, obj, old):
                 context.warn(text)
             await review.validate(obj)
@@ -206,7 +206,7 @@ class Writer:
         key = self._access.key(resource, path)
         if strategy.completes_deletion(context, obj, old):
             if not context.dry_run:
-                await self._access.writer_for(strategy).delete(key, old, expected=entry.revision)
+                await self._access.writer_for(resource, strategy).delete(key, old, expected=entry.revision)
             return self._access.transient_entry(resource, path, obj)
         if obj == old or ownership.keep_times(obj, old) is old:
             # Only the timestamp of a managedFields entry would change.
@@ -214,7 +214,7 @@ class Writer:
         if context.dry_run:
             return self._access.transient_entry(resource, path, obj)
         kept = await self._versions.to_stored(resource, obj)
-        revision = await self._access.writer_for(strategy).update(key, obj, old, kept, expected=entry.revision)
+        revision = await self._access.writer_for(resource, strategy).update(key, obj, old, kept, expected=entry.revision)
         strategy.observe_update(obj, old)
         return await self._entry_of(resource, path, revision, obj)
 
@@ -232,7 +232,8 @@ class Writer:
         if admitted is obj:
             return replace(context, sent=sent, stored=stored), obj
         admitted = single_owners(admitted, context.warn, admitted=True)
-        settled = self._versions.settle(resource, ownership.after_admission(admitted, obj))
+        admitted = ownership.after_admission(admitted, obj)
+        settled = await self._aside(context.size, self._versions.settle, resource, admitted)
         return replace(context, stored=stored), settled
 
     async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -115,3 +116,11 @@ def test_show() -> None:
     """Paths in messages."""
     path = ("f:spec", 'k:{"name":"a\\"b","port":80}', 'v:"x"', "v:null", "v:true", "i:3")
     assert fieldset.show(path) == '.spec[name="a\\"b",port=80][="x"][=null][=true][3]'
+
+
+@given(st.lists(_SETS, max_size=5))
+def test_union_of_many_sets(sets: list[frozenset[Any]]) -> None:
+    """It is the union of one after the other."""
+    made = [of_paths(*each) for each in sets]
+    empty: fieldset.FieldSet = {}
+    assert fieldset.union_all(made) == reduce(fieldset.union, made, empty)

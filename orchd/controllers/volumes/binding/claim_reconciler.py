@@ -1,4 +1,4 @@
-"""What is to happen with a claim: find it a volume, hand it to a provisioner, finish its binding, or call it lost."""
+"""Reconciliation of a claim: find a volume, request provisioning, complete the binding, or mark it as lost."""
 
 from __future__ import annotations
 

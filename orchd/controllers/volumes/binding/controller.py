@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from orchd.client.informers import key_of
@@ -20,6 +20,7 @@ from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, index_by_claim, terminated
 from orchd.dialect import Dialect
 from orchd.kinds.objects.volumes.claims import BIND_COMPLETED, class_of
+from orchd.txkit.instruments import Gauge, Instrument
 
 #: Index of volumes: "class/NAME" for those without a claim, "claim/NAMESPACE/NAME" for those with one.
 _SUITABLE: Final = "binder/suitable"
@@ -27,6 +28,10 @@ _SUITABLE: Final = "binder/suitable"
 _WAITING: Final = "binder/waiting"
 #: Phases in which nothing is to be done until something changes.
 _SETTLED: Final = ("Bound", "Available", "Lost")
+
+
+#: Sources of volumes, and the names of their plugins in metrics.
+_PLUGINS = (("csi", "csi"), ("hostPath", "host-path"), ("local", "local-volume"), ("nfs", "nfs"), ("iscsi", "iscsi"), ("fc", "fc"), ("rbd", "rbd"))
 
 
 class PersistentVolumeBinder(Controller):
@@ -56,6 +61,32 @@ class PersistentVolumeBinder(Controller):
         provisioning = ProvisioningRequests(writer, classes, enabled=env.settings.enable_dynamic_provisioning)
         self._claim_reconciler = ClaimReconciler(writer, classes, provisioning, self._suitable, self._pods_without_node)
         self._volume_reconciler = VolumeReconciler(writer, self._reclaimer, self._live_claim, self._enqueue)
+
+    @property
+    def instruments(self) -> Sequence[Instrument]:  # type: ignore[override]  # computed when it is read
+        """Numbers of volumes by class, and of claims by namespace."""
+        volumes = {
+            state: Gauge(f"pv_collector_{state}_pv_count", f"Persistent volumes that are {state}, by storage class.", ("storage_class",))
+            for state in ("bound", "unbound", "failed")
+        }
+        claims = {
+            state: Gauge(f"pv_collector_{state}_pvc_count", f"Claims that are {state}, by namespace.", ("namespace",))
+            for state in ("bound", "unbound")
+        }
+        total = Gauge("pv_collector_total_pv_count", "Persistent volumes, by plugin and mode.", ("plugin_name", "volume_mode"))
+        for volume in self._volumes.list():
+            phase = status(volume).get("phase")
+            gauge = volumes["bound" if phase == "Bound" else "failed" if phase == "Failed" else "unbound"]
+            gauge.add(1, class_of(volume, self.dialect))
+            total.add(1, self._plugin_of(volume), str(spec(volume).get("volumeMode") or "N/A"))
+        for claim in self._claims.list():
+            claims["bound" if status(claim).get("phase") == "Bound" else "unbound"].add(1, namespace(claim))
+        return *volumes.values(), *claims.values(), total
+
+    def _plugin_of(self, volume: Object) -> str:
+        """Name of the plugin of a volume's source."""
+        source = next((plugin for key, plugin in _PLUGINS if key in spec(volume)), "")
+        return self.dialect("{long}.io/") + source if source else "N/A"
 
     def _refill(self) -> None:
         """Queue what may need work: everything, because the dropped keys are not known."""

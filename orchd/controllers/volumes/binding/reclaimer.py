@@ -1,4 +1,4 @@
-"""What becomes of a volume whose claim was deleted: kept, recycled or deleted, as its reclaim policy says."""
+"""Reclaiming of volumes whose claim was deleted: retain, recycle or delete by policy."""
 
 from __future__ import annotations
 

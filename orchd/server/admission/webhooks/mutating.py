@@ -1,6 +1,6 @@
 """MutatingAdmissionWebhook: calls webhooks in series, each with the object as changed by the previous ones.
 
-After a change the mutating chain runs once more, including the webhooks with reinvocation policy IfNeeded
+After a change the mutating chain runs again, including the webhooks with reinvocation policy IfNeeded
 (specification, "Reinvocation policy").
 """
 

@@ -1,4 +1,4 @@
-"""``/openapi/v2``: the OpenAPI document of everything that is served, always that of the catalog in force."""
+"""``/openapi/v2``: the OpenAPI document of all served resources, for the current catalog."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Source:
 class Specification:
     """Builds the document in the background after each change of the catalog, in a thread, from the pieces that are new.
 
-    A request is answered with the document of the catalog that was in force when it came, or of a later one: it waits
+    The response is the document of the catalog at the time of the request, or of a later one: the request waits
     for that when the background has not made it yet. `in_thread` runs a function off the reactor's thread.
     """
 
@@ -81,7 +81,7 @@ class Specification:
         if "gzip" in request.header("accept-encoding"):
             headers.append(("Content-Encoding", "gzip"))
             return Response(content_type=kind, headers=headers, body=packed)
-        # Hardly anybody wants it so: not worth the megabytes that it would take to have it at hand.
+        # Rarely requested in this form: caching it would cost megabytes.
         return Response(content_type=kind, headers=headers, body=unpacked(packed))
 
     def _current_source(self) -> _Source:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from orchd.errors import ApiError
+import orjson
+
+from orchd.cache.interfaces import DetachedEntry, Entry
+from orchd.errors import ApiError, too_large
 from orchd.kinds import bounds, verbatim
 from orchd.kinds.canonical import canonicalize, too_deep
 from orchd.kinds.catalog import Catalog, Resource
@@ -16,12 +19,14 @@ from orchd.kinds.objects import shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers
 from orchd.kinds.strictness import Strictness, of_body, strictness
-from orchd.server.pipeline.interfaces import Request
-from orchd.server.pipeline.representation import Presenter
+from orchd.server.pipeline.interfaces import Body, Request, Response
+from orchd.server.pipeline.representation import Presenter, Representation
 from orchd.server.pipeline.verbs.options import WriteOptions, write_options
-from orchd.server.registry.interfaces import Context, IRegistry, Object
-from orchd.txkit.aside import Aside
+from orchd.server.registry.interfaces import Context, IRegistry, ListPage, Object, Written
+from orchd.txkit.aside import LARGE, Aside
 
+#: Bytes of the objects of a list above which it is encoded away from the reactor.
+_LARGE_LIST = 256 * 1024
 #: Maximum size of a request body in bytes.
 BODY_LIMIT = 3 * 1024 * 1024
 
@@ -75,6 +80,37 @@ class VerbContext:
             size=request.size,
         )
 
+    async def encode_entry(self, view: Representation, entry: Entry) -> Body:
+        """The body for one entry. Large objects that are not sent as they are stored are encoded away from the reactor."""
+        if view.plain or len(entry.json) <= LARGE or view.key in entry.derived:
+            return self.present.entry(view, entry)
+        apart = entry.detached()
+        body: Body = await self.aside(len(entry.json), self.present.entry, view, apart)
+        _keep((entry,), (apart,))
+        return body
+
+    async def written_response(self, request: Request, view: Representation, written: Written) -> Response:
+        """The response of a write. The body is empty if neither the client nor the audit log uses it."""
+        needed = request.need_answer or request.audited
+        body = await self.encode_entry(view, written.entry) if needed else b""
+        return self.present.response(view, body, code=201 if written.created else 200)
+
+    async def encode_page(self, view: Representation, page: ListPage) -> Body:
+        """The body for a list. Large lists that are not joined from stored bytes are encoded away from the reactor; YAML, which
+        is slow, item by item, so that other large objects are not kept waiting."""
+        missing = 0 if view.plain else sum(len(e.json) for e in page.entries if view.key not in e.derived)
+        if missing <= _LARGE_LIST:
+            return self.present.page(view, page)
+        entries = page.entries
+        apart = [entry.detached() for entry in entries]
+        page = replace(page, entries=apart)
+        if view.chosen.form is Form.YAML and not view.chosen.as_:
+            pieces = [await self.aside(len(e.json), self.present.yaml_item, view, e) for e in apart]
+            return self.present.yaml_page(view, page, pieces)
+        body: Body = await self.aside(missing, self.present.page, view, page)
+        _keep(entries, apart)
+        return body
+
     async def body(self, request: Request) -> bytes:
         """Read the request's body. Raises ApiError 413 for too many bytes or values.
 
@@ -95,29 +131,8 @@ class VerbContext:
             return self._recognize_value(request, request.body.value, resource, options_kind)
         data = await self.body(request)
         options = write_options(self.dialect, request, options_kind)
-        parsed = await self._parsed(data, form, resource.kind)
-        obj = decode.decode_object(
-            data,
-            form,
-            parsed=parsed,
-            catalog=self.catalog(),
-            api_version=resource.api_version,
-            kind=resource.kind,
-            type_=resource.type,
-            custom=resource.custom,
-        )
-        try:
-            settled = canonicalize(obj, resource, self.settings)
-        except ApiError:
-            if form is not Form.JSON:
-                raise
-            # Decode again with the original spelling of numbers: the message quotes them.
-            settled = canonicalize(json_.decode_exact(data), resource, self.settings)
-        if (form is Form.YAML or json_.may_be_too_deep(data)) and json_.too_deep(settled):
-            raise too_deep(resource)
-        self.check_fields(request, options, data, form, obj, resource)
-        if form is Form.JSON and resource.row.verbatim:
-            settled = verbatim.preserve_text(settled, data, resource.row.verbatim)
+        looks = self.strictness(request, options)
+        settled = await self.aside(len(data), _decoded, data, form, resource, self.catalog(), self.settings, looks)
         request.sent = settled
         return settled, options
 
@@ -125,8 +140,13 @@ class VerbContext:
         self, request: Request, value: Object, resource: Resource, options_kind: str
     ) -> tuple[Object, WriteOptions]:
         """As `decode_object`, for an object that a client in this process hands over: like one from YAML, it is complete
-        without its text."""
+        without its text. Its size and number of values are bounded like those of a body."""
         options = write_options(self.dialect, request, options_kind)
+        text = orjson.dumps(value, default=dict)
+        if len(text) > BODY_LIMIT:
+            raise too_large(BODY_LIMIT)
+        bounds.check_json(text)
+        request.size = len(text)
         obj = decode.decode_object(
             b"",
             Form.YAML,
@@ -142,25 +162,54 @@ class VerbContext:
         request.sent = settled
         return settled, options
 
-    async def _parsed(self, data: bytes, form: Form, kind: str) -> Object | None:
-        """The object of a YAML body; None for other formats, which are decoded in place. Raises ApiError 400."""
-        if form is not Form.YAML:
-            return None
-        try:
-            return await self.aside(len(data), decode.parse, data, form)
-        except decode.BodyError as error:
-            raise decode.unrecognized_body(kind, str(error), data) from None
-
     def check_fields(
         self, request: Request, options: WriteOptions, data: bytes, form: Form, obj: Object, resource: Resource
     ) -> None:
         """Report unknown fields of a body decoded as `obj`. Raises ApiError 400 where they are forbidden."""
-        strictness = self.strictness(request, options)
-        if strictness.looks:
-            why = strictness.refusal(of_body(data, form, obj, resource.type, located=strictness.located))
-            if why:
-                raise shape.cannot_handle(resource.kind, resource.version, resource.kind, why)
+        _check_fields(self.strictness(request, options), data, form, obj, resource)
 
     def strictness(self, request: Request, options: WriteOptions) -> Strictness:
         """The request's handling of unknown fields."""
         return strictness(self.settings, options.validation, request.warnings.append)
+
+
+def _keep(entries: Sequence[Entry], apart: Sequence[DetachedEntry]) -> None:
+    """Cache what was computed apart."""
+    for entry, other in zip(entries, apart, strict=True):
+        for key, value, size in other.made:
+            entry.keep(key, value, size)
+
+
+def _decoded(
+    data: bytes, form: Form, resource: Resource, catalog: Catalog, settings: ObjectSettings, strictness: Strictness
+) -> Object:
+    """The object of a body, with canonical shape and defaults. Raises ApiError."""
+    obj = decode.decode_object(
+        data,
+        form,
+        catalog=catalog,
+        api_version=resource.api_version,
+        kind=resource.kind,
+        type_=resource.type,
+        custom=resource.custom,
+    )
+    try:
+        settled = canonicalize(obj, resource, settings)
+    except ApiError:
+        if form is not Form.JSON:
+            raise
+        # Decode again with the original spelling of numbers: the message quotes them.
+        settled = canonicalize(json_.decode_exact(data), resource, settings)
+    if (form is Form.YAML or json_.may_be_too_deep(data)) and json_.too_deep(settled):
+        raise too_deep(resource)
+    _check_fields(strictness, data, form, obj, resource)
+    if form is Form.JSON and resource.row.verbatim:
+        settled = verbatim.preserve_text(settled, data, resource.row.verbatim)
+    return settled
+
+
+def _check_fields(strictness: Strictness, data: bytes, form: Form, obj: Object, resource: Resource) -> None:
+    if strictness.looks:
+        why = strictness.refusal(of_body(data, form, obj, resource.type, located=strictness.located))
+        if why:
+            raise shape.cannot_handle(resource.kind, resource.version, resource.kind, why)

@@ -54,10 +54,10 @@ async def delete(tools: VerbContext, request: Request, target: ResourceTarget) -
     request.warnings += tools.registry.strategy(resource).deletion_warnings(options)
     operation = Delete(name=target.name, options=options)
     deleted = await tools.registry.delete(_context(tools, request, target, options), operation)
-    return finished(tools, request, target, view, deleted, options)
+    return await finished(tools, request, target, view, deleted, options)
 
 
-def finished(
+async def finished(
     tools: VerbContext, request: Request, target: ResourceTarget, view: Any, deleted: Deleted, options: Mapping[str, Any]
 ) -> Response:
     """The response of a delete."""
@@ -70,7 +70,7 @@ def finished(
         return tools.present.response(view, tools.present.other(view, status))
     entry = tools.registry.transient_entry(resource, target.namespace, deleted.object)
     late = not deleted.gone and options.get("orphanDependents") is False
-    return tools.present.response(view, tools.present.entry(view, entry), code=202 if late else 200)
+    return tools.present.response(view, await tools.encode_entry(view, entry), code=202 if late else 200)
 
 
 async def deletecollection(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
@@ -94,4 +94,4 @@ async def deletecollection(tools: VerbContext, request: Request, target: Resourc
                 raise
 
     await for_each(page.entries, delete_one, at_once=tools.delete_workers)
-    return tools.present.response(view, tools.present.page(view, page))
+    return tools.present.response(view, await tools.encode_page(view, page))

@@ -36,7 +36,7 @@ Pairs = Sequence[tuple[str, str]]
 
 
 class UpgradeError(Exception):
-    """The backend's response to an upgrade cannot be forwarded; the text says why."""
+    """The backend's response to an upgrade cannot be forwarded; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

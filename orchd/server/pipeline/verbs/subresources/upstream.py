@@ -49,7 +49,7 @@ _CONNECT_SECONDS = 30.0
 _HEAD_SECONDS, _REFUSAL_SECONDS = 30.0, 10.0
 #: Joined connections on which nothing is sent for this long are cut, as the reference's agents do.
 _IDLE_SECONDS = 4 * 3600.0
-#: Largest body of a request that asks for an upgrade, in bytes.
+#: Maximum body of an upgrade request, in bytes.
 _UPGRADE_BODY = 1 << 20
 
 #: Hop-by-hop headers (RFC 9110, 7.6.1), and client headers that must not be forwarded.
@@ -66,7 +66,7 @@ Pairs = Sequence[tuple[str, str]]
 
 
 class UnreachableError(Exception):
-    """Connecting to the backend failed; the text says why."""
+    """Connecting to the backend failed; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

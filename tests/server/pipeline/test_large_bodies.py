@@ -1,0 +1,119 @@
+"""Large bodies are decoded, patched and encoded away from the reactor, with the results of small ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from orchd.client.interfaces import ResourceRef
+from orchd.errors import ApiError
+from orchd.testing.server import run
+from orchd.txkit.aside import LARGE, Aside
+
+MAPS = ResourceRef("", "v1", "configmaps")
+MERGE = "application/merge-patch+json"
+
+
+class Noted:
+    """Names of the functions that were called in the other thread."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    async def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        self.names.append(getattr(function, "__name__", type(function).__name__))
+        return function(*arguments)
+
+
+@pytest.fixture
+def noted(space: Any, monkeypatch: pytest.MonkeyPatch) -> Noted:
+    """What the server of `space` does aside."""
+    made = Noted()
+    monkeypatch.setattr(Aside, "__call__", _called(made))
+    return made
+
+
+def _called(noted: Noted) -> Any:
+    async def call(self: Aside, size: int, function: Callable[..., Any], *arguments: Any) -> Any:
+        return function(*arguments) if size <= LARGE else await noted(function, *arguments)
+
+    return call
+
+
+def large(name: str, **more: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "data": {f"k{n:05}": "value" for n in range(2000)}, **more}
+
+
+def test_writes(space: Any, noted: Noted) -> None:
+    """Bodies are decoded aside, and field managers computed there; also for a small patch of a large object."""
+    assert space("POST", "configmaps", large("a")).code == 201
+    assert noted.names[:2] == ["_decoded", "_update"]
+    noted.names.clear()
+    answer = space("PATCH", "configmaps/a", {"data": {"k00000": "x"}}, content_type=MERGE)
+    assert answer.code == 200 and answer.json["data"]["k00000"] == "x"
+    assert noted.names[:2] == ["apply_patch", "_update"]
+
+
+def test_errors(space: Any, noted: Noted) -> None:
+    """A large body of the wrong type is refused as a small one is, from the other thread."""
+    wrong = [{"data": [{"a": 1.0}] * count, "metadata": {"name": "a"}} for count in (1, 4000)]
+    small, big = (space("POST", "configmaps", body) for body in wrong)
+    assert (small.code, big.code) == (400, 400)
+    assert small.json["message"] == big.json["message"]
+    assert noted.names == ["_decoded"]
+
+
+def test_small_bodies(space: Any, noted: Noted) -> None:
+    """They are decoded where they are."""
+    space.config("a")
+    assert noted.names == []
+
+
+@pytest.mark.parametrize("accept", ["application/yaml", "application/json"])
+def test_single_objects(space: Any, noted: Noted, accept: str) -> None:
+    """A large object in another form than the stored one is encoded aside, once."""
+    space("POST", "configmaps", large("a"))
+    noted.names.clear()
+    path = "configmaps/a?pretty=true" if accept.endswith("json") else "configmaps/a"
+    for _ in range(2):
+        answer = space("GET", path, accept=accept)
+        assert len(yaml.load(answer.body, Loader=yaml.CSafeLoader)["data"]) == 2000
+    assert noted.names == ["entry"]
+
+
+FORMS = [
+    "application/yaml",
+    "application/json;as=Table;g=meta.{abbr}.io;v=v1",
+    "application/json;as=PartialObjectMetadataList;g=meta.{abbr}.io;v=v1",
+    "application/vnd.{long}.protobuf",
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_lists(space: Any, noted: Noted, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large list in another form is encoded aside, to the bytes of a list that is encoded where it is."""
+    for name in ("a", "b"):
+        space("POST", "configmaps", large(name))
+    accept = space.server.dialect(form)
+    noted.names.clear()
+    monkeypatch.setattr("orchd.server.pipeline.verbs.context._LARGE_LIST", 1000)
+    aside = space("GET", "configmaps", accept=accept).body
+    assert noted.names == (["yaml_item"] * 2 if "yaml" in form else ["page"])
+    monkeypatch.setattr("orchd.server.pipeline.verbs.context._LARGE_LIST", 1 << 30)
+    assert space("GET", "configmaps", accept=accept).body == aside
+    assert len(aside) > 100
+
+
+def test_values_of_local_clients(space: Any) -> None:
+    """A body that a client in this process hands over has the bounds of one that is sent."""
+    for count, code in ((40_000, 201), (50_001, 413)):
+        body = {"metadata": {"name": f"m{count}"}, "data": {f"k{n}": "" for n in range(count)}}
+        try:
+            run(space.server.client().create(MAPS, space.name, body))
+            found = 201
+        except ApiError as error:
+            found = error.code
+        assert found == code
