@@ -13,6 +13,7 @@ FROM_SHARED: Final = (
     "allow-metric-labels", "disabled-metrics", "show-hidden-metrics-for-version",
     "experimental-logging-sanitization", "log-flush-frequency", "logging-format", "v", "vmodule", "service-cluster-ip-range",
     "alsologtostderr", "help", "logtostderr", "stderrthreshold",
+    "version",
 )
 
 FLAGS: Final[tuple[Row, ...]] = (
