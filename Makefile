@@ -113,7 +113,7 @@ dist: $(BIN)/python
 	@$(BIN)/python -m build --quiet --outdir dist .
 
 changelog: $(VENV)/.installed-docs
-	@$(BIN)/towncrier build --keep --yes --version "$$($(BIN)/python -c 'from importlib.metadata import version; print(version("orchd"))')"
+	@$(BIN)/towncrier build --keep --version "$$($(BIN)/python -c 'from importlib.metadata import version; print(version("orchd"))')"
 
 deb:
 	@dpkg-buildpackage --build=binary --unsigned-changes

@@ -109,17 +109,32 @@ def _measure(bench: Bench, cluster: _Cluster, label: str, changes: int, act: Cal
     )  # fmt: skip
 
 
-def rollout(bench: Bench) -> None:
-    """All deployments get another image at once."""
+def _guard(cluster: _Cluster, name: str) -> None:
+    """A service and a budget for the pods of a workload."""
+    namespace = f"namespaces/{_NAMESPACE}"
+    service = {"metadata": {"name": name}, "spec": {"selector": {"app": name}, "ports": [{"port": 80}]}}
+    cluster.ask(f"/api/v1/{namespace}/services", service)
+    budget = {"metadata": {"name": name}, "spec": {"maxUnavailable": "10%", "selector": {"matchLabels": {"app": name}}}}
+    cluster.ask(f"/apis/policy/v1/{namespace}/poddisruptionbudgets", budget)
+
+
+def rollout(bench: Bench, *, guarded: bool = False) -> None:
+    """All deployments get another image at once. `guarded`: each has a service and a budget, all share a quota."""
     pods = max(_DEPLOYMENTS, bench.times(_PODS))
     each = pods // _DEPLOYMENTS
-    cluster = _Cluster(bench, "rollout", pods)
+    cluster = _Cluster(bench, "guarded" if guarded else "rollout", pods)
+    more = " with services, budgets, quota" if guarded else ""
 
     def finished() -> bool:
         return all(_rolled_out(found) for found in cluster.items(_path("deployments")))
 
     def create() -> None:
+        if guarded:
+            hard = {"pods": str(4 * pods), "requests.cpu": str(4 * pods)}
+            cluster.ask(f"/api/v1/namespaces/{_NAMESPACE}/resourcequotas", {"metadata": {"name": "all"}, "spec": {"hard": hard}})
         for number in range(_DEPLOYMENTS):
+            if guarded:
+                _guard(cluster, f"web-{number}")
             cluster.ask(_path("deployments"), workload("Deployment", f"web-{number}", each, "app:1"))
 
     def roll() -> None:
@@ -129,16 +144,17 @@ def rollout(bench: Bench) -> None:
 
     try:
         total = each * _DEPLOYMENTS
-        _measure(bench, cluster, f"create {total:,} pods of {_DEPLOYMENTS} deployments", total, create, finished)
-        _measure(bench, cluster, f"roll {total:,} pods of {_DEPLOYMENTS} deployments", 2 * total, roll, finished)
+        _measure(bench, cluster, f"create {total:,} pods of {_DEPLOYMENTS} deployments{more}", total, create, finished)
+        _measure(bench, cluster, f"roll {total:,} pods of {_DEPLOYMENTS} deployments{more}", 2 * total, roll, finished)
     finally:
         cluster.server.stop()
 
 
-def large_set(bench: Bench) -> None:
-    """One replica set with a service grows from nothing, and shrinks again."""
+def large_set(bench: Bench, *, guarded: bool = False) -> None:
+    """One replica set grows from nothing, and shrinks again. `guarded`: it has a service and a budget."""
     count = bench.times(_LARGE)
-    cluster = _Cluster(bench, "large", count)
+    cluster = _Cluster(bench, "guarded-large" if guarded else "large", count)
+    more = " with a service and a budget" if guarded else ""
     path = f"{_path('replicasets')}/one"
 
     def reached(wanted: int) -> bool:
@@ -147,10 +163,12 @@ def large_set(bench: Bench) -> None:
         return bool(status.get("replicas", 0) == wanted == status.get("availableReplicas", 0))
 
     try:
+        if guarded:
+            _guard(cluster, "one")
         cluster.ask(_path("replicasets"), workload("ReplicaSet", "one", 0, "app:1"))
         for wanted, verb in ((count, "grow to"), (0, "shrink from")):
             scale = {"spec": {"replicas": wanted}}
-            label = f"{verb} {count:,} pods in one replica set"
+            label = f"{verb} {count:,} pods in one replica set{more}"
             _measure(bench, cluster, label, count, lambda s=scale: cluster.patch(path, s), lambda w=wanted: reached(w))  # type: ignore[misc]  # defaults bind the loop's values
     finally:
         cluster.server.stop()
@@ -158,5 +176,6 @@ def large_set(bench: Bench) -> None:
 
 def controller_rows(bench: Bench) -> None:
     """All rows of the controllers."""
-    rollout(bench)
-    large_set(bench)
+    for guarded in (False, True):
+        rollout(bench, guarded=guarded)
+        large_set(bench, guarded=guarded)

@@ -22,6 +22,7 @@ from orchd.assembly.certificates import certificate_files
 from orchd.assembly.files import prepare
 from orchd.config.settings import Settings
 from orchd.filecommands import NOTHING, Program, Report, Result
+from orchd.pki import clientconfig
 from orchd.pki.bootstrap import Files
 from orchd.pki.expiry import Expiry, read_expiry
 
@@ -37,7 +38,9 @@ def _show(settings: Settings, file: str, report: Report) -> Result:
 
 def _renew(settings: Settings, file: str, report: Report) -> Result:
     made, now = _made(settings), time.time()
-    prepare(settings, port=settings.serving.port, now=now, renew=True)
+    # Flags that leave out the port are no reason to lead the administrator elsewhere.
+    url = clientconfig.load(made.admin_config).server if made.admin_config.exists() else ""
+    prepare(settings, port=settings.serving.port, now=now, renew=True, url=url)
     return _shown(settings, made, now)
 
 

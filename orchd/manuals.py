@@ -3,7 +3,7 @@
     man         orchd.8 and a page for every other program
     completion  bash/NAME, zsh/_NAME and fish/NAME.fish for every program
 
-FOLDER is made. Packages run this when they are built; nothing of it is kept beside the sources.
+FOLDER is created. Package builds run this; its output is not part of the sources.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from orchd import storecommands
+from orchd import certcommands, storecommands
 from orchd.config import completion, manpage
 from orchd.config.help import default_name
 from orchd.config.table import COMPONENTS, FlagTable, component_table, table
@@ -30,6 +30,7 @@ _SUMMARIES: Final = {
     "controller-manager": "controllers of a cluster in a process of their own",
     "scheduler": "scheduler of a cluster in a process of its own",
     "orchd-store": "backup, check and move what a server keeps",
+    "orchd-certs": "show and renew the certificates that a server made for itself",
 }
 _DESCRIPTIONS: Final = {
     "orchd": "Runs the API server, and unless flags say otherwise the controllers and the scheduler, on an embedded store or on"
@@ -39,8 +40,15 @@ _DESCRIPTIONS: Final = {
 }
 
 
+#: Programs with commands, on files of a server: their module's text and the names of their commands.
+TOOLS: Final = {
+    "orchd-store": (storecommands.__doc__ or "", tuple(storecommands.COMMANDS)),
+    "orchd-certs": (certcommands.__doc__ or "", tuple(certcommands.PROGRAM.commands)),
+}
+
+
 def programs() -> dict[str, tuple[str, FlagTable]]:
-    """By name of the program: its key in the texts above, and its flags."""
+    """Programs by name: key in the texts above, and flags."""
     out = {"orchd": ("orchd", table())}
     out |= {default_name(component): (component, component_table(component)) for component in COMPONENTS}
     return out
@@ -51,7 +59,7 @@ def manual_pages() -> dict[str, str]:
     release, known = version("orchd"), programs()
     pages = {}
     for name, (key, flags) in known.items():
-        others = ", ".join(f"{other}(8)" for other in (*known, "orchd-store") if other != name)
+        others = ", ".join(f"{other}(8)" for other in (*known, *TOOLS) if other != name)
         pages[name] = [
             *manpage.heading(name, release, _SUMMARIES[key]),
             *manpage.section("SYNOPSIS", f"{name} [--flag=value ...]"),
@@ -60,21 +68,22 @@ def manual_pages() -> dict[str, str]:
             *manpage.section("EXIT STATUS", _STATUS),
             *manpage.section("SEE ALSO", others),
         ]
-    usage = (storecommands.__doc__ or "").split("\n\n")
-    pages["orchd-store"] = [
-        *manpage.heading("orchd-store", release, _SUMMARIES["orchd-store"]),
-        *manpage.listing("SYNOPSIS", usage[1]),
-        *manpage.section("DESCRIPTION", *usage[2:-1]),
-        *manpage.section("EXIT STATUS", usage[-1].removeprefix("Exit status: ").strip()),
-        *manpage.section("SEE ALSO", ", ".join(f"{name}(8)" for name in known)),
-    ]
+    for name, (text, _) in TOOLS.items():
+        usage = text.split("\n\n")
+        pages[name] = [
+            *manpage.heading(name, release, _SUMMARIES[name]),
+            *manpage.listing("SYNOPSIS", usage[1]),
+            *manpage.section("DESCRIPTION", *usage[2:-1]),
+            *manpage.section("EXIT STATUS", usage[-1].removeprefix("Exit status: ").strip()),
+            *manpage.section("SEE ALSO", ", ".join(f"{other}(8)" for other in (*known, *TOOLS) if other != name)),
+        ]
     return {f"{name}.8": "\n".join(lines) + "\n" for name, lines in pages.items()}
 
 
 def completion_files() -> dict[str, str]:
     """File name and text of every completion script."""
     known = [completion.Completed(program=name, flags=flags) for name, (_, flags) in programs().items()]
-    known.append(completion.Completed(program="orchd-store", flags=table(), commands=tuple(storecommands.COMMANDS)))
+    known += [completion.Completed(program=name, flags=table(), commands=commands) for name, (_, commands) in TOOLS.items()]
     files = {}
     for one in known:
         files[f"bash/{one.program}"] = completion.bash(one)

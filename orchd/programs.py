@@ -1,7 +1,7 @@
-"""The console programs of the server, the controllers and the scheduler: what twistd runs, in the foreground.
+"""Console programs of the server, the controllers and the scheduler: the services of the twistd plugins, in the foreground.
 
-They take the flags of the service alone and look for no plugins, so that they work where twistd may not write its list of
-plugins and where only the programs of this distribution are on the path (pipx).
+They accept only the flags of the service and do not search for twistd plugins, so that they work where twistd cannot write
+its plugin cache and where only the programs of this distribution are on the path (pipx).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from twisted.scripts import twistd
 
 from orchd.dialect import DIALECTS
 
-#: The default dialect, whose names the programs have.
+#: The default dialect: the programs are named after it.
 _DEFAULT = next(iter(DIALECTS))
 
 
@@ -36,17 +36,17 @@ class OneService(twistd.ServerOptions):  # type: ignore[name-defined,misc]  # tw
 
 
 def run_server(arguments: Sequence[str] | None = None) -> NoReturn:
-    """`orchd` and `python -m orchd`. Without `arguments` those of the process count."""
+    """`orchd` and `python -m orchd`. `arguments` defaults to those of the process."""
     _run("orchd", arguments)
 
 
 def run_controller_manager(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The controllers in a process of their own."""
+    """Run the controllers in a separate process."""
     _run(f"{_DEFAULT}_controller_manager", arguments)
 
 
 def run_scheduler(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The scheduler in a process of its own."""
+    """Run the scheduler in a separate process."""
     _run(f"{_DEFAULT}_scheduler", arguments)
 
 

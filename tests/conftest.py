@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,18 @@ def pytest_collection_finish() -> None:
     # Thousands of tests that live to the end: nothing to look at in every collection.
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def builtin_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """Changes tables of built-in kinds for one test: catalogs made before it and in it are not used in others."""
+    # Imported here, since bytecode is to be written where the lines above say.
+    from orchd.kinds.catalog import clear_caches
+
+    clear_caches()
+    yield monkeypatch
+    monkeypatch.undo()
+    clear_caches()
 
 
 @pytest.fixture(scope="session")

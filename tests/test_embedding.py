@@ -1,4 +1,4 @@
-"""The server as a part of somebody else's Twisted application: docs/embedding.md and its example."""
+"""The server as a part of another Twisted application: docs/embedding.md and its example."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_one_server_after_another(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_a_service_with_a_reactor_leaves_the_process_alone(tmp_path: Path) -> None:
-    """Whoever gives `makeService` a reactor learns of a failed start from `wait_ready`; the reactor goes on."""
+    """With a reactor passed to `makeService`, a failed start is raised by `wait_ready`, and the reactor keeps running."""
     taken = await TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1").listen(Factory())
     values = {"data-dir": str(tmp_path / "d"), "bind-address": "127.0.0.1", "secure-port": str(taken.getHost().port)}
     options: Any = from_mapping({**values, "controllers": "-*"}, capabilities=capabilities())

@@ -84,6 +84,8 @@ LAYERS = {
     # Control loops of the server itself, which write through a client.
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
     " server.authn.x509 server.pipeline.fairness.stage",
+    # Spans around requests and their parts. Only the module for the tracing library imports that library.
+    "server.tracing": "server.pipeline server.authn.interfaces server.authz.interfaces server.registry.interfaces kinds txkit",
     "server.local": "server.pipeline client kinds server.authn.interfaces txkit",
     "controllers": "client kinds pki txkit plugins",
     # A client of the API that plays nodes; works in loops as controllers do.
@@ -103,7 +105,7 @@ LAYERS = {
     "programs": "",
     "__main__": "programs",
     # A program of builds: manual pages and shell completion.
-    "manuals": "config storecommands",
+    "manuals": "config certcommands storecommands",
     # The command line of users; what it says about resources comes from the server's documents.
     "ctl": "client kinds pki txkit",
     "ctl.store": "ctl storecommands",

@@ -26,8 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_program_has_its_files(folder: Path) -> None:
-    """Four programs: a page each, and a script for each of three shells."""
-    names = {*PROGRAMS, "orchd-store"}
+    """Five programs: a page each, and a script for each of three shells."""
+    names = {*PROGRAMS, *manuals.TOOLS}
     assert {path.name for path in (folder / "man").iterdir()} == {f"{name}.8" for name in names}
     for shell, form in (("bash", "{}"), ("zsh", "_{}"), ("fish", "{}.fish")):
         assert {path.name for path in (folder / "completion" / shell).iterdir()} == {form.format(name) for name in names}
@@ -48,7 +48,7 @@ def test_every_built_flag_is_there(folder: Path, name: str) -> None:
         assert shown == (flag.built,) * 4, spelled
 
 
-@pytest.mark.parametrize("name", [*PROGRAMS, "orchd-store"])
+@pytest.mark.parametrize("name", [*PROGRAMS, *manuals.TOOLS])
 def test_man_reads_the_pages(folder: Path, name: str) -> None:
     """mandoc finds no more than long lines and a missing date to complain of."""
     mandoc = shutil.which("mandoc")

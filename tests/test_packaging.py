@@ -1,4 +1,4 @@
-"""What is installed when somebody installs the distribution."""
+"""The contents of the installed distribution."""
 
 from __future__ import annotations
 

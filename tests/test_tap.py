@@ -1,4 +1,4 @@
-"""The daemon as a process: its status, what it tells whoever started it, sockets that it is given."""
+"""The daemon as a process: exit status, service manager notification, inherited sockets."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_service_manager_is_served(tmp_path: Path) -> None:
 
 
 def test_a_socket_of_another_port_is_refused(tmp_path: Path) -> None:
-    """Clients are told --secure-port, so a socket of another port would be found by nobody."""
+    """An inherited socket must have the port of --secure-port, which clients are configured with."""
     with listening() as (given, port):
         done = subprocess.run(
             ["sh", "-c", AS_SERVICE, "sh", *daemon(tmp_path, port=1)],

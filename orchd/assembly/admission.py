@@ -17,7 +17,7 @@ from orchd.client.interfaces import IClient
 from orchd.kinds.naming import random_suffix
 from orchd.server.admission import builtin
 from orchd.server.admission.chain import AdmissionChain
-from orchd.server.admission.interfaces import PluginContext
+from orchd.server.admission.interfaces import PluginContext, WebhookServices
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.outbound.reviews import ConfigurationFile, RemoteReviews
 from orchd.server.state import ServerState
@@ -55,13 +55,15 @@ def admission_chain(
         reactor=reactor,
         catalog=definitions.current,
         random_suffix=lambda length: random_suffix(random, length),
-        uid=objects.naming.uid,
-        webhooks=webhooks,
         reviewer=reviewer,
-        observe_webhook=metrics.webhooks.observe,
-        settle=objects.store.versions.settle,
-        translate=objects.store.versions.to_requested,
-        serving=state.is_open,
+        webhooks=WebhookServices(
+            client=webhooks,
+            uid=objects.naming.uid,
+            settle=objects.store.versions.settle,
+            translate=objects.store.versions.to_requested,
+            serving=state.is_open,
+            observe=metrics.webhooks.observe,
+        ),
     )
     return builtin.make_chain(
         context,

@@ -10,6 +10,7 @@ from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.server.aggregation.availability import Availability
 from orchd.server.aggregation.discovered import ForeignDiscovery
 from orchd.server.aggregation.proxy import AggregationProxy
+from orchd.server.aggregation.specifications import ForeignSpecifications
 from orchd.server.key_pairs import key_pair
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.txkit.services import Member, as_member
@@ -46,6 +47,13 @@ class Aggregation:
             clock=reactor,
             in_thread=runtime.in_thread,
         )
+        self.specifications = ForeignSpecifications(
+            self.availability.registry,
+            informers.informer(ResourceRef(runtime.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")),
+            self.forwarding.download,
+            clock=reactor,
+            in_thread=runtime.in_thread,
+        )
         #: The group versions of other servers with their resources.
         self.discovered = self.discovery.versions
 
@@ -58,4 +66,5 @@ class Aggregation:
         return [
             as_member("availability of API services", self.availability.start, self.availability.stop),
             as_member("discovery of API services", self.discovery.start, self.discovery.stop),
+            as_member("OpenAPI documents of API services", self.specifications.start, self.specifications.stop),
         ]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
-
-from prometheus_client.core import Metric
 
 from orchd import errors
 from orchd.assembly import stages
 from orchd.assembly.aggregation import Aggregation
 from orchd.assembly.audit import make_trail
 from orchd.assembly.checks import checks
+from orchd.assembly.documents import ApiDocuments
 from orchd.assembly.files import ServerFiles, advertised_address
 from orchd.assembly.flow_control import flow_control
 from orchd.assembly.identity import Identity
@@ -23,6 +21,7 @@ from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
+from orchd.assembly.tracing import Traces
 from orchd.assembly.ui import Page
 from orchd.assembly.verbs import VerbDependencies, named_verbs
 from orchd.client.interfaces import IClient
@@ -34,20 +33,15 @@ from orchd.server.authn.impersonation import ImpersonationError, parse_impersona
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.authz.interfaces import Decision
 from orchd.server.authz.messages import forbidden
-from orchd.server.bootstrap.apiservices import api_priorities
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints import metrics
-from orchd.server.pipeline.endpoints.aggregated import AggregatedDocuments
 from orchd.server.pipeline.endpoints.audit_metrics import audit_metrics
-from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.fairness_metrics import fairness_metrics
 from orchd.server.pipeline.endpoints.health import Health, Probe
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
 from orchd.server.pipeline.endpoints.request_families import limit_metrics, request_metrics, watch_metrics
 from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
-from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
-from orchd.server.pipeline.endpoints.specification import Specification
 from orchd.server.pipeline.fairness.samples import FairnessSamples
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Stage
 from orchd.server.pipeline.pipeline import Pipeline
@@ -63,7 +57,6 @@ from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
-from orchd.txkit.instruments import Counter, Gauge, families
 from orchd.txkit.services import Member, as_member
 
 
@@ -93,6 +86,7 @@ class Subsystems:
     registries: Registries
     aggregation: Aggregation
     client: IClient
+    traces: Traces
 
 
 class Api:
@@ -124,29 +118,11 @@ class Api:
         if self.flow_control is not None:
             self._samples = FairnessSamples(self.flow_control.fairness, self.in_flight, reactor)
         self._presenter = Presenter(definitions.current, runtime.wall)
-        self.documents = Documents(
-            definitions.current,
-            self._presenter,
-            server_address=self._address(),
-            elsewhere=subsystems.aggregation.groups,
-            aggregated=AggregatedDocuments(
-                definitions.current, self._presenter, api_priorities(runtime.dialect), subsystems.aggregation.discovered
-            ),
-        )
-        self.specification = Specification(definitions.current, in_thread=runtime.in_thread, clock=reactor)
-        self.schemas: Schemas | None = None
-        if runtime.objects.feature("OpenAPIV3", True):
-            self.schemas = Schemas(
-                definitions.current,
-                in_thread=runtime.in_thread,
-                clock=reactor,
-                wall=runtime.wall,
-                always=runtime.objects.feature("OpenAPIV3", False),
-                foreign=subsystems.aggregation.discovered,
-            )
+        self.documents = ApiDocuments(runtime, definitions, subsystems.aggregation, self._presenter, self._address())
         authorizer = identity.authorization.union
-        authorization = identity_stages.Authorization(authorizer, forbidden, runtime.dialect)
-        authentication = identity_stages.Authentication(identity.authentication.chain)
+        traces = subsystems.traces
+        authorization = identity_stages.Authorization(traces.authorizer(authorizer), forbidden, runtime.dialect)
+        authentication = identity_stages.Authentication(traces.chain(identity.authentication.chain))
         audit = stages.after_authentication(self.trail)
         impersonation = identity_stages.Impersonating(
             authorizer,
@@ -156,6 +132,7 @@ class Api:
         )
         self.pipeline = Pipeline(
             [
+                *traces.outermost(),
                 *stages.outermost(settings, reactor.seconds),
                 self.request_metrics,
                 Failure(self._presenter.failure),
@@ -164,11 +141,13 @@ class Api:
                 *self.page.before_authentication(),
                 self.deadline,
                 authentication,
+                *traces.after_authentication(),
                 *audit,
                 impersonation,
                 *self.page.before_authorization(),
                 limits,
                 authorization,
+                *traces.innermost(),
             ],
             self._routes(self._dispatch()),
             runtime.random,
@@ -201,41 +180,11 @@ class Api:
             metrics.build_info(self._runtime.dialect, version_info(git_version=VERSION)),
             limit_metrics(self.in_flight),
             watch_metrics(self.watches),
-            self._document_metrics,
+            self.documents.metrics,
             instruments_of(lambda: (self.pipeline, self._samples)),
             audit_metrics(self.trail),
             *([] if self.flow_control is None else [fairness_metrics(self.flow_control.fairness)]),
         ]
-
-    def _document_metrics(self) -> Iterable[Metric]:
-        """Builds of the OpenAPI document. Each covers all definitions, so none is named as its cause."""
-        build = self.specification.build
-        counts = Counter("aggregator_openapi_v2_regeneration_count", "Builds of the OpenAPI document, by reason.", ("apiservice", "reason"))
-        seconds = Gauge("aggregator_openapi_v2_regeneration_duration", "Seconds of the last build of the OpenAPI document, by reason.", ("reason",))
-        definitions = Counter(
-            "apiextensions_openapi_v2_regeneration_count", "Builds of the OpenAPI document after changes of definitions.", ("crd", "reason")
-        )
-        for reason, number in build.builds.items():
-            counts.add("", reason, by=number)
-            seconds.set(build.seconds[reason], reason)
-            if reason == "update":
-                definitions.add("", reason, by=number)
-        return families(counts, seconds, definitions)
-
-    def renew_documents(self) -> None:
-        """Build the documents of another catalog."""
-        self.specification.build.changed()
-        if self.schemas is not None:
-            self.schemas.build.changed()
-
-    def documentation(self) -> list[Member]:
-        """The builds of OpenAPI documents."""
-        built = self.specification.build
-        members = [as_member("OpenAPI document", built.start, built.stop)]
-        if self.schemas is not None:
-            later = self.schemas.build
-            members.append(as_member("OpenAPI v3 documents", partial(later.start, eager=False), later.stop))
-        return members
 
     def end_streams(self) -> None:
         """End the responses that last until their clients leave: the server stops."""
@@ -331,7 +280,7 @@ class Api:
             "/": root_endpoint(catalog, health),
             "/version": version_endpoint(git_version=VERSION),
             "/metrics": metrics.endpoint(self.metric_sources, selected_metrics(runtime.settings.flags)),
-            "/openapi/v2": self.specification.answer,
+            "/openapi/v2": self.documents.specification.answer,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),
             **(profiling_endpoints(runtime.in_thread) if profiling else {}),
             **self.page.endpoints(),
@@ -339,8 +288,8 @@ class Api:
         return Routes(
             dispatch,
             health=health,
-            documents=self.documents,
+            documents=self.documents.discovery,
             exact=self.endpoints,
             elsewhere=parts.aggregation.elsewhere,
-            schemas=self.schemas,
+            schemas=self.documents.schemas,
         )

@@ -21,6 +21,7 @@ from orchd.server.pipeline.audit.logfile import LogFile, Rotation
 from orchd.server.pipeline.audit.sinks import Batches, Batching, Direct, End, Send, Truncation, truncating
 from orchd.server.pipeline.audit.stage import AuditTrail
 from orchd.server.pipeline.audit.tail import AuditTail, TailRules
+from orchd.server.pipeline.audit.versions import in_version
 from orchd.server.pipeline.audit.webhook_backend import AgainError, Remote
 
 #: Timeout of one webhook call in seconds, and maximum size of its response in bytes.
@@ -42,10 +43,10 @@ def make_trail(runtime: Runtime, calls: WebhookClient, tail: AuditTail | None) -
     sinks: list[IAuditSink] = []
     if audit.log is not None:
         file = _file(audit.log, wall, runtime.in_thread)
-        sinks.append(_sink("log", file.send, file.close, audit.log.sink, mark, clock))
+        sinks.append(_sink("log", in_version(file.send, audit.log.version), file.close, audit.log.sink, mark, clock))
     if audit.webhook is not None:
         send = _to_service(settings, audit.webhook, calls, clock, runtime.random)
-        sinks.append(_sink("webhook", send, _nothing, audit.webhook.sink, mark, clock))
+        sinks.append(_sink("webhook", in_version(send, audit.webhook.version), _nothing, audit.webhook.sink, mark, clock))
     if tail is not None:
         sinks.append(tail)
     return AuditTrail(settings.dialect, rules, sinks, wall, clock)
@@ -103,4 +104,4 @@ def _to_service(
             failure = refused(answer)
             raise AgainError(str(failure)) if answer.code == 429 or answer.code >= 500 else failure
 
-    return Remote(settings.dialect, post, backoff=webhook.backoff, clock=clock, random=random).send
+    return Remote(settings.dialect, post, backoff=webhook.backoff, clock=clock, random=random, version=webhook.version).send

@@ -1,5 +1,5 @@
-"""The parts of a server that act without being asked by a client: controllers, scheduler, simulated nodes, renewal of
-certificates. All but the last are clients of the server's own pipeline."""
+"""Background components of a server: controllers, scheduler, simulated nodes, certificate renewal. All but the last are
+clients of the server's own pipeline."""
 
 from __future__ import annotations
 

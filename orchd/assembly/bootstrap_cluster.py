@@ -13,7 +13,7 @@ from orchd.kinds.catalog import Catalog
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.authz import bootstrap_policy as rbac
 from orchd.server.bootstrap import ensure_objects, objects
-from orchd.server.reconcilers.api_endpoints import EndpointReconciler
+from orchd.server.reconcilers.api_endpoints import CountedEndpointReconciler, EndpointReconciler
 from orchd.server.state import ServerState
 from orchd.txkit.services import Member, as_member
 
@@ -34,8 +34,10 @@ class ClusterBootstrap:
         self._roles = identity.authorization.rbac is not None
         self._shared = not storage.store.exclusive
         self._server = objects.Server(ip=advertised_address(settings), port=settings.serving.port)
-        self.endpoints = EndpointReconciler(
-            storage.store, client, runtime.dialect, runtime.reactor, runtime.wall, self._server
+        self._kind = settings.api.endpoint_reconciler
+        parts = storage.store, client, runtime.dialect, runtime.reactor, runtime.wall, self._server
+        self.endpoints = (
+            CountedEndpointReconciler(*parts, settings.api.server_count) if self._kind == "master-count" else EndpointReconciler(*parts)
         )
 
     def member(self, drained: Callable[[], Awaitable[object]]) -> Member:
@@ -75,5 +77,5 @@ class ClusterBootstrap:
             service_ip=api_service_address(self._runtime.settings),
             service_node_port=api.service_node_port,
         )
-        endpoints = () if self._shared else objects.own_endpoints(dialect, [self._server])
+        endpoints = () if self._shared or self._kind == "none" else objects.own_endpoints(dialect, [self._server])
         return (*objects.own_service(dialect, address), *endpoints)

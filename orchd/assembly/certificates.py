@@ -1,4 +1,4 @@
-"""The certificates of one server: which there are, which are renewed, and when they end."""
+"""The certificates of one server: their files, renewal and expiry."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def certificate_files(settings: Settings, made: Files) -> list[tuple[str, Path, 
 
 
 class Certificates:
-    """`renew` makes what is due anew."""
+    """`renew` renews the certificates that are due."""
 
     def __init__(
         self, runtime: Runtime, made: Files, recorder: IEventRecorder, renew: Callable[[], Awaitable[object]]

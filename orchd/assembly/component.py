@@ -214,7 +214,7 @@ class SecurePort:
             **endpoints,
         }
         self.pipeline = Pipeline(stages, self._answer, random)
-        self._factory = ApiServerFactory(self.pipeline, reactor)
+        self._factory = ApiServerFactory(self.pipeline, reactor, wall=wall)
         self.listener: Listener | None = None
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -149,7 +149,7 @@ class ControllerManager:
             wall=wall,
             checks=health_checks(self.leadership.check),
             sources=[
-                *controller_metrics(lambda: () if self.group is None else self.group.counts()),
+                *controller_metrics(lambda: self.group),
                 *component_metrics([self.leadership], {settings.name: self.events}),
                 client_metrics(self.connections.counts),
             ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +23,6 @@ from orchd.client.interfaces import IClient, IInformers
 from orchd.client.scoped_informers import ScopedInformers
 from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
 from orchd.controllers.volumes.binding import recycler
 from orchd.dialect import Dialect
@@ -147,16 +146,13 @@ class Controllers:
         return as_member("events of controllers", stop=self.broadcaster.stop)
 
     def metrics(self) -> Iterable[Source]:
-        return controller_metrics(self._counts)
+        return controller_metrics(lambda: self.group)
 
     @property
     def group(self) -> ControllerGroup | None:
         """The running controllers; None while another process leads."""
         term = self.leadership.term
         return term.group if isinstance(term, ControllerTerm) else None
-
-    def _counts(self) -> Iterator[tuple[str, ControllerMetrics]]:
-        return iter(()) if self.group is None else self.group.counts()
 
     def _make(self, may_write: Callable[[], bool]) -> ControllerTerm:
         """The controllers of a new term."""

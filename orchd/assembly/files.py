@@ -60,9 +60,10 @@ def local_url(settings: Settings, port: int) -> str:
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 
-def prepare(settings: Settings, *, port: int, now: float, renew: bool = False) -> ServerFiles:
-    """Read the files, and generate those that are missing or due; with `renew` generate all certificates. Raises OSError and
-    ValueError that name the file."""
+def prepare(settings: Settings, *, port: int, now: float, renew: bool = False, url: str = "") -> ServerFiles:
+    """Read the files, and generate those that are missing or due; with `renew` generate all certificates. `url` is the server's
+    address in the administrator's configuration instead of the one with `port`. Raises OSError and ValueError that name the
+    file."""
     serving = settings.serving
     names = [str(serving.bind_address), advertised_address(settings), api_service_address(settings)]
     if serving.external_hostname:
@@ -70,7 +71,7 @@ def prepare(settings: Settings, *, port: int, now: float, renew: bool = False) -
     made = pki.ensure(
         Path(settings.storage.data_dir),
         dialect=settings.dialect,
-        server_url=local_url(settings, port),
+        server_url=url or local_url(settings, port),
         now=datetime.fromtimestamp(now, UTC),
         names=[n for n in names if not _unspecified(n)],
         serving_folder=Path(serving.cert_dir),

@@ -38,13 +38,14 @@ class Frontend:
         self._runtime, self._state, self._api, self._opened = runtime, state, api, opened
         reactor, serving = runtime.reactor, runtime.settings.serving
         compress = runtime.objects.feature("APIResponseCompression", True)
-        self.factory = factory = ApiServerFactory(api.pipeline, reactor, Limits() if compress else Limits(gzip_above=None))
+        limits = Limits() if compress else Limits(gzip_above=None)
+        self.factory = factory = ApiServerFactory(api.pipeline, reactor, limits, wall=runtime.wall)
         http2 = None
         if serving.http2_max_streams:
             # Twisted's own server and the h2 library: much to import for what is off by default.
             from orchd.server.http.http2 import Http2Factory
 
-            http2 = Http2Factory(api.pipeline, reactor, streams=serving.http2_max_streams, limits=factory.limits)
+            http2 = Http2Factory(api.pipeline, reactor, streams=serving.http2_max_streams, limits=factory.limits, says_goodbye=self._says_goodbye)
         binding = Binding(
             address=str(serving.bind_address),
             port=serving.port,
@@ -54,8 +55,12 @@ class Frontend:
         self.contexts = ServerContexts(files.tls)
         self.listener = Listener(reactor, factory, endpoint or binding, contexts=self.contexts, h2=http2)
 
+    def _says_goodbye(self) -> bool:
+        chance = self._runtime.settings.serving.goaway_chance
+        return chance > 0 and self._runtime.random.random() < chance
+
     def members(self) -> list[Member]:
-        return [self.listener, *self._api.documentation(), as_member("open", self._open, self.close)]
+        return [self.listener, *self._api.documents.members(), as_member("open", self._open, self.close)]
 
     def metrics(self) -> Iterable[metrics.Source]:
         return [

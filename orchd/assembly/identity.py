@@ -38,6 +38,7 @@ from orchd.server.authn.websockettoken import WebSocketTokens
 from orchd.server.authn.x509 import ClientCertificates
 from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.pipeline.endpoints import metrics
+from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 from orchd.server.pipeline.endpoints.reload_metrics import reload_metrics, server_identity
 from orchd.server.reconcilers.authentication_config import Authorities, CaBundlePublisher
 from orchd.txkit.background import Background
@@ -92,6 +93,7 @@ def authentication(
             audiences=audiences,
             disallowed=accounts.issuers,
             cache_metrics=outside.token_cache,
+            numbers=outside.issuers,
             reactor=outside.reactor,
             wall=wall,
         )
@@ -268,6 +270,7 @@ def _open_id(
         reactor=outside.reactor,
         wall=outside.wall,
         background=background.add,
+        numbers=outside.issuers,
     )
 
 
@@ -294,7 +297,9 @@ class Identity:
             token_reviews=counted.token_reviews.observe,
             access_reviews=counted.access_reviews.observe,
             authorization=counted.authorization,
+            issuers=JwtMetrics(server_identity(gethostname()), runtime.wall),
         )
+        self._issuers = outside.issuers
         self.authorization = Authorization(settings, informers, outside)
         self.authentication = authentication(
             settings,
@@ -316,9 +321,9 @@ class Identity:
         return as_member("authorities", self.publisher.start, self.publisher.stop)
 
     def metrics(self) -> Iterable[metrics.Source]:
-        """Reloads of the configuration files."""
+        """Token issuers, and reloads of the configuration files."""
         server = server_identity(gethostname())
-        return [reload_metrics(sort, file.counts, server) for sort, file in self._files()]
+        return [self._issuers.families, *(reload_metrics(sort, file.counts, server) for sort, file in self._files())]
 
     def _files(self) -> Iterable[tuple[str, ConfigFileWatcher]]:
         if self.authentication.jwt is not None:

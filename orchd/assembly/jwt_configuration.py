@@ -17,6 +17,7 @@ from orchd.server.authn.oidc import OidcOptions, OpenIdTokens
 from orchd.server.authn.oidcissuer import Fetcher
 from orchd.server.authn.token_cache import CachedTokens, ITokenCacheMetrics
 from orchd.server.outbound.webhooks import WebhookClient
+from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 from orchd.txkit.background import Background
 from orchd.txkit.config_file_watcher import ConfigFileWatcher, NotAppliedError, read_limited
 from orchd.txkit.log import Logger
@@ -64,11 +65,13 @@ class JwtConfiguration:
         audiences: Sequence[str],
         disallowed: Sequence[str],
         cache_metrics: ITokenCacheMetrics,
+        numbers: JwtMetrics,
         reactor: Any,
         wall: Callable[[], float],
     ) -> None:
         """Raises ValueError naming the flag, the file and the field."""
         self._dialect, self._calls, self._reactor, self._wall = dialect, calls, reactor, wall
+        self._numbers = numbers
         self._audiences, self._disallowed, self._cache_metrics = tuple(audiences), tuple(disallowed), cache_metrics
         try:
             data = read_limited(path)
@@ -105,6 +108,7 @@ class JwtConfiguration:
             raise
         previous, self._active = self._active, made
         self._activate(made)
+        self._numbers.keep([issuer.url for issuer in made.issuers])
         await previous.background.stop()
 
     async def _reached(self, made: _IssuerSet) -> None:
@@ -120,8 +124,8 @@ class JwtConfiguration:
 
     def _activate(self, made: _IssuerSet) -> None:
         # A new cache: users of a previous configuration must not outlive it.
-        self.tokens.methods = tuple(
-            CachedTokens(
+        self.tokens.methods = {
+            issuer.url: CachedTokens(
                 issuer,
                 self._reactor,
                 found=REMEMBERED,
@@ -130,7 +134,7 @@ class JwtConfiguration:
                 numbers=self._cache_metrics,
             )
             for issuer in made.issuers
-        )
+        }
 
     def _make(self, configuration: AuthenticationConfiguration) -> _IssuerSet:
         return _IssuerSet(configuration, self._authenticator)
@@ -156,4 +160,5 @@ class JwtConfiguration:
             reactor=self._reactor,
             wall=self._wall,
             background=background.add,
+            numbers=self._numbers,
         )

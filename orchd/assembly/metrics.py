@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any
@@ -12,7 +14,8 @@ from orchd.assembly.leadership import Leadership
 from orchd.client.event_writer import EventCounts
 from orchd.client.events import EventBroadcaster
 from orchd.client.queue import BOUNDS, WorkQueue
-from orchd.client.request_counts import DURATIONS, RequestCounts
+from orchd.client.request_counts import DURATIONS, ROTATIONS, RequestCounts
+from orchd.controllers.group import ControllerGroup
 from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.admission_metrics import AdmissionMetrics, WebhookMetrics
@@ -56,9 +59,19 @@ def instruments_of(owners: Callable[[], Iterable[object]]) -> metrics.Source:
     return families
 
 
-def controller_metrics(counts: Callable[[], Iterable[tuple[str, Any]]]) -> Iterable[metrics.Source]:
-    """Metrics of controllers, by name."""
+def controller_metrics(group: Callable[[], ControllerGroup | None]) -> Iterable[metrics.Source]:
+    """Metrics of controllers: by name, and their own. `group` gives None while none run."""
+
+    def counts() -> Iterable[tuple[str, Any]]:
+        running = group()
+        return () if running is None else running.counts()
+
+    def controllers() -> Iterable[object]:
+        running = group()
+        return () if running is None else running.controllers
+
     return [
+        instruments_of(controllers),
         metrics.by_label(
             "orchd_controller_keys",
             "Keys processed by controllers.",
@@ -141,8 +154,8 @@ def component_metrics(
     ]
 
 
-def client_metrics(counts: RequestCounts) -> metrics.Source:
-    """Request metrics of the clients in this process."""
+def client_metrics(counts: RequestCounts, wall: Callable[[], float] = time.time) -> metrics.Source:
+    """Request metrics of the clients in this process. `wall` returns seconds since the epoch."""
 
     def families() -> Iterable[Metric]:
         results = CounterMetricFamily(
@@ -165,6 +178,17 @@ def client_metrics(counts: RequestCounts) -> metrics.Source:
         for labels2, number in counts.plugin_calls.items():
             calls.add_metric(labels2, float(number))
         yield calls
+        ttl = GaugeMetricFamily(
+            "rest_client_exec_plugin_ttl_seconds",
+            "Seconds until the first certificate of an exec plugin ends, negative afterwards; +Inf without certificates.",
+        )
+        ttl.add_metric([], min(counts.plugin_expiries.values(), default=math.inf) - wall())
+        yield ttl
+        rotations = HistogramMetricFamily(
+            "rest_client_exec_plugin_certificate_rotation_age", "Age in seconds at which certificates of exec plugins were replaced."
+        )
+        rotations.add_metric([], cumulative(counts.plugin_rotations, ROTATIONS), counts.plugin_rotations.sum)
+        yield rotations
 
     return families
 

@@ -34,4 +34,8 @@ def node_upstreams(settings: Settings, reactor: Any) -> NodeUpstreams:
             raise ValueError(dialect("--{short}let-certificate-authority: ") + f"{chosen.authority_file}: {error}") from error
     else:
         policy = NodePolicy(own=own)
-    return NodeUpstreams(agents=Upstream(reactor, policy, addresses=any_address), proxied=Upstream(reactor, policy))
+    seconds, rate = chosen.connect_seconds, chosen.bytes_per_second
+    return NodeUpstreams(
+        agents=Upstream(reactor, policy, addresses=any_address, connect_seconds=seconds, bytes_per_second=rate),
+        proxied=Upstream(reactor, policy, connect_seconds=seconds, bytes_per_second=rate),
+    )

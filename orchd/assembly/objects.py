@@ -6,6 +6,7 @@ from orchd.assembly.informing import own_informers
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
+from orchd.assembly.tracing import Traces
 from orchd.client.interfaces import IClient
 from orchd.server.customkinds.conversion_webhook import ConversionWebhook
 from orchd.server.customkinds.schema_upgrade import UpgradingCaches
@@ -21,13 +22,13 @@ class Objects:
     plugins and controllers."""
 
     def __init__(
-        self, runtime: Runtime, storage: Storage, definitions: DefinitionTracker, outbound: Outbound, client: IClient
+        self, runtime: Runtime, storage: Storage, definitions: DefinitionTracker, outbound: Outbound, client: IClient, traces: Traces
     ) -> None:
         self.naming = Naming(runtime.random)
         self.conversion = ConversionWebhook(outbound.webhooks, runtime.dialect, self.naming.uid)
         self.store = ObjectStore(
             catalog=definitions.current,
-            store=storage.store,
+            store=traces.store(storage.store),
             caches=UpgradingCaches(storage.caches, definitions.by_key.get, runtime.objects),
             settings=runtime.objects,
             conversion=self.conversion,

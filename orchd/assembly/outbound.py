@@ -20,7 +20,8 @@ class Outbound:
         self.webhooks = WebhookClient(reactor, dialect, client)
         self.reviews = WebhookClient(reactor, dialect, client, agent="{short}-apiserver")
         self.nodes = node_upstreams(runtime.settings, reactor) if upstream is None else NodeUpstreams(upstream, upstream)
-        self.pods: IUpstream = Upstream(reactor, NodePolicy()) if upstream is None else upstream
+        rate = runtime.settings.nodes.bytes_per_second
+        self.pods: IUpstream = Upstream(reactor, NodePolicy(), bytes_per_second=rate) if upstream is None else upstream
 
     def member(self) -> Member:
         """The first member, so that it stops last: other members may make calls while they stop."""

@@ -11,6 +11,7 @@ from orchd.server.authn.token_cache import ITokenCacheMetrics
 from orchd.server.outbound.reviews import SECONDS, ConfigurationFile, Evaluated, Observe, RemoteReviews
 from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.pipeline.endpoints.authorization_metrics import AuthorizationMetrics
+from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,7 @@ class OutboundServices:
     token_reviews: Observe
     access_reviews: Observe
     authorization: AuthorizationMetrics
+    issuers: JwtMetrics
 
     def reviews(
         self,

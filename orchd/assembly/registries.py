@@ -8,6 +8,7 @@ from orchd.assembly.identity import Identity
 from orchd.assembly.metrics import instruments_of
 from orchd.assembly.objects import Objects
 from orchd.assembly.runtime import Runtime
+from orchd.assembly.tracing import Traces
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authz.bootstrap_policy import RBAC_GROUP
 from orchd.server.authz.escalation import EscalationCheck
@@ -24,12 +25,15 @@ class Registries:
     """`reviewed` runs admission on every write. `unreviewed` is for subresources whose body is of another kind and
     whose verbs run admission on that kind."""
 
-    def __init__(self, runtime: Runtime, objects: Objects, admission: AdmissionChain, identity: Identity) -> None:
+    def __init__(
+        self, runtime: Runtime, objects: Objects, admission: AdmissionChain, identity: Identity, traces: Traces
+    ) -> None:
         authorization = identity.authorization
         guarded: IAdmission = admission
         if authorization.rbac is not None:
             check = EscalationCheck(runtime.dialect, authorization.rbac, authorization.union.authorize)
             guarded = EscalationGuard(admission, check, runtime.dialect(RBAC_GROUP))
+        guarded = traces.admission(guarded)
         event_ttl = int(runtime.settings.storage.event_ttl)
         self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl)
         aside = Aside(runtime.in_thread)

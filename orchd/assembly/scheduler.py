@@ -35,7 +35,7 @@ from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
 from orchd.scheduler.explain import dry_run, explain
 from orchd.scheduler.extenders import make_extenders
 from orchd.scheduler.metrics import scheduler_metrics
-from orchd.scheduler.service import DEFAULT_NAME, Scheduler
+from orchd.scheduler.service import DEFAULT_NAME, Scheduler, check_configuration
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
@@ -245,7 +245,9 @@ def read_configuration(dialect: Dialect, path: str) -> SchedulerConfiguration:
     except OSError as error:
         raise ConfigError(f"--config: {error}") from None
     try:
-        return load(data, dialect)
+        configuration = load(data, dialect)
+        check_configuration(configuration)
+        return configuration
     except ConfigError as error:
         raise ConfigError(f"--config={path}: {error}") from None
 

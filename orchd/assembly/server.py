@@ -27,6 +27,7 @@ from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
+from orchd.assembly.tracing import Traces
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog
 from orchd.server.admission.chain import AdmissionChain
@@ -74,14 +75,15 @@ class ApiServer:
         self.metrics = ServerMetrics(runtime.dialect)
         self.definitions = DefinitionTracker(enabled_catalog(settings), runtime.objects, reactor)
         self.storage = Storage(runtime, store)
+        self.traces = Traces(runtime)
         self.outbound = Outbound(runtime, client, upstream)
-        self.objects = Objects(runtime, self.storage, self.definitions, self.outbound, client)
+        self.objects = Objects(runtime, self.storage, self.definitions, self.outbound, client, self.traces)
         self.identity = Identity(runtime, self.files, client, self.objects.informers, self.outbound.reviews, self.metrics)
         self.aggregation = Aggregation(runtime, client, self.objects.informers)
         admission = admission_chain(
             runtime, client, self.objects, self.outbound, self.metrics, self.identity, self.definitions, self.state
         )
-        registries = Registries(runtime, self.objects, admission, self.identity)
+        registries = Registries(runtime, self.objects, admission, self.identity, self.traces)
         self.registry = registries.reviewed
         self.custom_kinds = CustomKinds(runtime, self.definitions, self.registry, access)
         subsystems = Subsystems(
@@ -95,12 +97,13 @@ class ApiServer:
             registries=registries,
             aggregation=self.aggregation,
             client=client,
+            traces=self.traces,
         )
         self.api = Api(runtime, self.state, subsystems, extra_stages)
         self.pipeline = self.api.pipeline
         access.entrance.connect(self.pipeline)
         self.definitions.gone, self.definitions.dropped = self.api.drop_version, self.objects.store.forget
-        self.definitions.renewed = self.api.renew_documents
+        self.definitions.renewed = self.api.documents.renew
         self.bootstrap = ClusterBootstrap(runtime, self.state, client, self.definitions.base, self.identity, self.storage)
         self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open)
         self.background = BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files)
@@ -111,6 +114,7 @@ class ApiServer:
     def _members(self) -> list[Member]:
         """Members in start order; they stop in reverse."""
         return [
+            *self.traces.members(),
             self.outbound.member(),
             *self.api.audit(),
             *self.storage.members(),
@@ -133,6 +137,7 @@ class ApiServer:
         return [
             *self.storage.metrics(),
             *self.api.metrics(),
+            *self.traces.metrics(),
             *self.metrics.sources(),
             *self.identity.metrics(),
             instruments_of(lambda: (*authentication.bearer.methods, *union.authorizers, *admission.plugins)),

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client.core import Metric
+from prometheus_client.core import HistogramMetricFamily, Metric
 
 from orchd.assembly.metrics import instruments_of
 from orchd.assembly.runtime import Runtime
@@ -20,11 +20,13 @@ from orchd.store.encrypted import EncryptedStore, SharedEncryptedStore, is_objec
 from orchd.store.encryption_config import mark_of, parse_encryption
 from orchd.store.interfaces import IStore, StoreError
 from orchd.store.sqlite import BATCH_BUCKETS, COMMIT_BUCKETS, SqliteStore
-from orchd.txkit.instruments import Counter, families
+from orchd.txkit.histogram import cumulative
+from orchd.txkit.instruments import Counter, Gauge, families
 from orchd.txkit.services import Member, as_member
 
 if TYPE_CHECKING:
     from orchd.store.etcd.servers import Server
+    from orchd.store.etcd.store import EtcdStore
 
 
 class Storage:
@@ -44,7 +46,11 @@ class Storage:
         ]
 
     def metrics(self) -> Iterable[metrics.Source]:
-        return [*store_metrics(self.store), *cache_metrics(self.caches), instruments_of(lambda: (self.store,))]
+        return [*store_metrics(self.store), *cache_metrics(self.caches, self._settings.storage.counted), instruments_of(self._stores)]
+
+    def _stores(self) -> Iterable[object]:
+        """The store, and the one within it that it encrypts."""
+        return (self.store, self.store.inner) if isinstance(self.store, EncryptedStore) else (self.store,)
 
     def notes(self) -> list[str]:
         """Lines for the verbose health report: the number of stored values that cannot be read, if any."""
@@ -134,6 +140,7 @@ def _etcd(settings: Settings, reactor: Any, random: Random) -> IStore:
         history_seconds=settings.storage.history_duration,
         health_timeout=etcd.health_timeout,
         lease_reuse=etcd.lease_reuse,
+        size_interval=etcd.size_interval,
         random=random,
     )
 
@@ -168,19 +175,28 @@ def store_metrics(store: IStore) -> Iterable[metrics.Source]:
         etcd = store
         found += [
             metrics.counter("orchd_store_writes", "Writes to etcd by this server.", lambda: etcd.writes),
-            metrics.histograms(
-                "etcd_request_duration_seconds",
-                "Duration of requests to etcd in seconds, including failed ones.",
-                REQUEST_BUCKETS,
-                lambda: etcd.request_seconds,
-                label="operation",
-            ),
+            lambda: etcd_families(etcd, REQUEST_BUCKETS),
             metrics.gauge("orchd_store_file_bytes", "Size of the store on disk in bytes.", lambda: etcd.file_size),
             metrics.counter("orchd_store_connects", "Connections established to etcd.", lambda: etcd.connects),
             metrics.counter("orchd_store_restarts", "Watches of etcd that were interrupted.", lambda: etcd.restarts),
             metrics.gauge("orchd_store_watchers", "Active watches of the store.", lambda: etcd.watchers),
         ]
     return found
+
+
+def etcd_families(etcd: EtcdStore, bounds: tuple[float, ...]) -> Iterable[Metric]:
+    """Requests to etcd, and the sizes of its databases."""
+    requests = HistogramMetricFamily(
+        "etcd_request_duration_seconds",
+        "Duration of requests to etcd in seconds, including failed ones, by operation and type of the object.",
+        labels=("operation", "type"),
+    )
+    for labels, histogram in etcd.request_seconds.items():
+        requests.add_metric(labels, cumulative(histogram, bounds), histogram.sum)
+    sizes = Gauge("etcd_db_total_size_in_bytes", "Size of the database of an etcd server in bytes.", ("endpoint",))
+    for url, size in etcd.database_sizes.items():
+        sizes.set(size, url)
+    return requests, sizes.family()
 
 
 def list_families(caches: Caches) -> Iterable[Metric]:
@@ -203,8 +219,9 @@ def list_families(caches: Caches) -> Iterable[Metric]:
     return families(total, fetched, returned)
 
 
-def cache_metrics(caches: Caches) -> Iterable[metrics.Source]:
-    """Metrics of the watch cache. Those per resource have the labels of apiserver_storage_objects."""
+def cache_metrics(caches: Caches, counted: bool = True) -> Iterable[metrics.Source]:
+    """Metrics of the watch cache. Those per resource have the labels of apiserver_storage_objects, which is left out unless
+    objects are `counted`."""
 
     def each(figure: Callable[[ResourceCache], float]) -> Callable[[], dict[str, float]]:
         return lambda: {key: float(figure(cache)) for key, cache in caches.caches.items()}
@@ -225,6 +242,10 @@ def cache_metrics(caches: Caches) -> Iterable[metrics.Source]:
         metrics.gauge("orchd_cache_waiting_reads", "Reads that wait for the watch cache to reach a revision.", lambda: caches.waiting),
         metrics.counter("orchd_cache_restarts", "Reloads of the watch caches.", lambda: caches.restarts),
         metrics.gauge("orchd_cache_derived_bytes", "Size of derived representations cached beside objects in bytes.", lambda: caches.derived_budget.bytes),
-        *(metrics.by_label(name, help, "resource", each(figure)) for name, help, figure in by_resource),
+        *(
+            metrics.by_label(name, help, "resource", each(figure))
+            for name, help, figure in by_resource
+            if counted or name not in ("apiserver_storage_objects", "etcd_object_counts")
+        ),
         lambda: list_families(caches),
     ]

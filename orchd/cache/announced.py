@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Announced:
-    """By store key: the bytes of a write under way and the object that they encode. One for all caches of a server.
+    """Bytes and decoded objects of the writes in progress, by store key. Shared by all caches of a server.
 
     A writer calls `announce` before the write and `withdraw` after it, also if the write failed. Of concurrent writes of one
     key, the last announced one is kept. Objects must not be modified."""

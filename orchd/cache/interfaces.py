@@ -144,7 +144,7 @@ class Page:
     revision: int
     next_path: str
     remaining: int | None
-    #: Number of entries that were looked at.
+    #: Number of examined entries.
     fetched: int = 0
 
 
@@ -220,7 +220,7 @@ class ICache(Interface):
         410 when `after` is older than `oldest`. The consumer bounds its buffer and cancels the subscription when it is full."""
 
     def past(*, after: int, most: int) -> Sequence[Change]:
-        """The first `most` changes of the window above revision `after`, of all paths; empty when there are no more.
+        """The first `most` changes of the window above revision `after`, of all paths; empty at the end of the window.
 
         For consumers that read the window in portions: they subscribe after the last change, in the reactor turn in which
         this returned an empty sequence. Raises ApiError 410 as `subscribe` does."""

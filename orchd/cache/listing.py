@@ -18,7 +18,7 @@ NAME = "metadata.name"
 NAMESPACE = "metadata.namespace"
 
 
-class View:
+class RevisionView:
     """The entries with paths from `low` on and before `high` (None: no bound) at one revision.
 
     `differs` overrides the current entries: the entry at that revision, or None if there was none.
@@ -85,7 +85,7 @@ class View:
 
     def after(self, path: str) -> str:
         """The path that follows `path`, "" at the end."""
-        rest = View(self._entries, self._paths, self._differs, path + "\0", self._high)
+        rest = RevisionView(self._entries, self._paths, self._differs, path + "\0", self._high)
         for entry in rest:
             return entry.path
         return ""
@@ -114,7 +114,7 @@ def list_page(
     if NAME in fields and prefix.endswith("/"):
         prefix += fields[NAME]
     low, high = prefix, _end(prefix)
-    view = View(entries, paths, differs, max(low, start), high)
+    view = RevisionView(entries, paths, differs, max(low, start), high)
     if match is None and not labels and not fields:
         found = list(islice(view, limit)) if limit else list(view)
         remaining = len(view) - len(found) if limit else 0

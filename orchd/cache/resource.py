@@ -406,7 +406,7 @@ class ResourceCache:
 
 
 class ListCounts:
-    """Lists by index ("" for a scan, "labels", or "f:" and a field), the entries that they looked at, and those that they
+    """Lists by index ("" for a scan, "labels", or "f:" and a field), the entries that they examined, and those that they
     returned."""
 
     __slots__ = ("fetched", "returned", "total")

@@ -121,5 +121,5 @@ def at_revision(json: bytes, old: int, new: int) -> bytes:
         return json.replace(member, b'"resourceVersion":"%d"' % new, 1)
     obj = orjson.loads(json)
     obj["metadata"]["resourceVersion"] = str(new)
-    return sortedjson.shown(obj)
+    return sortedjson.encode_escaped(obj)
 

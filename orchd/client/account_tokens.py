@@ -1,4 +1,4 @@
-"""Tokens of service accounts for clients that act as them: asked for, kept while they are good, renewed in time."""
+"""Service account tokens for clients: requested from the API, cached, and renewed before they expire."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from orchd.errors import ApiError
 from orchd.txkit.shared_call import SharedCall
 
 _ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
-#: Seconds that a token is to be good for, and after what share of that it is renewed.
+#: Requested lifetime of a token in seconds, and the fraction of it after which the token is renewed.
 _LIFETIME, _SHARE = 3600, 0.8
 
 
 class AccountToken:
-    """The token of one service account, which is made when it is missing. `wall` is seconds since the epoch."""
+    """The token of one service account. The account is created if it does not exist. `wall` is seconds since the epoch."""
 
     def __init__(
         self, client: IClient, dialect: Dialect, *, namespace: str, account: str, wall: Callable[[], float]
@@ -29,7 +29,7 @@ class AccountToken:
         self._asking: SharedCall[str] | None = None
 
     async def __call__(self) -> str:
-        """A token that is good for a while. Raises ApiError."""
+        """A token that is valid for at least a fifth of its lifetime. Raises ApiError."""
         if self._token and self._wall() < self._good_until:
             return self._token
         if self._asking is None:
@@ -37,7 +37,7 @@ class AccountToken:
         return await self._asking.wait()
 
     def refused(self) -> None:
-        """The server does not take the token: the account was deleted and made anew, or the keys have changed."""
+        """The server rejected the token: request a new one. The account was recreated, or the signing keys have changed."""
         self._good_until = 0.0
 
     def _ended(self) -> None:

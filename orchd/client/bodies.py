@@ -1,4 +1,4 @@
-"""Request bodies: JSON, or protobuf where a kind has that form and the server is to get it."""
+"""Encoders of request bodies: JSON, or protobuf for built-in kinds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _JSON = "application/json"
 
 
 class BodyEncoder(Protocol):
-    """Gives the bytes of a call's body and their media type. The call has one."""
+    """Returns the bytes and the media type of the body of a call that has one."""
 
     def __call__(self, call: Call) -> tuple[bytes, str]: ...
 
@@ -26,8 +26,8 @@ def json_body(call: Call) -> tuple[bytes, str]:
 
 
 class ProtobufBodies:
-    """Objects of built-in kinds as protobuf; patches, options, and custom kinds as JSON. A body without its kind is JSON,
-    too. Answers are asked for in JSON either way, which is read faster here."""
+    """Encodes objects of built-in kinds as protobuf; patches, options, custom kinds and bodies without a kind as JSON.
+    Responses are requested in JSON in both cases, which decodes faster in Python."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._media_type = dialect.protobuf

@@ -1,4 +1,4 @@
-"""What streams over the bodies of endless answers share: the reader's queue, a time limit, and their end."""
+"""Base class of streams over response bodies: the reader's queue, a time limit and the end of the stream."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def abort(protocol: Protocol) -> None:
 
 
 class BodyStream(Protocol):
-    """Subclasses put pieces of the body into `queue`. The connection is paused while too much waits there. After `seconds` it
-    is aborted, and the queue ends with NoAnswerError."""
+    """Subclasses put pieces of the body into `queue`. The connection is paused while the queue is above its limit. After
+    `seconds` it is aborted, and the queue ends with NoAnswerError."""
 
     def __init__(self, response: IResponse, clock: IReactorTime, server: str, seconds: float) -> None:
         self._server = server
@@ -64,7 +64,7 @@ class BodyStream(Protocol):
             self._deadline = None
 
     def close(self) -> None:
-        """Abort what still runs; what waits is not read any more. Idempotent."""
+        """Abort the connection and drop unread pieces. Idempotent."""
         running = not self.queue.ended
         self._end(None)
         self.queue.clear()

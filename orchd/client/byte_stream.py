@@ -1,4 +1,4 @@
-"""The body of an endless answer as pieces of bytes, with a bound on what waits to be read."""
+"""The body of a streamed response as pieces of bytes, with a bound on unread bytes."""
 
 from __future__ import annotations
 

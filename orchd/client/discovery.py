@@ -1,4 +1,4 @@
-"""What a server serves, as a catalog: for components that follow every resource, whichever server they are clients of."""
+"""Catalog of the resources that a server serves, from its discovery documents: for components that watch every resource."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from orchd.kinds.rows import Subresource
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
 
-#: Seconds between looks at what is served, and before one that something calls for.
+#: Seconds between discoveries, and from `look_soon` to the next one.
 _PERIOD, _SOON = 30.0, 0.25
-#: Versions of groups that one server may have.
+#: Maximum number of group versions of one server.
 _MOST_VERSIONS = 2000
 
-#: Gives the document at a path of the server. Raises ApiError.
+#: Returns the document at a path of the server. Raises ApiError.
 Fetch = Callable[[str], Awaitable[Object]]
 
 
@@ -42,17 +42,17 @@ class _Line:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """All that was found; equal when nothing has changed."""
+    """Result of one discovery. Equal to the previous one if nothing has changed."""
 
     groups: tuple[Group, ...]
     lines: tuple[_Line, ...]
 
 
 class DiscoveredCatalog:
-    """The catalog of a server: looked at once by `load`, and again now and then from `start` on.
+    """The catalog of a server: discovered by `load`, and periodically after `start`.
 
-    Calling it gives the catalog; it is another object only when something has changed. A group whose server does not
-    answer stays as it was.
+    Calling it returns the catalog, which is a new object only after a change. A group whose server does not respond keeps
+    its resources.
     """
 
     log = Logger()
@@ -73,7 +73,7 @@ class DiscoveredCatalog:
         return self._catalog
 
     async def load(self) -> None:
-        """Look now. Raises ApiError when the server does not answer."""
+        """Discover now. Raises ApiError if the server does not respond."""
         groups = [await self._core(), *await self._named()]
         lines: list[_Line] = []
         for group in groups:
@@ -85,11 +85,11 @@ class DiscoveredCatalog:
             self._catalog = Catalog(self._dialect, self._builtin.types, groups, map(self._resource, lines))
 
     def start(self) -> None:
-        """Look again from now on."""
+        """Start periodic discovery."""
         self._background.add(self._follow(), "discovery")
 
     def look_soon(self) -> None:
-        """Something has changed what is served: do not wait for the next look."""
+        """Discover soon: an event indicates that the served resources have changed."""
         if self._pause is not None and not self._soon:
             self._soon = True
             self._pause.cancel()
@@ -105,12 +105,12 @@ class DiscoveredCatalog:
             except CancelledError:
                 raise
             except ApiError as error:
-                self.log.warn("what the server serves is not known anew: {error}", error=error.message)
-            except Exception:  # a document of another shape must not end the looking
+                self.log.warn("failed to discover the served resources, keeping the previous ones: {error}", error=error.message)
+            except Exception:  # an invalid document must not end periodic discovery
                 self.log.failure("discovery")
 
     async def _rest(self) -> None:
-        """Wait for the next look; for a moment only once `look_soon` is called."""
+        """Wait for the next discovery, which `look_soon` brings forward."""
         self._pause = deferLater(self._clock, _PERIOD)
         try:
             await self._pause
@@ -119,7 +119,7 @@ class DiscoveredCatalog:
                 raise
             self._soon = False
             self._pause = None
-            # What a definition describes is served a moment later.
+            # The resources of a definition are served shortly after the definition was created.
             await deferLater(self._clock, _SOON)
         finally:
             self._pause = None

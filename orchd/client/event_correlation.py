@@ -1,6 +1,7 @@
-"""Which core/v1 Events are written, and how: similar ones combined, equal ones counted, floods cut off.
+"""Correlation of core/v1 Events before they are written: aggregation of similar events, counting of equal ones, rate limit
+per source and object.
 
-Pure bookkeeping over Event objects; `orchd/client/events.py` writes what this decides.
+Pure functions over Event objects and bounded caches; `orchd/client/events.py` writes the results.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from orchd.client.interfaces import Object
 from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.token_bucket import TokenBucket
 
-#: Entries of each of the three memories.
+#: Maximum number of entries of each cache.
 CACHE_SIZE = 4096
-#: From so many different messages on, within so many seconds of one another, similar events are combined.
+#: Number of different messages from which similar events are aggregated, and the interval in seconds in which they count.
 COMBINE_FROM, COMBINE_SECONDS = 10, 600.0
-#: Events of one source about one object: at once, and per second after that.
+#: Burst and rate (per second) of the events of one source about one object.
 SPAM_BURST, SPAM_RATE = 25, 1 / 300.0
 COMBINED_PREFIX = "(combined from similar events): "
 
@@ -26,8 +27,7 @@ _Key = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Correlated:
-    """An Event to write. With `patch` it was written before under the same name, and the (strategic merge) patch is
-    enough unless it is gone."""
+    """An Event to write. With `patch`, a strategic merge patch, the Event exists already unless it was deleted."""
 
     event: Object
     patch: Object | None
@@ -47,7 +47,7 @@ class _Observed:
 
 
 class Correlator:
-    """Sees every event of one broadcaster, in order. `wall` is seconds since the epoch."""
+    """Processes every event of one broadcaster, in order. `wall` is seconds since the epoch."""
 
     def __init__(self, wall: Callable[[], float]) -> None:
         self._wall = wall
@@ -56,7 +56,7 @@ class Correlator:
         self._buckets: LruCache[_Key, TokenBucket] = LruCache(CACHE_SIZE)
 
     def correlate(self, event: Object) -> Correlated | None:
-        """What to write for a new event; None when its source writes too much about its object."""
+        """The Event to write for a new event; None if the source exceeds its rate for the object."""
         event, key = self._combine(event)
         found = self._count(event, key)
         now = self._wall()
@@ -64,7 +64,7 @@ class Correlator:
         return found if bucket.take(now) else None
 
     def _combine(self, event: Object) -> tuple[Object, _Key]:
-        """The event itself, or the one that stands for it and those like it; with the key of what is equal to it."""
+        """The event, or the aggregate of similar events; and its key for counting."""
         key = (*_source_and_object(event), event["type"], event["reason"])
         now = self._wall()
         similar = self._similar.obtain(key, _Similar)

@@ -1,6 +1,6 @@
-"""Which Events of the events group are written, and how: the second equal one opens a series, later ones are counted in it.
+"""Series of events.{abbr}.io Events: the second equal event starts a series, later ones increase its count.
 
-Pure bookkeeping over Event objects; `orchd/client/events.py` writes what this decides.
+Pure functions over Event objects and a bounded cache; `orchd/client/events.py` writes the results.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from orchd.client.interfaces import Object
 from orchd.client.times import micro_time
 from orchd.txkit.lru_cache import LruCache
 
-#: Events that are remembered.
+#: Maximum number of cached events.
 CACHE_SIZE = 4096
-#: Seconds without an equal event after which a series is over, and between looks for such.
+#: Seconds without an equal event after which a series ends, and between checks for ended series.
 FINISH_SECONDS = 360.0
-#: Seconds after which the count of a series that goes on is written.
+#: Seconds between writes of the count of a continuing series.
 REFRESH_SECONDS = 1800.0
 
 _FIELDS = ("action", "reason", "reportingController", "reportingInstance")
@@ -27,7 +27,7 @@ _Key = tuple[Any, ...]
 
 @dataclass(slots=True)
 class _Entry:
-    """`count` is 1 before there is a series. `last` is when an equal event came, seconds since the epoch."""
+    """`count` is 1 until a series starts. `last` is the time of the last equal event, in seconds since the epoch."""
 
     event: Object
     last: float
@@ -36,7 +36,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class Serial:
-    """An Event to write. With `patch` it was written before, and the patch is enough unless it is gone."""
+    """An Event to write. With `patch` it exists already unless it was deleted."""
 
     key: _Key
     event: Object
@@ -44,13 +44,13 @@ class Serial:
 
 
 class SeriesCache:
-    """Sees every event of one broadcaster, in order. `now` is seconds since the epoch."""
+    """Processes every event of one broadcaster, in order. `now` is seconds since the epoch."""
 
     def __init__(self) -> None:
         self._entries: LruCache[_Key, _Entry] = LruCache(CACHE_SIZE)
 
     def observe(self, event: Object, now: float) -> Serial | None:
-        """What to write for a new event; None when counting it is enough for now."""
+        """The Event to write for a new event; None if it was only counted."""
         key = _key(event)
         entry = self._entries.get(key)
         if entry is None:
@@ -61,18 +61,18 @@ class SeriesCache:
         return _serial(key, entry) if entry.count == 2 else None
 
     def refresh(self) -> Iterable[Serial]:
-        """All series with their counts of now."""
+        """All series with their current counts."""
         return [_serial(key, entry) for key, entry in self._entries.items() if entry.count > 1]
 
     def finish(self, now: float) -> Iterable[Serial]:
-        """Forget what has not come again for a while; what is left to write are the last counts of series."""
+        """Remove events that have not recurred. Returns the final counts of the series that ended."""
         over = [(key, entry) for key, entry in self._entries.items() if now - entry.last > FINISH_SECONDS]
         for key, _ in over:
             self._entries.remove(key)
         return [_serial(key, entry) for key, entry in over if entry.count > 1]
 
     def forget(self, key: _Key) -> None:
-        """The event could not be written: the next equal one begins anew."""
+        """Remove an event that could not be written: the next equal one is treated as new."""
         self._entries.remove(key)
 
 

@@ -1,4 +1,4 @@
-"""Writes Events: in order for each object, several objects side by side, with bounded queues and retries."""
+"""Writes Events: in order per object, concurrently for different objects, with bounded queues and retries."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ from orchd.errors import ApiError
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
 
-#: Events that wait to be written at most; further ones are dropped and counted.
+#: Maximum number of queued events; further ones are dropped and counted.
 QUEUE_LIMIT = 1000
-#: Objects whose events are written at the same time.
+#: Maximum number of objects whose events are written concurrently.
 LANES = 8
-#: Attempts to write an event to a server that cannot be reached, and the seconds between them.
+#: Attempts to write an event to an unreachable server, and the seconds between them.
 ATTEMPTS, PAUSE = 12, 10.0
 STRATEGIC = "application/strategic-merge-patch+json"
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """An Event to write. With `patch` it exists already, unless it was deleted. `lost` is called when it could
-    not be written."""
+    """An Event to write. With `patch` it exists already unless it was deleted. `lost` is called if it could not be written."""
 
     ref: ResourceRef
     event: Object
@@ -38,14 +37,14 @@ class Write:
     lost: Callable[[], object] = lambda: None
 
 
-#: Decides about an event when its turn has come; None writes nothing.
+#: Called when an event reaches the head of its queue; None writes nothing.
 Decide = Callable[[], "Write | None"]
 
 
 @dataclass(slots=True)
 class EventCounts:
-    """What became of events: `written`; `dropped` because the queue was full; `filtered` because one source wrote too
-    much about one object; `failed` because the server refused or could not be reached. `retried` counts attempts."""
+    """Events by outcome: `written`; `dropped` (queue full); `filtered` (rate limit of the source); `failed` (rejected, or
+    the server was unreachable). `retried` counts attempts."""
 
     written: int = 0
     dropped: int = 0
@@ -71,7 +70,7 @@ class EventWriter:
         self.counts = EventCounts()
 
     def submit(self, about: str, decide: Decide) -> None:
-        """Queue an event; events with the same `about` are decided on and written in order."""
+        """Queue an event. Events with the same `about` are processed and written in order."""
         if self._stopping or self.waiting >= QUEUE_LIMIT:
             self.counts.dropped += 1
             return
@@ -83,7 +82,7 @@ class EventWriter:
             self._background.add(self._empty(lane), "event recorder")
 
     async def stop(self, seconds: float) -> None:
-        """Take no more events and write those that wait, for `seconds` at most; what is left is dropped."""
+        """Accept no more events and write the queued ones within `seconds`; the rest is dropped."""
         self._stopping = True
         await self._background.finish(seconds, self._clock)
         self.counts.dropped += self.waiting
@@ -116,7 +115,7 @@ class EventWriter:
             write.lost()
 
     async def _write(self, write: Write) -> bool:
-        """Whether the event was written; tries again while the server cannot be reached."""
+        """Write an event, with retries while the server is unreachable. True if it was written."""
         metadata = write.event["metadata"]
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -131,7 +130,7 @@ class EventWriter:
                 say("event {name} was refused: {why}", name=metadata["name"], why=error.message)
                 return False
             self.counts.retried += 1
-            # The first pause is drawn at random, so that the clients of a server that returns do not come all at once.
+            # The first pause is random, so that the clients of a restarted server do not all retry at once.
             await deferLater(self._clock, PAUSE * (self._random.random() if attempt == 1 else 1.0))
         raise AssertionError("the last attempt returns")
 
@@ -140,10 +139,10 @@ class EventWriter:
         if write.patch is not None:
             try:
                 await self._client.patch(
-                    write.ref, metadata["namespace"], metadata["name"], write.patch, content_type=STRATEGIC
+                    write.ref, metadata["namespace"], metadata["name"], write.patch, content_type=STRATEGIC, need_answer=False
                 )
                 return
             except ApiError as error:
                 if error.code != 404:
                     raise
-        await self._client.create(write.ref, metadata["namespace"], write.event)
+        await self._client.create(write.ref, metadata["namespace"], write.event, need_answer=False)

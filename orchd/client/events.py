@@ -1,4 +1,4 @@
-"""Recording of Events in both forms: core/v1, and the one of the events group. Recording never waits and never raises."""
+"""Recorders of Events in core/v1 and events.{abbr}.io. Recording does not block and does not raise."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from orchd.client.times import micro_time, second_time
 from orchd.dialect import Dialect
 
 EVENTS = ResourceRef("", "v1", "events")
-#: Seconds that a stop gives to events that still wait.
+#: Time limit for writing queued events at stop, in seconds.
 _FLUSH_SECONDS = 2.0
-#: Bytes of a note in the events group; what is longer is cut, and ends with this.
+#: Maximum length of a note in events.{abbr}.io in bytes, and the end of a truncated note.
 _LONGEST_NOTE, _CUT = 1024, " ..."
 
 
@@ -41,8 +41,8 @@ def object_reference(obj: Object) -> dict[str, Any]:
 
 
 class EventBroadcaster:
-    """Makes recorders, and writes in the background what they record. `wall` is seconds since the epoch; `host` is this
-    machine's name, which the events group wants beside the component's."""
+    """Creates recorders and writes their Events in the background. `wall` is seconds since the epoch; `host` is the host
+    name for reportingInstance."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class EventBroadcaster:
 
     @property
     def counts(self) -> EventCounts:
-        """What became of the events so far."""
+        """Events so far, by outcome."""
         return self._writer.counts
 
     @property
@@ -80,14 +80,14 @@ class EventBroadcaster:
         return made
 
     def series_recorder(self, controller: str) -> IEventRecorder:
-        """A recorder of Events of the events group, reported by `controller`: the API refuses those without an action."""
+        """A recorder of events.{abbr}.io Events reported by `controller`. The API rejects such Events without an action."""
         self._start_timers()
         instance = f"{controller}-{self._host}" if self._host else controller
         made: IEventRecorder = SeriesRecorder(self, controller, instance)
         return made
 
     async def stop(self) -> None:
-        """Take no more events; write those that wait, within a few seconds."""
+        """Accept no more events and write the queued ones, within a few seconds."""
         for timer in self._timers:
             timer.stop()
         self._timers.clear()
@@ -96,7 +96,7 @@ class EventBroadcaster:
     # -- for recorders
 
     def metadata(self, reference: Object) -> tuple[dict[str, str], float]:
-        """Name and namespace of a new event about an object, and the time that it happened. No name is given twice."""
+        """Name (unique), namespace and time of a new Event about an object."""
         now = self._wall()
         self._last_stamp = max(self._last_stamp + 1, int(now * 1e9))
         name = f"{reference.get('name', '')}.{self._last_stamp:x}"
@@ -214,7 +214,7 @@ class SeriesRecorder:
 
 
 def _fit(note: str) -> str:
-    """The note, cut to what the events group takes."""
+    """The note, truncated to the maximum length in events.{abbr}.io."""
     encoded = note.encode("utf-8", "replace")
     if len(encoded) <= _LONGEST_NOTE:
         return note

@@ -1,4 +1,4 @@
-"""Credentials from a program: client.authentication's ExecCredential, kept until they expire or the server refuses them."""
+"""Credentials from an exec plugin (ExecCredential), cached until they expire or the server rejects them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import subprocess
-from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,21 +15,22 @@ from typing import Any, Final
 from cryptography import x509
 from twisted.internet.defer import Deferred
 
+from orchd.client.request_counts import ROTATIONS, RequestCounts
 from orchd.errors import ApiError
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
 from orchd.txkit.log import Logger
 from orchd.txkit.shared_call import SharedCall
 
-#: Seconds that a program may take, and one that talks to a person.
+#: Time limit of a program in seconds, without and with user interaction.
 _SECONDS, _INTERACTIVE_SECONDS = 60.0, 600.0
-#: Bytes of its output.
+#: Maximum size of its output in bytes.
 _LONGEST_OUTPUT: Final = 1024 * 1024
-#: How to install a missing program is said so often an hour.
+#: Maximum number of install hints per period.
 _HINTS, _HINT_SECONDS = 10, 3600.0
 
 
 class CredentialError(ApiError):
-    """Credentials cannot be had. Shaped as 401, so that callers may treat it as any other refusal."""
+    """No credentials are available. A 401, so that callers can treat it like a response of the server."""
 
     def __init__(self, why: str) -> None:
         super().__init__(401, "Unauthorized", f"getting credentials: {why}")
@@ -38,7 +38,7 @@ class CredentialError(ApiError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecCredential:
-    """What a program gave. `expires` is in seconds since the epoch, None for never."""
+    """Credentials returned by a program. `expires` is in seconds since the epoch, None for never."""
 
     token: str = ""
     certificate: bytes = b""
@@ -53,7 +53,7 @@ InThread = Callable[..., Coroutine[Deferred[Any], Any, Any]]
 
 
 def run_program(command: tuple[str, ...], environment: Mapping[str, str], interactive: bool) -> tuple[int, bytes]:
-    """Blocks until the program has ended or its time is over. It shares standard error, and standard input if asked to."""
+    """Run a program; blocks until it ends or times out. It inherits standard error, and standard input if `interactive`."""
     process = subprocess.Popen(
         command,
         env=dict(environment),
@@ -96,7 +96,7 @@ class ExecCredentials:
         environment: Mapping[str, str],
         run: Run = run_program,
         terminal: Callable[[], bool] = has_terminal,
-        calls: Counter[tuple[str, str]] | None = None,
+        counts: RequestCounts | None = None,
     ) -> None:
         assert config.exec is not None
         self._config = config
@@ -106,13 +106,16 @@ class ExecCredentials:
         self._environment = environment
         self._run = run
         self._terminal = terminal
-        self._calls: Counter[tuple[str, str]] = Counter() if calls is None else calls
+        self._counts = counts or RequestCounts()
+        self._calls = self._counts.plugin_calls
+        #: The last certificate that the program gave.
+        self._certificate = b""
         self._found: ExecCredential | None = None
         self._running: SharedCall[ExecCredential] | None = None
         self._hints: list[float] = []
 
     async def get(self) -> ExecCredential:
-        """Credentials that have not expired; the program runs once for all who wait. Raises CredentialError."""
+        """Credentials that have not expired. Concurrent callers share one run of the program. Raises CredentialError."""
         found = self._found
         if found is not None and (found.expires is None or self._wall() < found.expires):
             return found
@@ -121,7 +124,7 @@ class ExecCredentials:
         return await self._running.wait()
 
     def refused(self, credential: ExecCredential) -> None:
-        """The server does not know these credentials: the next request gets others."""
+        """The server rejected these credentials: the next `get` runs the program again."""
         if credential is self._found:
             self._found = None
 
@@ -149,7 +152,19 @@ class ExecCredentials:
             raise CredentialError(f"exec: executable {self._plugin.command} failed with exit code {code}")
         self._calls["0", "no_error"] += 1
         self._found = self._read(output)
+        self._count(self._found.certificate)
         return self._found
+
+    def _count(self, certificate: bytes) -> None:
+        """Record the lifetime of a new certificate, and the age of the one that it replaces."""
+        before, self._certificate = self._certificate, certificate
+        if before and before != certificate:
+            begun = x509.load_pem_x509_certificate(before).not_valid_before_utc.timestamp()
+            self._counts.plugin_rotations.observe(ROTATIONS, self._wall() - begun)
+        if certificate:
+            self._counts.plugin_expiries[id(self)] = x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
+        else:
+            self._counts.plugin_expiries.pop(id(self), None)
 
     def _interactive(self) -> bool:
         mode = self._plugin.interactive_mode

@@ -1,4 +1,4 @@
-"""A client that writes only while its owner may: work of a leader that has lost its lock changes nothing any more."""
+"""A client that rejects writes after its owner lost the leader lock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchd.errors import ApiError, unavailable
 
 @implementer(IClient)
 class FencedClient:
-    """Passes everything to `client`; writes raise ApiError (503) when `allowed` says no."""
+    """Delegates to `client`; writes raise ApiError 503 if `allowed()` is False."""
 
     def __init__(self, client: IClient, allowed: Callable[[], bool]) -> None:
         self._client = client

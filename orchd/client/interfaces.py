@@ -42,7 +42,8 @@ class IClient(Interface):
     """A client of the API. Every method takes the resource as a ResourceRef and raises ApiError with the server's Status.
 
     `namespace` is "" for cluster-scoped resources and for lists over all namespaces. Cancelling a read aborts it; a write that
-    was sent is not undone.
+    was sent is not undone. Without `need_answer` a write may give {} for the object that it made: a server in the same process
+    then does not make an answer.
     """
 
     async def get(ref: ResourceRef, namespace: str, name: str, *, subresource: str = "", resource_version: str = "") -> Object:
@@ -54,7 +55,10 @@ class IClient(Interface):
     ) -> Object:
         """A list object. `query` holds parameters that only this resource knows."""
 
-    async def create(ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", dry_run: bool = False) -> Object:
+    async def create(
+        ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", dry_run: bool = False,
+        need_answer: bool = True,
+    ) -> Object:
         """Create an object; with `name` and `subresource`, post to a subresource."""
 
     async def update(ref: ResourceRef, namespace: str, name: str, obj: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
@@ -62,7 +66,7 @@ class IClient(Interface):
 
     async def patch(
         ref: ResourceRef, namespace: str, name: str, patch: Any, *, content_type: str, subresource: str = "",
-        field_manager: str = "", force: bool = False, dry_run: bool = False,
+        field_manager: str = "", force: bool = False, dry_run: bool = False, need_answer: bool = True,
     ) -> Object:
         """Patch an object. `content_type` is one of the API's patch media types."""
 
@@ -84,7 +88,7 @@ class IClient(Interface):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A complete answer below 400. `warnings` are the texts of its Warning headers."""
+    """A complete response with a code below 400. `warnings` are the texts of its Warning headers."""
 
     code: int
     content_type: str
@@ -93,25 +97,25 @@ class Answer:
 
 
 class IByteStream(Interface):
-    """The body of an answer that has no end of its own, such as a log that is followed."""
+    """The body of a streamed response, such as a followed log."""
 
     async def next() -> bytes | None:
-        """The next piece, never empty; None at the end of the body. Raises ApiError when the connection broke or the time
-        for the stream is over. Pieces need not end where lines do."""
+        """The next piece, never empty; None at the end of the body. Raises ApiError if the connection was lost or the time
+        limit exceeded. Pieces are not aligned with lines."""
 
     def close() -> None:
-        """End it. Idempotent."""
+        """Close the stream. Idempotent."""
 
 
 class IRawClient(IClient):
-    """A client that also carries requests of any path, answered in any media type. `call` is `orchd.client.requests.Call`.
-    Both methods raise ApiError for answers of 400 and above."""
+    """A client for requests of any path with responses in any media type. `call` is `orchd.client.requests.Call`. Both
+    methods raise ApiError for codes of 400 and above."""
 
     async def exchange(call: Any) -> Answer:
-        """A whole answer."""
+        """The complete response."""
 
     async def stream(call: Any, seconds: float) -> IByteStream:
-        """An answer as it comes, for at most so many seconds."""
+        """A streamed response, limited to `seconds`."""
 
 
 class IWebSocket(Interface):
@@ -120,21 +124,21 @@ class IWebSocket(Interface):
     protocol: str = Attribute("The subprotocol that the server has chosen.")
 
     async def next() -> bytes | None:
-        """The next message; None when the server has closed in good order. Raises ApiError when the connection broke."""
+        """The next message; None after a regular close by the server. Raises ApiError if the connection was lost."""
 
     async def send(message: bytes) -> None:
         """Send a binary message; returns when more can be sent. Does nothing once the WebSocket is closed."""
 
     def close() -> None:
-        """Close it; messages that wait are not read any more. Idempotent."""
+        """Close the WebSocket and drop unread messages. Idempotent."""
 
 
 class ISocketClient(IRawClient):
     """A client that opens WebSockets."""
 
     async def websocket(path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:
-        """Open a WebSocket that speaks one of `protocols`, the first of which is preferred. Raises ApiError with the server's
-        Status for a refusal."""
+        """Open a WebSocket with one of `protocols`, in order of preference. Raises ApiError with the server's Status if it
+        is rejected."""
 
 
 class IForwardingClient(IRawClient):
@@ -185,7 +189,7 @@ class IInformer(Interface):
         """
 
     def remove_listener(listener: Callable[[str, Object | None, Object | None], None]) -> None:
-        """Tell a listener nothing more. ValueError for one that was not added."""
+        """Remove a listener. Raises ValueError if it was not added."""
 
 
 class IInformers(Interface):

@@ -1,7 +1,7 @@
-"""Leader election: of several processes that could do the same work, one does, as long as it renews a lock.
+"""Leader election: one of several candidates is the leader for as long as it renews a lock.
 
-The lock is judged by what this process has seen change on its own clock, never by the times written in it: clocks of
-different machines differ.
+Whether the lock has expired is decided by changes observed on this process's monotonic clock, not by the times in the lock:
+clocks of different machines differ.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 from orchd.txkit.timeouts import within
 
-#: By what share the pauses between attempts are stretched at most.
+#: Maximum jitter of the pauses between attempts, as a fraction.
 JITTER = 0.2
 #: Seconds beyond the lease after which a leader that has not renewed counts as unhealthy.
 _UNHEALTHY_AFTER = 20.0
-#: How often the lock is read and written to release it, when others write it in between.
+#: Attempts to release the lock after conflicts.
 _RELEASE_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionTimes:
-    """Seconds. Candidates wait `lease` without a change of the lock before they take over; a leader that has not renewed
-    for `renew` stops leading; `retry` is the pause between attempts. Raises ValueError for times that do not fit."""
+    """Seconds. A candidate takes over after `lease` without a change of the lock; a leader that could not renew for `renew`
+    stops leading; `retry` is the pause between attempts. Raises ValueError for inconsistent values."""
 
     lease: float = 15.0
     renew: float = 10.0
@@ -92,7 +92,7 @@ class LeaderElection:
         self._recorder = recorder
         self._background = Background()
         self._work = Background(lambda name, failure: self._failed(failure))
-        #: From when `lead` is called until `cease` has returned.
+        #: True from the call of `lead` until `cease` has returned.
         self._working = False
         self._seen: object = None
         self._seen_at = 0.0
@@ -100,14 +100,15 @@ class LeaderElection:
         self._renewed = 0.0
 
     async def start(self) -> None:
-        """Try for the first time; returns when it leads and has begun to work, or when another leads. Goes on to try."""
+        """Make the first attempt, and continue in the background. Returns when `lead` has returned or another candidate is
+        the leader."""
         if await self._attempt(self._times.renew):
             self._start_leading()
         self._background.add(self._run(), f"election for {self.name}")
         await self._work.idle()
 
     async def stop(self) -> None:
-        """End the work, then let go of the lock so that another need not wait."""
+        """Await `cease`, then release the lock, so that another candidate can take over at once."""
         await self._background.stop()
         leading = self.leading
         if self._working:
@@ -130,17 +131,17 @@ class LeaderElection:
 
     @property
     def secure(self) -> bool:
-        """Whether no other candidate can have taken over. False once the lease has run out, also before that is noticed."""
+        """True if no other candidate can have acquired the lock: the lease has not expired on the monotonic clock."""
         return self.leading and self._clock.seconds() - self._renewed < self._times.lease
 
     def check(self) -> str:
-        """What is wrong with the election, "" when nothing is: a leader that can neither renew nor stop."""
+        """Health check: an error for a leader that could neither renew nor stop in time, "" otherwise."""
         late = self._times.lease + _UNHEALTHY_AFTER
         if self.leading and self._clock.seconds() - self._renewed > late:
             return f"failed election to renew leadership on lease {self.name}"
         return ""
 
-    # -- the life of a candidate
+    # -- the loop of a candidate
 
     async def _run(self) -> None:
         while True:
@@ -156,7 +157,7 @@ class LeaderElection:
                 return
 
     async def _renew(self) -> None:
-        """Renew until that fails for too long, or another holds the lock."""
+        """Renew until the renew deadline is exceeded or another candidate holds the lock."""
         while (left := self._left()) > 0:
             await self._pause(left)
             left = self._left()
@@ -164,7 +165,7 @@ class LeaderElection:
                 return
 
     def _left(self) -> float:
-        """Seconds in which the lock has to be renewed."""
+        """Remaining seconds until the renew deadline."""
         return self._times.renew - (self._clock.seconds() - self._renewed)
 
     def _start_leading(self) -> None:
@@ -197,7 +198,7 @@ class LeaderElection:
     # -- the lock
 
     async def _attempt(self, seconds: float) -> bool:
-        """Take or renew the lock within `seconds`. What goes wrong is logged and means no."""
+        """Acquire or renew the lock within `seconds`. True on success; failures are logged."""
         began = self._clock.seconds()
         try:
             taken = await within(start(self._take()), seconds, self._clock)
@@ -207,11 +208,11 @@ class LeaderElection:
             self.log.warn("lock {name}: no answer within {seconds} s", name=self.name, seconds=seconds)
             return False
         except ApiError as error:
-            # Of two candidates who write at once one loses: that is how elections go.
+            # A conflict: another candidate wrote at the same time.
             say = self.log.debug if error.code == 409 else self.log.warn
             say("lock {name}: {error}", name=self.name, error=error.message)
             return False
-        except Exception:  # an election must outlive whatever goes wrong once
+        except Exception:  # the election loop must survive any failure
             self.log.failure("lock {name}", name=self.name)
             return False
         if taken:

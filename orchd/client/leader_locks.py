@@ -1,6 +1,6 @@
-"""The five objects over which leaders are elected: a Lease, an annotation of an Endpoints or a ConfigMap, or two at once.
+"""The five kinds of leader locks: a Lease, an annotation of an Endpoints or ConfigMap object, or an annotation and a Lease.
 
-Two at once are for moving from one sort of lock to another: both must be held by the same candidate.
+Pairs are for migrating from one kind of lock to another: both must be held by the same candidate.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from orchd.client.interfaces import IClient, Object, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 
-#: What --leader-elect-resource-lock may be.
+#: Values of --leader-elect-resource-lock.
 LOCKS: Final = ("leases", "endpoints", "configmaps", "endpointsleases", "configmapsleases")
 _ANNOTATION = "control-plane.alpha.{long}.io/leader"
-#: The holder of two locks that are held by different ones.
+#: Holder of a pair whose two locks have different holders.
 _UNKNOWN = "leaderelection.{abbr}.io/unknown"
 
 
@@ -35,16 +35,17 @@ class LeaderRecord:
 
 
 class ILeaderLock(Interface):
-    """One lock. `get` comes before `update`, which is guarded by the version that was got or written last."""
+    """One lock. `update` requires an earlier `get` or `create`, and uses the resourceVersion of the last read or write as
+    precondition."""
 
     async def get() -> tuple[LeaderRecord, object]:
-        """The record, and a value that differs after every write. Raises ApiError, 404 without a lock."""
+        """The record, and a value that differs after every write. Raises ApiError, 404 if the lock does not exist."""
 
     async def create(record: LeaderRecord) -> None:
-        """Make the lock. Raises ApiError."""
+        """Create the lock. Raises ApiError."""
 
     async def update(record: LeaderRecord) -> None:
-        """Replace the record. Raises ApiError, 409 when the lock was written since it was read."""
+        """Replace the record. Raises ApiError, 409 if the lock was written since it was read."""
 
     def objects() -> Iterable[Object]:
         """The objects that events of this lock are about."""
@@ -72,7 +73,7 @@ def make_lock(kind: str, client: IClient, dialect: Dialect, *, namespace: str, n
 
 
 class _ObjectLock:
-    """A record that is kept in one object."""
+    """A record stored in one object."""
 
     _ref: ResourceRef
     _kind: str
@@ -148,7 +149,7 @@ class LeaseLock(_ObjectLock):
 
 @implementer(ILeaderLock)
 class AnnotationLock(_ObjectLock):
-    """An annotation of an Endpoints or ConfigMap object; whatever else the object holds is left alone."""
+    """An annotation of an Endpoints or ConfigMap object, whose other contents are preserved."""
 
     def __init__(self, client: IClient, dialect: Dialect, plural: str, namespace: str, name: str) -> None:
         super().__init__(client, namespace, name)
@@ -199,7 +200,7 @@ def _members() -> Iterable[tuple[str, str, type[Any]]]:
 
 @implementer(ILeaderLock)
 class PairLock:
-    """Two locks as one. Those who know the first alone are respected; the second is made when it is missing."""
+    """Two locks as one. Candidates that use only the first lock are respected; a missing second lock is created."""
 
     def __init__(self, first: ILeaderLock, second: ILeaderLock, dialect: Dialect) -> None:
         self._first, self._second = first, second
@@ -212,7 +213,7 @@ class PairLock:
         except ApiError as error:
             if error.code != 404:
                 raise
-            # Held by one that knows the first lock alone, or half made by ourselves.
+            # Held by a candidate that uses only the first lock, or created only in part by this process.
             return record, raw
         if record.holder != other.holder:
             record = replace(record, holder=self._unknown)

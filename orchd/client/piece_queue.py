@@ -1,4 +1,4 @@
-"""Pieces of bytes on their way from a connection to one reader, with a bound on what waits."""
+"""A queue of byte pieces from a connection to one reader, with backpressure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from twisted.internet.defer import Deferred
 
 from orchd.errors import ApiError
 
-#: Waiting bytes above which the connection is paused; below half of it, it is resumed.
+#: Queued bytes above which the connection is paused; it is resumed below half of this.
 HIGH_WATER = 1024 * 1024
 
 
 class PieceQueue:
-    """States: open, ended (what waits can still be read). `hold` is called with True to pause the connection and with False
-    to resume it."""
+    """States: open, ended (queued pieces can still be read). `hold` is called with True to pause the connection and with
+    False to resume it."""
 
     def __init__(self, hold: Callable[[bool], object]) -> None:
         self._hold = hold
@@ -38,7 +38,7 @@ class PieceQueue:
         self._wake()
 
     def end(self, error: ApiError | None) -> bool:
-        """Nothing follows what waits but `error`; False when that was so before."""
+        """End the queue: after the queued pieces, `next` raises `error` or returns None. False if it had ended before."""
         if self.ended:
             return False
         self.ended, self._error = True, error
@@ -46,7 +46,7 @@ class PieceQueue:
         return True
 
     def clear(self) -> None:
-        """Forget what waits, and the error."""
+        """Drop the queued pieces and the error."""
         self._pieces.clear()
         self._size = 0
         self._error = None

@@ -1,4 +1,4 @@
-"""Connections through an HTTP proxy: a tunnel by CONNECT, in which TLS with the server begins."""
+"""Connections through an HTTP proxy: a CONNECT tunnel, in which TLS with the server is started."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-#: Bytes of a proxy's answer to CONNECT.
+#: Maximum size of a proxy's response to CONNECT in bytes.
 _LONGEST_ANSWER = 16 * 1024
 
 
 class ProxyError(OSError):
-    """The proxy does not connect."""
+    """The proxy rejected CONNECT, or its response is invalid."""
 
 
 def tunnel_request(host: str, port: int, proxy: SplitResult) -> bytes:
-    """What asks a proxy for a tunnel, with the user and password of its URL."""
+    """The CONNECT request, with the user and password of the proxy's URL."""
     target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     if proxy.username is not None:
@@ -31,7 +31,7 @@ def tunnel_request(host: str, port: int, proxy: SplitResult) -> bytes:
 
 
 class _Tunnel(Protocol):
-    """Asks for the tunnel; once it is there everything goes to and from the protocol that `factory` builds."""
+    """Requests the tunnel, then connects the transport to the protocol that `factory` builds."""
 
     def __init__(self, factory: IProtocolFactory, request: bytes) -> None:
         self._factory = factory

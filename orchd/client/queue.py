@@ -14,10 +14,10 @@ from typing import Generic, TypeVar
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from orchd.txkit.histogram import Histogram
+from orchd.txkit.histogram import Histogram, exponential
 
 #: Bounds of the histograms of a queue, in seconds.
-BOUNDS = tuple(10.0**power for power in range(-6, 4))
+BOUNDS = exponential(10e-9, 10, 10)
 
 #: Backoff in seconds after the first failure, doubled with each further one, and its maximum.
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 1000.0

@@ -61,11 +61,12 @@ _MOST_BODY = 512 * 1024 * 1024
 
 @implementer(IForwardingClient, ISocketClient)
 class RemoteClient(Methods):
-    """Speaks to one server as one user. `timeout` seconds bound every wait for an answer; watches end by themselves.
+    """A client of one server as one user. Every wait for a response is limited to `timeout` seconds; watches have a limit
+    of their own.
 
-    `connections` are kept open between requests; `throttle` delays requests beyond its rate; clients that share `counts`
-    are counted together. `environment` is what exec plugins inherit; `bearer` takes the place of the configuration's
-    credentials; `encode` makes the bytes of bodies. Call `close` when done with it.
+    `connections` is the number of persistent connections; `throttle` delays requests beyond its rate; clients that share
+    `counts` are counted together. `environment` is the environment of exec plugins; `bearer` overrides the credentials of
+    the configuration; `encode` encodes bodies. Call `close` at the end.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class RemoteClient(Methods):
         plugin = None
         if config.exec is not None:
             plugin = ExecCredentials(
-                config, wall=wall, in_thread=self._in_thread, environment=environment, calls=self.counts.plugin_calls
+                config, wall=wall, in_thread=self._in_thread, environment=environment, counts=self.counts
             )
         self._credentials = Credentials(config, reactor.seconds, plugin, bearer)
         self._impersonation = impersonation_headers(config.impersonation)
@@ -115,7 +116,7 @@ class RemoteClient(Methods):
         await self._transport.close()
 
     async def document(self, path: str) -> Object:
-        """What the server answers at any path, such as those of discovery."""
+        """The JSON document at any path, such as those of discovery."""
         return await self._call(Call(method="GET", path=path))
 
     # -- sending

@@ -21,6 +21,8 @@ class Call:
     content_type: str = "application/json"
     #: Media types of the answer, as an Accept header.
     accept: str = "application/json"
+    #: False if the caller uses nothing of a successful answer.
+    need_answer: bool = True
 
 
 def _query(**given: str | int | bool) -> dict[str, str]:
@@ -65,10 +67,17 @@ def list_(
 
 
 def create(
-    ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", dry_run: bool = False
+    ref: ResourceRef,
+    namespace: str,
+    obj: Object,
+    *,
+    name: str = "",
+    subresource: str = "",
+    dry_run: bool = False,
+    need_answer: bool = True,
 ) -> Call:
     path = paths.item(ref, namespace, name, subresource) if name else paths.collection(ref, namespace)
-    return Call(method="POST", path=path, query=_query(dryRun=_dry(dry_run)), body=obj)
+    return Call(method="POST", path=path, query=_query(dryRun=_dry(dry_run)), body=obj, need_answer=need_answer)
 
 
 def update(
@@ -89,10 +98,11 @@ def patch(
     field_manager: str = "",
     force: bool = False,
     dry_run: bool = False,
+    need_answer: bool = True,
 ) -> Call:
     query = _query(fieldManager=field_manager, force=force, dryRun=_dry(dry_run))
     path = paths.item(ref, namespace, name, subresource)
-    return Call(method="PATCH", path=path, query=query, body=patch, content_type=content_type)
+    return Call(method="PATCH", path=path, query=query, body=patch, content_type=content_type, need_answer=need_answer)
 
 
 def _options(options: Mapping[str, Any] | None) -> Any:

@@ -1,4 +1,4 @@
-"""Shared informers for a time: what listened through them hears nothing more once they are closed."""
+"""A scope of shared informers: closing it removes the listeners that were added through it."""
 
 from __future__ import annotations
 

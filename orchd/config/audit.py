@@ -40,6 +40,8 @@ class AuditLogSettings:
     days: int
     compress: bool
     sink: SinkSettings
+    #: apiVersion of the events.
+    version: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,8 @@ class AuditWebhookSettings:
     config_file: str
     backoff: float
     sink: SinkSettings
+    #: apiVersion of the events.
+    version: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,12 +82,14 @@ def audit(values: Values, fail: Fail) -> AuditSettings:
             days=_at_least(values, fail, "audit-log-maxage", 0),
             compress=values["audit-log-compress"],
             sink=_sink(values, fail, "audit-log"),
+            version=values["audit-log-version"],
         )
     if config:
         webhook = AuditWebhookSettings(
             config_file=config,
             backoff=values["audit-webhook-initial-backoff"],
             sink=_sink(values, fail, "audit-webhook"),
+            version=values["audit-webhook-version"],
         )
     return AuditSettings(policy_file=policy, log=log, webhook=webhook)
 

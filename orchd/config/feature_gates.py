@@ -126,7 +126,7 @@ GATES: Final[tuple[tuple[str, str, bool], ...]] = (
 #: either implemented or belong to other components (nodes, cloud providers); every component accepts those, so that
 #: one list can be passed to all.
 NOT_BUILT: Final = frozenset((
-    "APIServerIdentity", "APIServerTracing", "OpenAPIEnums",
+    "APIServerIdentity", "OpenAPIEnums",
     "StorageVersionAPI",
     # Always on.
     "APIListChunking", "AppArmor", "CSRDuration", "DownwardAPIHugePages", "EfficientWatchResumption",

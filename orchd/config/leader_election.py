@@ -1,4 +1,4 @@
-"""Settings of leader election: which of several processes does the work."""
+"""Settings of leader election."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchd.config.identity import Fail, Values
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionSettings:
-    """Seconds; `lock` is the kind of the lock object, which is called `name` in `namespace`."""
+    """Durations are seconds. `lock` is the kind of the lock object, `name` and `namespace` its name and namespace."""
 
     enabled: bool
     lease_duration: float
@@ -21,7 +21,7 @@ class ElectionSettings:
 
 
 def election(values: Values, fail: Fail, name: str) -> ElectionSettings:
-    """The election of a component whose lock object is called `name`. Raises FlagError for times that do not fit."""
+    """The election of a component whose lock object is called `name`. Raises FlagError for inconsistent durations."""
     enabled = values["leader-elect"]
     lease, renew = values["leader-elect-lease-duration"], values["leader-elect-renew-deadline"]
     retry, namespace = values["leader-elect-retry-period"], values["leader-elect-resource-namespace"]
@@ -34,7 +34,7 @@ def election(values: Values, fail: Fail, name: str) -> ElectionSettings:
             raise fail("leader-elect-retry-period", "must be greater than zero")
         if lease <= renew:
             raise fail("leader-elect-lease-duration", "must be greater than --leader-elect-renew-deadline")
-        # Pauses between attempts are stretched by up to a fifth.
+        # The pauses between attempts have a jitter of up to a fifth.
         if renew <= 1.2 * retry:
             raise fail("leader-elect-renew-deadline", "must be greater than 1.2 times --leader-elect-retry-period")
         if not namespace:

@@ -113,7 +113,7 @@ class Options(usage.Options):
         return self._parsed(mentions, {flag.name: default(flag.type, self.dialect(flag.default)) for flag in self.flags})
 
     def _parsed(self, mentions: Sequence[Mention], usual: Mapping[str, Any]) -> dict[str, Any]:
-        """`usual`, with what the mentions say."""
+        """The values of `usual`, overridden by `mentions`."""
         values = dict(usual)
         last: dict[str, int] = {}
         for mention in mentions:

@@ -62,6 +62,8 @@ class ServingSettings(ListenerSettings):
     shutdown_delay: float
     shutdown_retry_after: bool
     ui: str
+    #: Probability that a request over HTTP/2 has its client told to connect anew.
+    goaway_chance: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,7 @@ class EtcdSettings:
     key_file: str
     health_timeout: float
     lease_reuse: float
+    size_interval: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,8 @@ class StorageSettings:
     history_duration: float
     history_events: int
     event_ttl: float
+    #: True to serve the number of objects of each resource as a metric.
+    counted: bool
     encryption_file: str
     etcd: EtcdSettings | None
 
@@ -113,12 +118,15 @@ class ApiSettings:
     service_node_port: int
     allow_privileged: bool
     delete_collection_workers: int
+    #: How the endpoints of the API service are maintained (lease, master-count or none), and the number of servers.
+    endpoint_reconciler: str
+    server_count: int
     garbage_collection: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentFlags:
-    """What one component of the process was told: every flag's value, and the names of those that were given."""
+    """Flags of one component in this process: all values, and the names of the flags that were given."""
 
     values: Mapping[str, Any]
     given: frozenset[str] = frozenset()
@@ -146,13 +154,16 @@ class SchedulerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSettings:
-    """Connections to node agents: the CA of their certificates ("": not verified), the client certificate, and the types
-    of node addresses in order of preference."""
+    """Connections to node agents: the CA of their certificates ("": not verified), the client certificate, the types
+    of node addresses in order of preference, and the seconds that connecting may take. `bytes_per_second` limits connections
+    to pods, too; 0 means no limit."""
 
     authority_file: str
     cert_file: str
     key_file: str
     address_types: tuple[str, ...]
+    connect_seconds: float
+    bytes_per_second: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +193,7 @@ class Settings:
     aggregation: AggregationSettings
     nodes: NodeSettings
     verbosity: Verbosity
+    tracing_file: str = ""
     #: Values of all flags by their names in the tables, for drop-ins.
     flags: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = field(default=())
@@ -254,6 +266,7 @@ class SettingsBuilder:
             aggregation=self._aggregation(),
             nodes=self._nodes(),
             verbosity=self._verbosity(),
+            tracing_file=self._tracing_file(),
             flags=dict(self._values),
             warnings=tuple(self._warnings),
         )
@@ -290,7 +303,14 @@ class SettingsBuilder:
             shutdown_delay=self._at_least("shutdown-delay-duration", 0),
             shutdown_retry_after=v["shutdown-send-retry-after"],
             ui=v["ui"],
+            goaway_chance=self._goaway_chance(),
         )
+
+    def _goaway_chance(self) -> float:
+        chance: float = self._values["goaway-chance"]
+        if not 0 <= chance <= 0.02:
+            raise self._error("goaway-chance", "must be between 0 and 0.02")
+        return chance
 
     def _listener(self, cert_dir: str, *, zero: str) -> dict[str, Any]:
         """The members of `ListenerSettings`. `zero` is the meaning of port 0, for the error."""
@@ -372,6 +392,12 @@ class SettingsBuilder:
             raise self._error("strict-transport-security-directives", "max-age=seconds is required")
         return directives
 
+    def _tracing_file(self) -> str:
+        path: str = self._values["tracing-config-file"]
+        if path and self._values["feature-gates"].get("APIServerTracing") is False:
+            raise self._error("tracing-config-file", "the feature gate APIServerTracing is off")
+        return path
+
     def _authorization(self) -> AuthorizationSettings:
         modes: tuple[str, ...] = self._values["authorization-mode"]
         if not modes and not self._values["authorization-config"]:
@@ -398,6 +424,11 @@ class SettingsBuilder:
     def _admission(self) -> AdmissionSettings:
         on: tuple[str, ...] = self._values["enable-admission-plugins"]
         off: tuple[str, ...] = self._values["disable-admission-plugins"]
+        alone: tuple[str, ...] = self._values["admission-control"]
+        if alone and (on or off):
+            raise self._error("admission-control", "excludes --enable-admission-plugins and --disable-admission-plugins")
+        for name in alone:
+            self._known("admission-control", "plugin", name, choices.ADMISSION_PLUGINS, self._can.admission_plugins)
         for name in on:
             self._known("enable-admission-plugins", "plugin", name, choices.ADMISSION_PLUGINS, self._can.admission_plugins)
         for name in off:
@@ -406,6 +437,8 @@ class SettingsBuilder:
             if name not in choices.ADMISSION_PLUGINS:
                 self._known("disable-admission-plugins", "plugin", name, (), {*choices.ADMISSION_PLUGINS, *self._can.admission_plugins})
         wanted = ((choices.DEFAULT_ADMISSION_PLUGINS & self._can.admission_plugins) | set(on)) - set(off)
+        if alone:
+            wanted = frozenset(alone)
         ordered = [name for name in choices.ADMISSION_PLUGINS if name in wanted]
         return AdmissionSettings(
             plugins=(*ordered, *sorted(wanted.difference(ordered))),
@@ -427,6 +460,7 @@ class SettingsBuilder:
             history_events=self._at_least("history-events", 1),
             event_ttl=self._at_least("event-ttl", 0),
             encryption_file=v["encryption-provider-config"],
+            counted=self._at_least("etcd-count-metric-poll-period", 0) > 0,
             etcd=self._etcd(),
         )
 
@@ -450,7 +484,16 @@ class SettingsBuilder:
             if each not in _ADDRESS_TYPES:
                 raise self._error("{short}let-preferred-address-types", f"{each!r} is not one of {', '.join(_ADDRESS_TYPES)}")
         authority = self._values["{short}let-certificate-authority"]
-        return NodeSettings(authority_file=authority, cert_file=cert, key_file=key, address_types=types)
+        if self._values["{short}let-timeout"] <= 0:
+            raise self._error("{short}let-timeout", "must be above 0")
+        return NodeSettings(
+            authority_file=authority,
+            cert_file=cert,
+            key_file=key,
+            address_types=types,
+            connect_seconds=self._values["{short}let-timeout"],
+            bytes_per_second=int(self._at_least("max-connection-bytes-per-sec", 0)),
+        )
 
     def _check_watch_cache(self) -> None:
         """Reject values that would disable the watch cache. As in the reference, any size above 0 only enables it."""
@@ -491,6 +534,7 @@ class SettingsBuilder:
             key_file=key,
             health_timeout=v["etcd-healthcheck-timeout"],
             lease_reuse=self._at_least("lease-reuse-duration-seconds", 1),
+            size_interval=self._at_least("etcd-db-metric-poll-interval", 0),
         )
 
     def _api(self) -> ApiSettings:
@@ -516,6 +560,8 @@ class SettingsBuilder:
             allow_privileged=v["allow-privileged"],
             delete_collection_workers=self._at_least("delete-collection-workers", 1),
             garbage_collection=v["enable-garbage-collector"],
+            endpoint_reconciler=v["endpoint-reconciler-type"],
+            server_count=self._at_least("apiserver-count", 1),
         )
 
     def _service_ranges(self) -> tuple[IPv4Network | IPv6Network, ...]:

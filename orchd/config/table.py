@@ -66,6 +66,14 @@ VOID: Final = {
     "cloud": "there is no cloud provider, whose resources it is about",
     "migration": "it divides the controllers of a cloud between two processes, and there are none",
     "plugins": "volume plugins are external drivers, and none runs in this process",
+    "logfiles": "the log goes to one place, standard output or the daemon's log file",
+    "locks": "everything runs in one thread, which waits for no locks",
+    "secrets": "lines of the log have no values of secrets, tokens or keys",
+    "unbuffered": "each line of the log is written at once",
+    "unused": "the reference ignores it too",
+    "bytes": "objects are stored as JSON, which reads and watches pass on as it is",
+    "revision": "all resources share the revisions of one store, which several etcd clusters could not give",
+    "gate": "it belongs to the feature gate APIServerIdentity, which does not exist here: servers find each other by keys in the store",
     "approval": "the reference ignores it too; bind the approval role of node requests to the group instead",
 }
 
@@ -157,7 +165,8 @@ def component_table(component: str) -> FlagTable:
 
 
 def private_flags(component: str) -> frozenset[str]:
-    """What the flag file of a component may say in the one process: what is not the server's own to say."""
+    """Flags of a component that its flag file may set when it runs in the server's process: those that are not the
+    server's."""
     from orchd.config import controller_manager, scheduler
 
     module = {"controller-manager": controller_manager, "scheduler": scheduler}[component]

@@ -4,7 +4,6 @@ match."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any
 
 from orchd.client.interfaces import IClient, IInformer, Object, ResourceRef
@@ -23,13 +22,18 @@ from orchd.controllers.objects import (
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 
-#: Gives the objects of the controller with a uid, or with "/namespace" those of a namespace that nothing controls.
-Controlled = Callable[[str], Iterable[Object]]
+#: Returns the objects of a namespace that are controlled by a uid, or for "" those without a controller.
+Controlled = Callable[[str, str], Iterable[Object]]
 
 
 def controlled_by(informer: IInformer) -> Controlled:
     """The objects of an informer, which is indexed by controller."""
-    return partial(informer.by_index, BY_CONTROLLER)
+
+    def controlled(within: str, owner: str) -> Iterable[Object]:
+        found = informer.by_index(BY_CONTROLLER, owner or "/" + within)
+        return (obj for obj in found if namespace(obj) == within)
+
+    return controlled
 
 
 async def claim(
@@ -44,14 +48,12 @@ async def claim(
     ref: ResourceRef,
     fits: Callable[[Object], bool] = lambda obj: True,
 ) -> list[Object]:
-    """The dependents of `parent` after adopting and letting go.
+    """The dependents of `parent` after adoption and release.
 
     An object belongs to the parent if the selector matches its labels and `fits` accepts it.
     """
     mine: list[Object] = []
-    for obj in controlled(uid(parent)):
-        if namespace(obj) != namespace(parent):
-            continue
+    for obj in controlled(namespace(parent), uid(parent)):
         if selector.matches(labels(obj)) and fits(obj):
             mine.append(obj)
         elif not deleting(parent):
@@ -59,7 +61,7 @@ async def claim(
             await _patch(client, ref, obj, kept or None)
     if deleting(parent):
         return mine
-    orphans = controlled("/" + namespace(parent))
+    orphans = controlled(namespace(parent), "")
     found = [obj for obj in orphans if not deleting(obj) and selector.matches(labels(obj)) and fits(obj)]
     return mine + await _adopt(client, parent, parent_ref, owner_reference(parent, api_version, kind), found, ref)
 
@@ -87,14 +89,14 @@ async def claim_members(
         classes = [found for found in members.orphans(within).classes.values() if selector.matches(found.labels)]
         orphans = [each for found in classes for each in found.members.values() if not each.deleting]
         adopted = await _adopt(client, parent, parent_ref, reference, _shown(informer, orphans), PODS)
-    # Read again: what was adopted may have been shown meanwhile, under the owner's uid.
+    # Read again: the informer may already have adopted objects under the owner's uid.
     owned = members.of_owner(within, uid(parent))
     late = [members.describe(obj) for obj in adopted if uid(obj) not in owned.members]
     return Census((found for found in owned.classes.values() if selector.matches(found.labels)), late)
 
 
 def _shown(informer: IInformer, members: Iterable[Member]) -> list[Object]:
-    """The objects of these members, without those that have gone."""
+    """The objects of these members that still exist."""
     found = ((each.uid, informer.get(each.namespace, each.name)) for each in members)
     return [obj for wanted, obj in found if obj is not None and uid(obj) == wanted]
 
@@ -107,12 +109,12 @@ async def _adopt(
     orphans: Iterable[Object],
     ref: ResourceRef,
 ) -> list[Object]:
-    """Make `parent` the controller of these objects; gives those that it controls now."""
+    """Make `parent` the controller of these objects. Returns those that it controls now."""
     adopted: list[Object] = []
     checked = False
     for obj in orphans:
         if not checked:
-            # The informer may not know yet that the parent is going away; what it adopted now would be lost.
+            # The informer may not show yet that the parent is being deleted; objects adopted now would be deleted with it.
             live = await client.get(parent_ref, namespace(parent), name(parent))
             if uid(live) != uid(parent) or deleting(live):
                 return []
@@ -125,7 +127,7 @@ async def _adopt(
 
 
 async def _patch(client: IClient, ref: ResourceRef, obj: Object, owners: Any) -> Object | None:
-    """Give `obj` these owners; None when it has gone."""
+    """Replace the owners of `obj`. Returns None if it no longer exists."""
     metadata: Mapping[str, Any] = {
         "uid": uid(obj),
         "resourceVersion": obj["metadata"]["resourceVersion"],

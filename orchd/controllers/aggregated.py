@@ -1,4 +1,4 @@
-"""Resources that other servers answer for through API aggregation, found by discovery."""
+"""Resources of aggregated API servers, from discovery."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from orchd.client.requests import Call
 from orchd.controllers.objects import condition, spec, status
 from orchd.errors import ApiError
 
-#: What a client shows for an answer 503.
+#: Text of a client for status 503.
 _UNAVAILABLE = "the server is currently unable to handle the request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregatedResource:
-    """A namespaced resource of another server."""
+    """A namespaced resource of an aggregated server."""
 
     group: str
     version: str

@@ -1,8 +1,8 @@
-"""What nearly every controller is made of: informers that are followed, one loop, a client of its own."""
+"""Base class of controllers: shared informers, one control loop, a client."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from twisted.internet.interfaces import IDelayedCall
@@ -16,6 +16,7 @@ from orchd.controllers.loop import ControlLoop
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
+from orchd.txkit.instruments import Instrument
 
 #: Namespace ("" for cluster-scoped objects) and name.
 Key = tuple[str, str]
@@ -24,7 +25,7 @@ Listener = Callable[[str, "Object | None", "Object | None"], None]
 
 @implementer(IController)
 class Controller:
-    """Override `reconcile`; call `follow` in `__init__` for everything that is read.
+    """Override `reconcile`; call `follow` in `__init__` for every resource that it reads.
 
     `account` names the service account as which it writes, "" for the controller manager's own user; `component` is the
     source of its Events, "" for its name with "-controller"; `subject` is the apiVersion and kind of the objects that its
@@ -35,6 +36,8 @@ class Controller:
     account: ClassVar[str]
     component: ClassVar[str] = ""
     subject: ClassVar[tuple[str, str]] = ("", "")
+    #: Metrics.
+    instruments: Sequence[Instrument] = ()
 
     def __init__(self, env: Environment, *, workers: int = 5) -> None:
         self.env = env
@@ -73,7 +76,7 @@ class Controller:
         return informer
 
     def enqueue(self, event: str, old: Object | None, new: Object | None) -> None:
-        """A listener: whatever happened to an object of the primary kind, look at it."""
+        """Listener that queues every changed object of the primary kind."""
         obj = new or old
         if obj is not None:
             self.queue.add(key_of(obj))
@@ -84,7 +87,7 @@ class Controller:
                 self.queue.add(key_of(obj))
 
     async def listen(self) -> None:
-        """Wait for the first lists of all informers that are followed, then add the listeners."""
+        """Wait until all followed informers are synced, then add the listeners."""
         for informer, _ in self._followed:
             await informer.wait_synced()
         for informer, listener in self._followed:
@@ -145,7 +148,7 @@ class Controller:
     async def remove(
         self, ref: ResourceRef, namespace: str, name: str, *, uid: str = "", propagation: str = "", grace: int | None = None
     ) -> None:
-        """Delete; that it is gone already (or is another by now) is fine."""
+        """Delete an object. Does nothing if it no longer exists or was replaced by another."""
         options: dict[str, Any] = {}
         if uid:
             options["preconditions"] = {"uid": uid}

@@ -1,4 +1,4 @@
-"""Cluster roles that are made of others: the rules of all that their selectors choose."""
+"""Aggregated cluster roles: sets their rules to those of the cluster roles that their selectors match."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.kinds.objects.selectors import LabelSelector
 
 
 class ClusterRoleAggregation(Controller):
-    """A change of a cluster role looks at the aggregated roles that selected it before or do so now."""
+    """A change of a cluster role queues the aggregated roles that select its old or new version."""
 
     name = "clusterrole-aggregation"
     account = "clusterrole-aggregation-controller"

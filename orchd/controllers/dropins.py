@@ -1,4 +1,4 @@
-"""Controllers that operators drop in."""
+"""Drop-in controllers, found by getPlugins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def drop_ins() -> dict[str, Factory]:
         try:
             verifyObject(IControllerFactory, factory)
         except Exception as error:
-            # Any failure of a foreign object must name its culprit.
+            # Any failure of a drop-in must name it.
             raise ValueError(f"controller {factory!r} cannot be used: {error}") from error
         name = str(factory.name)
         if name in taken:

@@ -11,5 +11,5 @@ WARNING: Final = "Warning"
 
 
 def with_type(obj: Object, api_version: str, kind: str) -> Object:
-    """`obj` with apiVersion and kind, which items of a list do not always carry."""
+    """`obj` with apiVersion and kind, which list items may lack."""
     return obj if "kind" in obj and "apiVersion" in obj else {"apiVersion": api_version, "kind": kind, **obj}

@@ -1,4 +1,4 @@
-"""What a controller has written and its informer has not shown yet. Acting before it does would do things twice."""
+"""Writes of a controller that its informer has not delivered yet: acting earlier would repeat them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Generic, TypeVar
 from orchd.client.interfaces import IInformer, Object
 from orchd.controllers.objects import deleting, name, namespace, uid
 
-#: Seconds after which an unseen write is given up on: it was undone before anybody could see it.
+#: Seconds after which an expectation expires, since the write may have been undone before the informer saw it.
 _PATIENCE = 60.0
 
 K = TypeVar("K", bound=Hashable)
 
 
 class Expectations(Generic[K]):
-    """By key of the owner. Call `observe` for every event of the dependents' informer."""
+    """Expectations by key of the owner. Call `observe` for every event of the dependents' informer."""
 
     def __init__(self, informer: IInformer, seconds: Callable[[], float]) -> None:
         self._informer = informer
@@ -24,13 +24,13 @@ class Expectations(Generic[K]):
         self._owner: dict[str, K] = {}
 
     def expect_creation(self, key: K, obj: Object) -> None:
-        """`obj` was created on behalf of `key`."""
+        """Expect the creation of `obj` for the owner `key`."""
         shown = self._informer.get(namespace(obj), name(obj))
         if shown is None or uid(shown) != uid(obj):
             self._expect(key, uid(obj))
 
     def expect_deletion(self, key: K, obj: Object) -> None:
-        """The deletion of `obj` was asked for."""
+        """Expect the deletion of `obj`."""
         shown = self._informer.get(namespace(obj), name(obj))
         if shown is not None and uid(shown) == uid(obj) and not deleting(shown):
             self._expect(key, uid(obj))
@@ -40,7 +40,7 @@ class Expectations(Generic[K]):
         self._owner[wanted] = key
 
     def observe(self, old: Object | None, new: Object | None) -> None:
-        """The informer has shown a dependent; the first sight ends an expected creation, any a deletion."""
+        """Follow an event of a dependent, which fulfils its expected creation or deletion."""
         obj = new or old
         if obj is None:
             return
@@ -52,7 +52,7 @@ class Expectations(Generic[K]):
                 self._pending.pop(key, None)
 
     def pause(self, key: K) -> float:
-        """Seconds that the owner should still wait; 0 when nothing is outstanding."""
+        """Seconds until the oldest expectation of the owner expires; 0 if all are fulfilled."""
         pending = self._pending.get(key)
         if not pending:
             return 0.0
@@ -63,6 +63,6 @@ class Expectations(Generic[K]):
         return left
 
     def forget(self, key: K) -> None:
-        """The owner has gone."""
+        """Drop the expectations of a deleted owner."""
         for wanted in self._pending.pop(key, {}):
             self._owner.pop(wanted, None)

@@ -1,4 +1,4 @@
-"""The controllers of one process as one thing to start and stop."""
+"""The controllers of one process, started and stopped together."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class ControllerGroup:
         self._started: list[IController] = []
 
     async def start(self) -> None:
-        """Start all; raises what the first failing one raised. With a start interval, returns when the first one has started:
-        the others follow, and one that fails to start is logged."""
+        """Start all controllers; raises the error of the first that fails. With a start interval, returns when the first one
+        has started: the others follow, and one that fails to start is logged."""
         first = 1 if self._interval else len(self.controllers)
         for controller in self.controllers[:first]:
             await self._begin(controller)
@@ -45,12 +45,12 @@ class ControllerGroup:
         await controller.start()
 
     async def stop(self) -> None:
-        """Stop those that were started, the last one first."""
+        """Stop the started controllers in reverse order."""
         await self._late.stop()
         while self._started:
             await self._started.pop().stop()
 
     def counts(self) -> Iterator[tuple[str, ControllerMetrics]]:
-        """Each controller's numbers, for metrics."""
+        """Counters of each controller, for metrics."""
         for controller in self.controllers:
             yield controller.name, controller.counts

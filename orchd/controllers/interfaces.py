@@ -1,4 +1,4 @@
-"""What a controller is and what it is given."""
+"""Contracts of controllers, and their environment."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from orchd.pki.certificates import Signed
 
 
 class IController(Interface):
-    """One promise of the cluster, kept for as long as it runs."""
+    """A control loop over the API."""
 
     name: str = Attribute("The name that --controllers knows.")
     counts: ControllerMetrics = Attribute("What it has done so far.")
 
     async def start() -> None:
-        """Attach to informers and begin. Returns when work may happen; raises when it cannot begin."""
+        """Add listeners to informers and start workers. Raises if it cannot start."""
 
     async def stop() -> None:
-        """Begin nothing more, let what is under way end, and return then. Also after a failed start."""
+        """Start no further work and return when running work has ended. Must also work after a failed start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What controllers are made from.
+    """Collaborators and settings of controllers.
 
     `client(account)` is a client that authenticates as the service account of that name in the system namespace; "" is the
     controller manager's own user. `reader` may read everything and writes nothing. `recorder(component)` records Events under
@@ -64,9 +64,9 @@ class IControllerFactory(Interface):
     help: str = Attribute("One paragraph for the operator.")
 
     def make(environment: Environment) -> IController:
-        """The controller. It asks the environment's informers for what it reads, so that they can be listed early. Raises
+        """The controller. The constructor requests all informers, so that they are listed early. Raises
         ValueError when it cannot be made."""
 
 
-#: Makes a controller; asks the environment's informers for what it will read, so that they can be listed early.
+#: Creates a controller and requests all its informers, so that they are listed early.
 Factory = Callable[[Environment], IController]

@@ -1,9 +1,11 @@
-"""Jobs: pods until enough of them have succeeded, or too many failed."""
+"""The job controller: runs pods until enough have succeeded or too many have failed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from heapq import nsmallest
+from itertools import islice
 from typing import Any
 
 from twisted.python.failure import Failure
@@ -24,6 +26,7 @@ from orchd.controllers.objects import (
     namespace,
     owner_reference,
     seconds_of,
+    small_number,
     spec,
     status,
     uid,
@@ -33,11 +36,13 @@ from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 from orchd.txkit.for_each import side_by_side
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Counter, Distribution
 
-#: Seconds before a failed pod is replaced, doubled for each further failure, and the longest.
+#: Initial back-off in seconds before a failed pod is replaced, doubled with each failure, and its maximum.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0
 _BURST = 500
-#: Characters of a generated name without its random suffix.
+#: Maximum length of generateName.
 _LONGEST_PREFIX = 58
 NO_LIMIT = 2**31 - 1
 
@@ -59,6 +64,20 @@ def generate_name(job: str, index: int) -> str:
     return job[: _LONGEST_PREFIX - len(tail)] + tail
 
 
+_SYNC = ("completion_mode", "result", "action")
+
+
+@dataclass(slots=True)
+class _Sync:
+    """What one look at a job did, for metrics."""
+
+    action: str
+
+
+def _mode(job: Object) -> str:
+    return "Indexed" if spec(job).get("completionMode") == "Indexed" else "NonIndexed"
+
+
 class JobController(PodViewController):
     name = "job"
     account = "job-controller"
@@ -69,6 +88,13 @@ class JobController(PodViewController):
         self._index_key = env.dialect("batch.{long}.io/job-completion-index")
         super().__init__(env, annotation=self._index_key)
         self._failures: dict[Key, int] = {}
+        self._syncs = Counter("job_controller_job_sync_total", "Jobs that were looked at, by what was done.", _SYNC)
+        self._seconds = Distribution(
+            "job_controller_job_sync_duration_seconds", "Seconds to look at a job, by what was done.", exponential(0.004, 2, 15), _SYNC
+        )
+        self._ended = Counter("job_controller_job_finished_total", "Jobs that ended, by result.", ("completion_mode", "result"))
+        self._ended_pods = Counter("job_controller_job_pods_finished_total", "Pods of jobs that ended, by result.", ("completion_mode", "result"))
+        self.instruments = (self._syncs, self._seconds, self._ended, self._ended_pods)
 
     # -- what makes work
 
@@ -77,9 +103,9 @@ class JobController(PodViewController):
         self._failures.pop(key, None)
 
     def enqueue_owner(self, key: Key, reference: dict[str, Any], pod: Object | None) -> None:
-        """A job whose pod failed is looked at when the pod may be replaced."""
+        """Queue a job when a failed pod may be replaced."""
         failed = pod is not None and status(pod).get("phase") == "Failed"
-        batch = self.batch_seconds(str(reference.get("uid", "")))
+        batch = self.batch_seconds(key[0], str(reference.get("uid", "")))
         self.queue.add_after(key, max(self._backoff(key) if failed else 0.0, batch))
 
     def _backoff(self, key: Key) -> float:
@@ -103,9 +129,17 @@ class JobController(PodViewController):
             controlled=self._views.controlled,
             ref=PODS,
         )
-        return await self._pass(key, job, mine)
+        began, mode, result = self.env.clock.seconds(), _mode(job), "error"
+        sync = _Sync(action="reconciling" if self._expected.pause(key) else "tracking")
+        try:
+            wait = await self._pass(key, job, mine, sync)
+            result = "success"
+        finally:
+            self._syncs.add(mode, result, sync.action)
+            self._seconds.observe(self.env.clock.seconds() - began, mode, result, sync.action)
+        return wait
 
-    async def _pass(self, key: Key, job: Object, mine: list[Object]) -> float | None:
+    async def _pass(self, key: Key, job: Object, mine: list[Object], sync: _Sync) -> float | None:
         now = self.env.wall()
         suspended = bool(spec(job).get("suspend"))
         fresh = {k: v for k, v in status(job).items() if k not in ("active", "succeeded", "failed")}
@@ -120,11 +154,14 @@ class JobController(PodViewController):
         problem: Failure | None = None
         count = len(active)
         if over is not None:
+            sync.action = "pods_deleted" if active else sync.action
             problem = await self._delete(key, job, active)
             if problem is None:
                 failed, count = failed + count, 0
         elif not pause and not deleting(job):
             count, problem = await self._manage(key, job, active, succeeded, done)
+            if count != len(active):
+                sync.action = "pods_created" if count > len(active) else "pods_deleted"
         fresh.update({k: v for k, v in (("active", count), ("succeeded", succeeded), ("failed", failed)) if v})
         if done is not None:
             fresh["completedIndexes"] = compress_indexes(done)
@@ -132,16 +169,20 @@ class JobController(PodViewController):
                 del fresh["completedIndexes"]
         finished = self._conclude(job, fresh, over, suspended, succeeded, count) if problem is None else False
         if await self._write_status(job, fresh):
+            self._count(job, fresh)
             self._record_conclusion(job, fresh)
         if problem is not None:
             problem.raiseException()
         if new_failure and not finished:
             self._failures[key] = self._failures.get(key, 0) + 1
             return self._backoff(key)
+        if succeeded > int(status(job).get("succeeded") or 0):
+            # A job that gets on does not pay for what failed before.
+            self._failures.pop(key, None)
         return pause or self._until_deadline(job, fresh)
 
     def _succeeded(self, job: Object, mine: list[Object]) -> tuple[int, set[int] | None]:
-        """How many completions there are; for an indexed job also which."""
+        """Number of completions; for an indexed job also their indexes."""
         ended = [pod for pod in mine if status(pod).get("phase") == "Succeeded"]
         if spec(job).get("completionMode") != "Indexed":
             return len(ended), None
@@ -151,13 +192,12 @@ class JobController(PodViewController):
         return len(done), done
 
     def _index(self, pod: Object) -> int | None:
-        text = annotations_of(pod).get(self._index_key, "")
-        return int(text) if text.isdigit() else None
+        return small_number(annotations_of(pod).get(self._index_key, ""))
 
     def _over(
         self, job: Object, mine: list[Object], failed: int, fresh: dict[str, Any]
     ) -> tuple[str, str] | None:
-        """Reason and message when the job has failed."""
+        """Reason and message of a failed job; None otherwise."""
         limit = int(spec(job).get("backoffLimit", 6))
         restarts = 0
         if (spec(job)["template"].get("spec") or {}).get("restartPolicy") == "OnFailure":
@@ -181,7 +221,7 @@ class JobController(PodViewController):
         succeeded: int,
         active: int,
     ) -> bool:
-        """Put into `fresh` what follows for the job as a whole; whether it has ended."""
+        """Update the status `fresh`. True if the job has finished."""
         found = list(fresh.get("conditions") or ())
         completions = spec(job).get("completions")
         complete = (succeeded > 0 if completions is None else succeeded >= int(completions)) and active == 0
@@ -205,7 +245,7 @@ class JobController(PodViewController):
         news = self._condition("Suspended", "True" if suspended else "False", reason, message)
         found[:] = [*(c for c in found if c.get("type") != "Suspended"), news]
         if not suspended:
-            # A job that goes on has all of its deadline again.
+            # A resumed job has its full deadline again.
             fresh["startTime"] = timestamp(self.env.wall())
 
     def _condition(self, type_: str, value: str, reason: str = "", message: str = "") -> dict[str, Any]:
@@ -226,7 +266,7 @@ class JobController(PodViewController):
     async def _manage(
         self, key: Key, job: Object, active: list[Object], succeeded: int, done: set[int] | None
     ) -> tuple[int, Failure | None]:
-        """Make or delete pods; how many are active then, and the first failure."""
+        """Create or delete pods. Returns the number of active pods and the first failure."""
         if spec(job).get("suspend"):
             problem = await self._delete(key, job, active)
             return (len(active) if problem else 0), problem
@@ -273,7 +313,8 @@ class JobController(PodViewController):
         indexes: list[int] = []
         if done is not None:
             taken = done | {i for i in (self._index(p) for p in active) if i is not None}
-            indexes = [i for i in range(int(spec(job)["completions"])) if i not in taken][:missing]
+            free = (i for i in range(int(spec(job)["completions"])) if i not in taken)
+            indexes = list(islice(free, missing))
             missing = len(indexes)
 
         async def make(number: int) -> None:
@@ -286,7 +327,7 @@ class JobController(PodViewController):
         return made, problem
 
     def _indexed(self, job: Object, pod: Object, index: int) -> Object:
-        """The pod of one index: it can read it from an annotation, its environment and its host name."""
+        """The pod of one index, with the index in an annotation, the environment and the host name."""
         metadata = {**pod["metadata"], "generateName": generate_name(name(job), index)}
         metadata["annotations"] = {**(metadata.get("annotations") or {}), self._index_key: str(index)}
         source = {"fieldRef": {"fieldPath": f"metadata.annotations['{self._index_key}']"}}
@@ -310,7 +351,7 @@ class JobController(PodViewController):
         return next((r for r in results if isinstance(r, Failure)), None)
 
     async def _write_status(self, job: Object, fresh: dict[str, Any]) -> bool:
-        """Write the status; whether it had changed."""
+        """Write the status if it changed. True if it was written."""
         if fresh == status(job):
             return False
         try:
@@ -321,8 +362,19 @@ class JobController(PodViewController):
             return False
         return True
 
+    def _count(self, job: Object, fresh: dict[str, Any]) -> None:
+        """Count what has ended since the last status."""
+        mode, before = _mode(job), status(job)
+        for result in ("succeeded", "failed"):
+            more = int(fresh.get(result) or 0) - int(before.get(result) or 0)
+            if more > 0:
+                self._ended_pods.add(mode, result, by=more)
+        for kind, result in (("Complete", "succeeded"), ("Failed", "failed")):
+            if condition(fresh, kind) is not None and condition(before, kind) is None:
+                self._ended.add(mode, result)
+
     def _record_conclusion(self, job: Object, fresh: dict[str, Any]) -> None:
-        """Record what the conditions say now and did not say before."""
+        """Record Events for new conditions."""
         for found in fresh.get("conditions") or ():
             before = condition(status(job), found["type"])
             if before is not None and before.get("status") == found.get("status"):
@@ -341,10 +393,11 @@ class JobController(PodViewController):
 
 
 def _expanded(text: str, most: int) -> set[int]:
-    """The numbers of ``0,2-4`` below `most`."""
+    """The numbers of ``0,2-4`` below `most`. Invalid parts, which another client must have written, are ignored."""
     out: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if first.isdigit():
-            out.update(i for i in range(int(first), int(last if dash else first) + 1) if i < most)
+        begin, end = small_number(first), small_number(last if dash else first)
+        if begin is not None and end is not None:
+            out.update(range(begin, min(end + 1, most)))
     return out

@@ -1,4 +1,4 @@
-"""The one loop: keys from a queue, workers that reconcile, retries that slow down."""
+"""The control loop: workers that reconcile keys of a queue, with backoff after failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 
-#: Seconds that work under way is given to end by itself when the loop stops.
+#: Seconds to wait for running reconciliations when the loop stops.
 _PATIENCE = 5.0
 
 K = TypeVar("K", bound=Hashable)
@@ -27,11 +27,11 @@ Reconcile = Callable[[K], Awaitable[float | None]]
 
 
 class RetryError(Exception):
-    """Not yet: the key comes back after the usual growing pause, and the log is not told."""
+    """The key cannot be reconciled yet: it is retried with back-off and without a log line."""
 
 
 class ControlLoop(Generic[K]):
-    """`workers` coroutines over one queue; they exist, and cost nothing, while there is nothing to do."""
+    """Runs `workers` coroutines over one queue."""
 
     log = Logger()
 
@@ -58,7 +58,7 @@ class ControlLoop(Generic[K]):
             self._background.add(self._work(), f"controller {self.name}, worker {number}")
 
     async def stop(self) -> None:
-        """Close the queue; work under way may end by itself for a few seconds, then it is cancelled."""
+        """Close the queue, wait a few seconds for running reconciliations, then cancel them."""
         self.queue.close()
         if len(self._background):
             late = deferLater(self._clock, _PATIENCE, lambda: start(self._background.stop()))
@@ -71,7 +71,7 @@ class ControlLoop(Generic[K]):
             await self.work_on(key)
 
     async def work_on(self, key: K) -> None:
-        """One turn of a worker with a key that `get` gave."""
+        """Reconcile one key."""
         begun = self._clock.seconds()
         self.counts.worked += 1
         try:
@@ -81,7 +81,7 @@ class ControlLoop(Generic[K]):
         except RetryError:
             self._retry(key)
         except ApiError as error:
-            # A lost race is everyday life; the key simply comes back. So is a refusal of writes during the stop.
+            # Conflicts, and rejected writes during a stop, are expected: the key is retried.
             say = self.log.debug if error.code in (404, 409) or self.queue.closed else self.log.warn
             say("{name}: {key}: {error}", name=self.name, key=key, error=error.message)
             self._retry(key)

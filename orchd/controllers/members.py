@@ -1,4 +1,4 @@
-"""Counts of the pods of each owner, kept with every change of a pod.
+"""Counts of the pods of each owner, updated with every change of a pod.
 
 A pass over a replica set of ten thousand pods must not look at each of them: it reads the counts of its few sets of labels,
 and looks at pods one by one only to choose those that go. Counts follow the informer's events, not its index, so that an
@@ -23,7 +23,7 @@ LabelKey = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """What the owner of a pod has to know of it. `since` is the time of the Ready condition, "" if the pod is not ready;
+    """The properties of a pod that its owner reads. `since` is the time of the Ready condition, "" if the pod is not ready;
     `urgency` and `age` are the parts of the deletion order before and after the crowd on its node."""
 
     namespace: str
@@ -44,7 +44,7 @@ class Member:
 
 
 def describe(pod: Object, cost_annotation: str) -> Member:
-    """The member that a pod is."""
+    """The member for a pod."""
     ready = podfacts.ready(pod)
     urgency, age = podfacts.deletion_rank(pod, cost_annotation)
     return Member(
@@ -159,7 +159,7 @@ class Members:
         return (namespace(pod), str(reference.get("uid", ""))) if reference.get("kind") == self._kind else None
 
     def describe(self, pod: Object) -> Member:
-        """The member that a pod is."""
+        """The member for a pod."""
         return describe(pod, self._cost)
 
     def of_owner(self, within: str, owner_uid: str) -> Group:
@@ -167,7 +167,7 @@ class Members:
         return self._groups.get((within, owner_uid), _EMPTY)
 
     def orphans(self, within: str) -> Group:
-        """The pods of a namespace that nothing controls; do not modify it."""
+        """The pods of a namespace without a controller; callers must not modify it."""
         return self._groups.get((within, ""), _EMPTY)
 
 
@@ -188,11 +188,11 @@ class Census:
         return (member for each in self._classes for member in each.members.values() if member.active)
 
     def count_labeled(self, wanted: Mapping[str, str]) -> int:
-        """How many active members have all of these labels."""
+        """Number of active members with all of these labels."""
         return sum(each.active for each in self._classes if wanted.items() <= each.labels.items())
 
     def count_available(self, min_ready_seconds: int, now: float) -> int:
-        """How many active members have been ready for so long."""
+        """Number of active members that have been ready for the given seconds."""
         if not min_ready_seconds:
             return self.ready
         count = 0

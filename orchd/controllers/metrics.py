@@ -1,4 +1,4 @@
-"""Numbers that a controller keeps about itself."""
+"""Metrics of one controller."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
 from orchd.errors import ApiError
 from orchd.txkit.log import Logger
 
-#: Objects in one answer of a list.
+#: Page size of lists.
 _PAGE = 500
 _PAUSE, _LONGEST_PAUSE = 0.2, 30.0
 
@@ -45,6 +45,7 @@ class Monitor:
         self._seen, self._gone, self._known = seen, gone, known
         self._waiting: list[Deferred[None]] = []
         self._stream: IWatchStream | None = None
+        self.failed = 0
         self._closed = False
 
     async def wait_synced(self) -> None:
@@ -67,7 +68,7 @@ class Monitor:
             one.callback(None)
 
     async def run(self) -> None:
-        """List and watch until cancelled or closed."""
+        """List and watch until cancelled or closed. `failed` counts lists and watches that failed."""
         pause = _PAUSE
         while not self._closed:
             try:
@@ -81,8 +82,10 @@ class Monitor:
             except ApiError as error:
                 # 404: a custom kind that is going away; the collector closes this monitor when the catalog says so.
                 if error.code not in (404, 410):
+                    self.failed += 1
                     self.log.warn("{ref}: {error}; listing again", ref=self.ref.plural, error=error.message)
             except Exception:  # must outlive whatever goes wrong once; it is logged
+                self.failed += 1
                 self.log.failure("monitor of {ref}", ref=self.ref.plural)
             if not self._closed:
                 await deferLater(self._clock, pause * (0.5 + self._random.random()))

@@ -1,4 +1,4 @@
-"""Namespaces: whatever is in a terminating namespace is deleted, then the namespace itself.
+"""The namespace controller: deletes the contents of terminating namespaces, then finalizes them.
 
 The namespace's own conditions say what is in the way. What it holds is found in the catalog, custom kinds included, and by
 discovery of the servers behind API aggregation.
@@ -21,7 +21,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.objects.scalars import timestamp
 
-#: Seconds that objects with finalizers are given before they are looked at again.
+#: Seconds between checks of remaining objects with finalizers.
 _FINALIZER_PAUSE = 15
 
 #: Type, reason and message of each condition while all is well, in the order in which they are written.
@@ -44,7 +44,7 @@ CONDITIONS: Final = (
 
 @dataclass(slots=True)
 class Remains:
-    """What one pass over a namespace found. `estimate`: seconds until it is worth looking again."""
+    """The result of one pass over a namespace. `estimate`: seconds until the next check."""
 
     estimate: int = 0
     by_resource: dict[str, int] = field(default_factory=dict)
@@ -245,7 +245,7 @@ class NamespaceController(Controller):
         remains.estimate = max(remains.estimate, estimate)
 
     async def _time_for_pods(self, namespace: str, since: str) -> int:
-        """How long the pods' grace may take: 0 once that time has passed."""
+        """Remaining grace period of the pods in seconds, 0 after it has passed."""
         longest = 0
         for pod in (await self.client.list(ResourceRef("", "v1", "pods"), namespace))["items"]:
             if status(pod).get("phase") not in ("Succeeded", "Failed"):

@@ -1,4 +1,4 @@
-"""Hashes of templates in names, in letters that form no words."""
+"""Template hashes for names, in an alphabet without vowels."""
 
 from __future__ import annotations
 

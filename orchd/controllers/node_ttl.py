@@ -1,4 +1,5 @@
-"""Nodes learn from an annotation for how long they may trust what they have read: the longer, the more nodes there are."""
+"""Sets the annotation with the time that node agents may cache Secrets and ConfigMaps, which grows with the number of
+nodes."""
 
 from __future__ import annotations
 

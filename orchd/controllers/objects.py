@@ -1,7 +1,8 @@
-"""Resources that controllers read and write, and small questions about objects."""
+"""Resources that controllers read and write, and accessors for fields of objects."""
 
 from __future__ import annotations
 
+import re
 import time
 from calendar import timegm
 from collections.abc import Iterable, Mapping
@@ -38,6 +39,9 @@ BY_CONTROLLER: Final = "controllers/uid"
 BY_NODE: Final = "controllers/node"
 
 
+_DIGITS: Final = re.compile("[0-9]{1,9}")
+
+
 @lru_cache(8192)
 def seconds_of(text: str | None) -> float | None:
     """Seconds since the epoch of an RFC 3339 time in UTC as the API writes it; None for none."""
@@ -46,6 +50,11 @@ def seconds_of(text: str | None) -> float | None:
     whole, _, rest = text.removesuffix("Z").partition(".")
     fraction = float(f"0.{rest}") if rest.isdigit() else 0.0
     return timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + fraction
+
+
+def small_number(text: str) -> int | None:
+    """The number below 10^9 that plain digits in a name or an annotation stand for; None for any other text."""
+    return int(text) if _DIGITS.fullmatch(text) else None
 
 
 def uid(obj: Mapping[str, Any]) -> str:
@@ -81,7 +90,7 @@ def status(obj: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def owner(obj: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The owner reference that says ``controller: true``."""
+    """The owner reference with ``controller: true``; None without one."""
     for reference in obj["metadata"].get("ownerReferences") or ():
         if reference.get("controller"):
             return dict(reference)
@@ -89,7 +98,7 @@ def owner(obj: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def owner_reference(obj: Mapping[str, Any], api_version: str, kind: str) -> dict[str, Any]:
-    """What a dependent that `obj` controls says about it."""
+    """The owner reference to `obj` in its dependents."""
     return {
         "apiVersion": api_version,
         "kind": kind,

@@ -1,4 +1,4 @@
-"""Fields that hold a number or a percentage."""
+"""Fields with a number or a percentage."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class PodControl:
         return made
 
     async def delete(self, parent: Object, pod: Object) -> None:
-        """Delete this very pod; that it does not exist any more, or another has its name, is fine. Raises ApiError."""
+        """Delete the pod with this uid, if it still exists. Raises ApiError."""
         try:
             await self._client.delete(PODS, namespace(pod), name(pod), options={"preconditions": {"uid": uid(pod)}})
         except ApiError as error:

@@ -13,12 +13,12 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import BY_NODE, NODES, PODS, deleting, name, namespace, pods_node, spec, uid
 
-#: Seconds for which a node may be missing: it may only be registering anew.
+#: Seconds for which a node may be missing, since it may be registering again.
 _QUARANTINE: Final = 40.0
 #: Seconds for which a pod without a node may be terminating: a deletion first sets deletionTimestamp, then removes the pod.
 _PATIENCE: Final = 5.0
 _FINISHED: Final = "controllers/finished"
-#: The key that stands for "are there too many finished pods?".
+#: The key for the check of the number of finished pods.
 _COUNT: Final[Key] = ("", "")
 
 

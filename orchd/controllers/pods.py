@@ -1,4 +1,4 @@
-"""Pods as their controllers see them: which count, which go first, and how they are made."""
+"""Pods of controllers: which ones are active, the order of their deletion, and creation from a template."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from twisted.python.failure import Failure
 
 from orchd.client.interfaces import Object
-from orchd.controllers.objects import annotations_of, condition, deleting, seconds_of, spec, status
+from orchd.controllers.objects import annotations_of, condition, deleting, seconds_of, small_number, spec, status
 from orchd.txkit.for_each import side_by_side
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -29,7 +29,7 @@ def ready(pod: Mapping[str, Any]) -> bool:
 
 
 def available(pod: Mapping[str, Any], min_ready_seconds: int, now: float) -> bool:
-    """Ready, for long enough."""
+    """True if the pod has been ready for the minimum time."""
     if not ready(pod):
         return False
     if not min_ready_seconds:
@@ -50,7 +50,7 @@ def from_template(template: Mapping[str, Any], name: str, owner: Mapping[str, An
 
 
 def deletion_order(cost_annotation: str, per_node: Mapping[str, int]) -> Callable[[Object], Any]:
-    """Sort key: the pods that go first come first. `per_node` counts related pods on each node."""
+    """Sort key of the deletion order. `per_node` counts related pods on each node."""
 
     def key(pod: Object) -> tuple[Any, ...]:
         urgency, age = deletion_rank(pod, cost_annotation)
@@ -60,7 +60,7 @@ def deletion_order(cost_annotation: str, per_node: Mapping[str, int]) -> Callabl
 
 
 def deletion_rank(pod: Object, cost_annotation: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """What in the deletion order comes before, and what after, the number of related pods on a pod's node."""
+    """The parts of the sort key before and after the number of related pods on the pod's node."""
     is_ready = ready(pod)
     since = seconds_of((condition(status(pod), "Ready") or {}).get("lastTransitionTime")) if is_ready else None
     created = seconds_of(pod["metadata"].get("creationTimestamp")) or 0.0
@@ -70,10 +70,8 @@ def deletion_rank(pod: Object, cost_annotation: str) -> tuple[tuple[Any, ...], t
 
 
 def _cost(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        return 0
+    number = small_number(text.removeprefix("-")) or 0
+    return -number if text.startswith("-") else number
 
 
 def _restarts(pod: Mapping[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""What controllers read of pods, kept with every change of a pod.
+"""Views of pods for controllers, updated with every change of a pod.
 
 An informer of the server makes an object of stored bytes when one is asked for, and keeps few of them: a pass that asked for
 thousands of pods would decode thousands. A view is the part of a pod that controllers decide by, in the shape of the pod.
@@ -22,7 +22,7 @@ _CONTAINERS: Final = ("initContainerStatuses", "containerStatuses")
 
 
 def view(pod: Object, annotation: str = "") -> Object:
-    """The part of a pod that controllers decide by: identity, labels, owners, node, ports, phase, addresses, readiness and
+    """The properties of a pod that controllers read: identity, labels, owners, node, ports, phase, addresses, readiness and
     restarts; of its annotations only the one of that name."""
     metadata = _chosen(pod["metadata"], _METADATA)
     value = annotations_of(pod).get(annotation)
@@ -30,7 +30,7 @@ def view(pod: Object, annotation: str = "") -> Object:
         metadata["annotations"] = {annotation: value}
     within = _chosen(spec(pod), _SPEC)
     if "nodeName" not in within and spec(pod).get("affinity"):
-        # Names the node that a daemon is meant for.
+        # Holds the intended node of a daemon.
         within["affinity"] = spec(pod)["affinity"]
     ports = [{"ports": each["ports"]} for each in spec(pod).get("containers") or () if each.get("ports")]
     if ports:
@@ -51,14 +51,15 @@ def _chosen(found: Object, names: Iterable[str]) -> dict[str, Any]:
 
 
 class PodsByOwner:
-    """Views of the pods that objects of a kind control, and of those that nothing controls. Call `observe` for every event of
+    """Views of the pods that objects of a kind control, and of pods without a controller. Call `observe` for every event of
     the informer of pods."""
 
     def __init__(self, kind: str, annotation: str = "") -> None:
         self._kind = kind
         self._annotation = annotation
-        self._groups: dict[str, dict[tuple[str, str], Object]] = {}
-        self._group_of: dict[tuple[str, str], str] = {}
+        #: By namespace and the controller's uid, "" for none; then by the pod's key.
+        self._groups: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
+        self._group_of: dict[tuple[str, str], tuple[str, str]] = {}
 
     def observe(self, old: Object | None, new: Object | None) -> None:
         """Follow one change of a pod."""
@@ -75,16 +76,16 @@ class PodsByOwner:
             self._group_of[key] = group
             self._groups.setdefault(group, {})[key] = view(new, self._annotation)
 
-    def _group(self, pod: Object) -> str | None:
+    def _group(self, pod: Object) -> tuple[str, str] | None:
         reference = owner(pod)
         if reference is None:
-            return "/" + namespace(pod)
-        return str(reference.get("uid", "")) if reference.get("kind") == self._kind else None
+            return namespace(pod), ""
+        return (namespace(pod), str(reference.get("uid", ""))) if reference.get("kind") == self._kind else None
 
-    def controlled(self, value: str) -> Iterable[Object]:
-        """The pods of the controller with this uid; for "/namespace" those of a namespace that nothing controls."""
-        return list(self._groups.get(value, {}).values())
+    def controlled(self, within: str, owner_uid: str) -> Iterable[Object]:
+        """The pods of a namespace whose controller has this uid; for "" the pods without a controller."""
+        return list(self._groups.get((within, owner_uid), {}).values())
 
-    def count(self, owner_uid: str) -> int:
-        """How many pods a controller has."""
-        return len(self._groups.get(owner_uid, ()))
+    def count(self, within: str, owner_uid: str) -> int:
+        """Number of pods of a controller."""
+        return len(self._groups.get((within, owner_uid), ()))

@@ -1,4 +1,4 @@
-"""Replica sets: as many pods of a template as asked for."""
+"""The replica set controller: maintains the desired number of pods of a template."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from orchd.controllers.objects import (
     namespace,
     owner,
     owner_reference,
+    seconds_of,
     spec,
     status,
     uid,
@@ -31,8 +32,10 @@ from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 from orchd.txkit.for_each import side_by_side
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Distribution
 
-#: Pods made or deleted in one pass.
+#: Maximum number of pods created or deleted per reconciliation.
 _BURST = 500
 
 
@@ -47,6 +50,12 @@ class ReplicaSetController(WorkloadController):
 
     def __init__(self, env: Environment, *, workers: int = 0) -> None:
         super().__init__(env, workers=workers or env.settings.concurrent_replicaset_syncs)
+        self._age_ratio = Distribution(
+            "replicaset_controller_sorting_deletion_age_ratio",
+            "Time for which a pod that is deleted was ready, relative to that of the youngest ready pod.",
+            exponential(0.25, 2, 6),
+        )
+        self.instruments = (self._age_ratio,)
         index_by_controller(self._owners)
         self._members = Members(self.subject[1], env.dialect("controller.{long}.io/pod-deletion-cost"))
 
@@ -82,7 +91,7 @@ class ReplicaSetController(WorkloadController):
     async def _manage(
         self, key: Key, parent: Object, mine: Census
     ) -> tuple[tuple[str, str] | None, Failure | None]:
-        """Make or delete pods. Gives the reason and message of what went wrong, and the failure."""
+        """Create or delete pods. Returns reason and message of a failure, and the failure."""
         wanted = int(spec(parent).get("replicas", 1))
         missing = min(wanted - mine.active, _BURST)
         if missing > 0:
@@ -110,13 +119,25 @@ class ReplicaSetController(WorkloadController):
         self._expected.expect_deletion(key, pod)
 
     def _choose_surplus(self, parent: Object, mine: Census, count: int) -> list[Member]:
-        """The pods that go: those that do the least, and of equals those that have most relatives on their node."""
+        """The pods to delete: the least useful ones, and of equal ones those with most related pods on their node."""
         per_node: Counter[str] = Counter()
         above = owner(parent)
         family = [parent] if above is None else self._owners.by_index(BY_CONTROLLER, str(above.get("uid", "")))
         for each in family:
             per_node.update(self._members.of_owner(namespace(each), uid(each)).nodes)
-        return mine.choose_surplus(count, per_node)
+        chosen = mine.choose_surplus(count, per_node)
+        self._observe_ages(chosen, mine)
+        return chosen
+
+    def _observe_ages(self, chosen: list[Member], mine: Census) -> None:
+        """Compare the ages of ready pods that go with that of the youngest ready one."""
+        now = self.env.wall()
+        ages = {member.uid: now - (seconds_of(member.since) or now) for member in mine if member.ready}
+        youngest = min(ages.values(), default=0.0)
+        if youngest > 0:
+            for member in chosen:
+                if member.uid in ages:
+                    self._age_ratio.observe(ages[member.uid] / youngest)
 
     def _until_available(self, parent: Object, mine: Census) -> float | None:
         """Seconds until a ready pod may become available."""

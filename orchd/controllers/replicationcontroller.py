@@ -1,4 +1,4 @@
-"""Replication controllers: replica sets by their old name, with selectors that are plain maps."""
+"""The replication controller: as for replica sets, with selectors that are maps of labels."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ class ReplicationControllerController(ReplicaSetController):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_rc_syncs)
+        # The metric is named after the other kind, and a name must not be served twice.
+        self.instruments = ()
 
     def selector(self, each: Object) -> LabelSelector:
         return LabelSelector.from_map(spec(each).get("selector") or {})

@@ -1,4 +1,4 @@
-"""Templates that a set has had, as ControllerRevision objects."""
+"""Revision history of templates, as ControllerRevision objects."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from orchd.errors import ApiError
 
 
 def data_of(parent: Object) -> dict[str, Any]:
-    """What a revision keeps: a patch that gives the template back."""
+    """The data of a revision: a patch that restores the template."""
     return {"spec": {"template": {**spec(parent)["template"], "$patch": "replace"}}}
 
 
 def template_of(revision: Object) -> dict[str, Any]:
-    """The pod template that a revision keeps."""
+    """The pod template of a revision."""
     template = ((revision.get("data") or {}).get("spec") or {}).get("template") or {}
     return {k: v for k, v in template.items() if k != "$patch"}
 
@@ -29,7 +29,7 @@ def _number(revision: Object) -> int:
 async def newest(
     client: IClient, parent: Object, api_version: str, kind: str, existing: list[Object], hash_label: str
 ) -> tuple[Object, int]:
-    """The revision of the set's template, made or renumbered if need be, and the set's count of collisions."""
+    """The revision of the set's template, created or renumbered if necessary, and the set's collision count."""
     data = data_of(parent)
     ordered = sorted(existing, key=lambda r: (_number(r), name(r)))
     following = (_number(ordered[-1]) if ordered else 0) + 1

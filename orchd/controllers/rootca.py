@@ -1,4 +1,4 @@
-"""The server's certificate authority in every namespace, for pods to check the server by."""
+"""Publishes the server's CA certificate in every namespace, with which pods verify the server."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CONFIG_MAPS, NAMESPACES, annotations_of, deleting, namespace, status
 from orchd.errors import ApiError
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Counter, Distribution
 
 _DESCRIPTION = (
     "Contains a CA bundle that can be used to verify the {short}-apiserver when using internal endpoints such as the "
@@ -19,7 +21,7 @@ _DESCRIPTION = (
 
 
 class RootCaPublisher(Controller):
-    """Looks only at config maps of its own name, so those of users cost it nothing."""
+    """Follows only config maps with its own name, so those of users cost nothing."""
 
     name = "root-ca-cert-publisher"
     account = "root-ca-cert-publisher"
@@ -28,6 +30,11 @@ class RootCaPublisher(Controller):
         super().__init__(env, workers=1)
         self._map_name = env.dialect("{short}-root-ca.crt")
         self._data = {"ca.crt": env.authority}
+        self._syncs = Counter("root_ca_cert_publisher_sync_total", "Namespaces that were looked at, by result.", ("code",))
+        self._seconds = Distribution(
+            "root_ca_cert_publisher_sync_duration_seconds", "Seconds to look at a namespace, by result.", exponential(0.001, 2, 15), ("code",)
+        )
+        self.instruments = (self._syncs, self._seconds)
         self._annotation = env.dialect("{long}.io/description")
         self._namespaces = self.follow(NAMESPACES, primary=True)
         only = SelectingClient(env.reader, field_selector=f"metadata.name={self._map_name}")
@@ -50,6 +57,19 @@ class RootCaPublisher(Controller):
             self.queue.add(("", namespace(obj)))
 
     async def reconcile(self, key: Key) -> float | None:
+        began, code = self.env.clock.seconds(), "500"
+        try:
+            wait = await self._publish(key)
+            code = "200"
+        except ApiError as error:
+            code = str(error.code)
+            raise
+        finally:
+            self._syncs.add(code)
+            self._seconds.observe(self.env.clock.seconds() - began, code)
+        return wait
+
+    async def _publish(self, key: Key) -> float | None:
         within = key[1]
         found = self._namespaces.get("", within)
         if found is None or deleting(found) or status(found).get("phase") == "Terminating":

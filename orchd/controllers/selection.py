@@ -30,7 +30,7 @@ def index_by_selector(informer: IInformer, select: Select) -> None:
         found = select(obj)
         if found.impossible:
             return ()
-        # Any of the required labels will do: who lacks it is not selected.
+        # Any required label serves: an object without it is not selected.
         first = min(found.exact.items(), default=None)
         return (f"{namespace(obj)}/" + ("" if first is None else "=".join(first)),)
 
@@ -52,8 +52,8 @@ def list_selecting(informer: IInformer, select: Select, obj: Object) -> Iterator
 K = TypeVar("K")
 #: Namespace and name.
 _Key = tuple[str, str]
-#: Pods that are looked at in one turn of the reactor while a group is filled.
-_PIECE: Final = 100
+#: Pods per reactor turn while a group is filled.
+_PIECE: Final = 30
 
 
 class _Group:
@@ -77,7 +77,7 @@ class SelectedPods:
         self._select = select
         self._clock = clock
         self._groups: dict[_Key, _Group] = {}
-        #: Groups that are being filled, each with the pods that events tell about meanwhile: their state in the list is old.
+        #: Groups being filled, each with the pods of events since then, whose state in the list is outdated.
         self._filling: dict[_Key, set[_Key]] = {}
         #: Keys of groups by place, and by pod.
         self._placed: dict[tuple[str, tuple[str, str] | None], set[_Key]] = {}
@@ -94,7 +94,7 @@ class SelectedPods:
         return list(found.views.values())
 
     def count(self, key: _Key) -> int:
-        """How many pods an object selects; 0 before `find` was called for it."""
+        """Number of pods that an object selects; 0 before `find` was called for it."""
         found = self._groups.get(key)
         return 0 if found is None else len(found.views)
 
@@ -113,7 +113,8 @@ class SelectedPods:
         self._placed.setdefault(group.place, set()).add(key)
         filled = False
         try:
-            for count, pod in enumerate(self._pods.list(key[0], labels=selector.exact), 1):
+            pods = () if selector.impossible else self._pods.list(key[0], labels=selector.exact)
+            for count, pod in enumerate(pods, 1):
                 if key_of(pod) not in changed and selector.matches(labels(pod)):
                     self._put(key, group, key_of(pod), view(pod))
                 if not count % _PIECE:

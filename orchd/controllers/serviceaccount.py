@@ -1,4 +1,4 @@
-"""A service account ``default`` in every namespace."""
+"""Creates the service account ``default`` in every namespace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets with tokens of service accounts: one for every account, filled in, and gone with the account."""
+"""Token Secrets of service accounts: creates one per account, sets its token, and deletes it with the account."""
 
 from __future__ import annotations
 

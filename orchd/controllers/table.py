@@ -1,4 +1,4 @@
-"""All controllers that are built, in the order in which they start."""
+"""All implemented controllers, in start order."""
 
 from __future__ import annotations
 

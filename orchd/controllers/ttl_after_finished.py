@@ -1,4 +1,4 @@
-"""Finished jobs that say how long they are wanted are deleted when that time has passed."""
+"""Deletes finished jobs after ttlSecondsAfterFinished."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import JOBS, condition, deleting, seconds_of, spec, status, uid
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Distribution
 
 
 def finish_time(job: Object) -> float | None:
@@ -23,6 +25,12 @@ class TtlAfterFinished(Controller):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_ttl_after_finished_syncs)
+        self._late = Distribution(
+            "ttl_after_finished_controller_job_deletion_duration_seconds",
+            "Seconds from the end of a job's time to live to its deletion.",
+            exponential(0.1, 2, 14),
+        )
+        self.instruments = (self._late,)
         self._jobs = self.follow(JOBS, self._job_changed, primary=True)
 
     def _job_changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -48,4 +56,5 @@ class TtlAfterFinished(Controller):
         if live is None or left is None or left > 0:
             return left
         await self.remove(JOBS, *key, uid=uid(live), propagation="Foreground")
+        self._late.observe(-left)
         return None

@@ -1,4 +1,4 @@
-"""What the controllers of objects that own pods have in common: which events concern which owner."""
+"""Base class of the controllers of workloads: maps events of pods to owners."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import PODS, deleting, index_by_controller, labels, namespace, owner, spec
+from orchd.controllers.objects import PODS, deleting, labels, namespace, owner, spec
 from orchd.controllers.pod_control import PodControl
 from orchd.controllers.podviews import PodsByOwner
 from orchd.controllers.selection import index_by_selector, list_selecting
@@ -32,7 +32,6 @@ class WorkloadController(Controller):
         self._control = PodControl(self.client, self.recorder, *self.subject)
         self._owners = self.follow(self.ref, self._owner_changed, primary=True)
         self._pods = self.follow(PODS, self._pod_changed, complete=True)
-        index_by_controller(self._pods)
         index_by_selector(self._owners, self.selector)
         self._expected: Expectations[Key] = Expectations(self._pods, env.clock.seconds)
 
@@ -73,13 +72,13 @@ class WorkloadController(Controller):
 
     def enqueue_owner(self, key: Key, reference: dict[str, Any], pod: Object | None) -> None:
         """Queue the owner of a pod that has changed to `pod`, None if it was deleted."""
-        self.queue.add_after(key, self.batch_seconds(str(reference.get("uid", ""))))
+        self.queue.add_after(key, self.batch_seconds(key[0], str(reference.get("uid", ""))))
 
     def observe_pod(self, old: Object | None, new: Object | None) -> None:
         """Follow one change of a pod, of whatever owner."""
         raise NotImplementedError
 
-    def batch_seconds(self, owner_uid: str) -> float:
+    def batch_seconds(self, within: str, owner_uid: str) -> float:
         """Seconds for which changes of an owner's pods are collected."""
         return 0.0
 
@@ -98,5 +97,5 @@ class PodViewController(WorkloadController):
     def observe_pod(self, old: Object | None, new: Object | None) -> None:
         self._views.observe(old, new)
 
-    def batch_seconds(self, owner_uid: str) -> float:
-        return batch_seconds(self._views.count(owner_uid))
+    def batch_seconds(self, within: str, owner_uid: str) -> float:
+        return batch_seconds(self._views.count(within, owner_uid))

@@ -104,13 +104,13 @@ class _Files:
         self.documents = {path: configuration.read_file(path) for path in self.paths if path.exists()}
 
     def first(self) -> Path:
-        """The file that gets what is new. Raises CommandError when there is none."""
+        """The file to which new entries are added. Raises CommandError if no file exists."""
         if not self.documents:
             raise CommandError(f"no client configuration in {', '.join(map(str, self.paths))}: name one with --config")
         return next(iter(self.documents))
 
     def holder(self, key: str, name: str) -> Path | None:
-        """The file whose entry of that name counts."""
+        """The file whose entry of that name takes effect."""
         return next((path for path, each in self.documents.items() if any(e.get("name") == name for e in each.get(key) or ())), None)
 
     def entry(self, key: str, name: str) -> Object:

@@ -19,7 +19,7 @@ _PATHS: Final[dict[str, tuple[str, ...]]] = {
     "Pod": (), "PodTemplate": ("template",), "CronJob": ("spec", "jobTemplate", "spec", "template"),
     **dict.fromkeys(("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController"), _TEMPLATE),
 }  # fmt: skip
-#: How often a change is made again to an object that somebody else changed meanwhile.
+#: Attempts to change an object after conflicts.
 _ATTEMPTS: Final = 5
 
 #: Changes an object in place; it is a copy.
@@ -45,8 +45,8 @@ def containers(obj: Object) -> list[Object]:
 
 
 async def change(api: Api, target: Target, edit: Edit, *, dry_run: str) -> tuple[Object, bool]:
-    """Change an object as `edit` does, and was there anything to change? With ``dry_run`` "client" nothing is sent. A write by
-    somebody else in between repeats it."""
+    """Change an object with `edit`; returns the object, and True if it was changed. With ``dry_run`` "client" nothing is
+    sent. Repeated after a conflicting write."""
     for attempt in range(_ATTEMPTS):
         before = await api.get(target.resource, target.name, target.namespace)
         before = {"apiVersion": target.resource.api_version, "kind": target.resource.kind, **before}

@@ -1,7 +1,7 @@
 """``proxy``: a local HTTP port that leads to the server, with the credentials of the current context.
 
-Whoever reaches the port acts as this user. So requests must name a host that is accepted, which a page of another site that was
-made to resolve to this machine cannot (DNS rebinding), and requests of pages of other origins are refused (CSRF).
+Every client of the port acts as this user. Therefore the Host of a request must be an accepted one, against DNS rebinding,
+and requests of web pages of other origins are rejected, against CSRF.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def proxy(
     session: Session, port: int, address: str, unix_socket: str, api_prefix: str, www: str, www_prefix: str, accept_hosts: str,
     accept_paths: str, reject_paths: str, reject_methods: str,
 ) -> None:
-    """Serve the API on a local port without TLS, with the credentials of the current context, until interrupted. Whoever
-    reaches the port acts as this user. Upgraded connections (exec, attach, port-forward) do not go through it."""  # fmt: skip
+    """Serve the API on a local port without TLS, with the credentials of the current context, until interrupted. Every
+    client of the port acts as this user. Upgraded connections (exec, attach, port-forward) are not supported."""  # fmt: skip
     chosen = Filter(
         hosts=_patterns(accept_hosts, "--accept-hosts"), accepted=_patterns(accept_paths, "--accept-paths"),
         rejected=_patterns(reject_paths, "--reject-paths"), methods=_patterns(reject_methods, "--reject-methods"),

@@ -98,7 +98,7 @@ def image(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
 
 
 def _named(obj: Object, pattern: str, target: Target) -> list[Object]:
-    """The containers whose names match. Raises CommandError when there is none."""
+    """The containers whose names match. Raises CommandError if no name matches."""
     found = [each for each in containers(obj) if fnmatch.fnmatchcase(each["name"], pattern)]
     if not found:
         known = ", ".join(each["name"] for each in containers(obj)) or "none"

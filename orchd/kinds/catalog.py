@@ -11,6 +11,7 @@ import hashlib
 import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from orchd.dialect import Dialect
@@ -149,7 +150,8 @@ class Catalog:
         return self._by_kind.get((group, version, kind))
 
     def kind_of_group(self, group: str, kind: str) -> Resource | None:
-        """The resource of a kind in whichever version its group serves it, the preferred one first; None if there is none."""
+        """The resource of a kind in the preferred version of its group, or else in another served one; None if no version
+        has it."""
         found = self._groups.get(group)
         versions = () if found is None else (found.preferred, *found.versions)
         return next((r for version in versions if (r := self._by_kind.get((group, version, kind))) is not None), None)
@@ -248,8 +250,9 @@ def version_priority(version: str) -> tuple[int, int, int, str]:
     return 3, 0, 0, version
 
 
+@cache
 def builtin_types(dialect: Dialect) -> TypeTable:
-    """The type tables of release 1.23. A module is imported at the first request for one of its types."""
+    """The type tables of release 1.23, one value for all callers. A module is imported at the first request for one of its types."""
 
     def load(module: str) -> Callable[[], Any]:
         return lambda: importlib.import_module(f"orchd.kinds.builtin.{module}")
@@ -263,16 +266,41 @@ def builtin_catalog(dialect: Dialect, *, enabled: Callable[[str, str, bool], boo
     `enabled(group, version, default)` decides whether a version is served (`--runtime-config`). Default: the versions that are
     enabled by default.
     """
-    types = builtin_types(dialect)
     decide = enabled or (lambda group, version, default: default)
+    return _catalog(
+        dialect,
+        tuple(
+            tuple(v for v in versions.split() if decide(dialect(template), v, v in defaults.split()))
+            for template, versions, _, defaults in builtin_groups.GROUPS
+        ),
+        frozenset(package for package in builtin_groups.LATER if decide(*_later_version(dialect, package), True)),
+    )
+
+
+def clear_caches() -> None:
+    """Drop the types and catalogs made so far. For tests that change the tables of built-in kinds."""
+    builtin_types.cache_clear()
+    _catalog.cache_clear()
+
+
+def _later_version(dialect: Dialect, package: str) -> tuple[str, str]:
+    module = builtin_types(dialect).module(package)
+    return dialect(module.GROUP), module.VERSION
+
+
+#: A server makes few different ones, each several times, and a test run makes many servers.
+@lru_cache(maxsize=16)
+def _catalog(dialect: Dialect, versions_on: tuple[tuple[str, ...], ...], later_on: frozenset[str]) -> Catalog:
+    """`versions_on` are the enabled versions of each group, in the order of the table; `later_on` the enabled packages of later
+    releases."""
+    types = builtin_types(dialect)
     groups: list[Group] = []
     resources: list[Resource] = []
-    for template, versions, preferred, defaults in builtin_groups.GROUPS:
-        name = dialect(template)
-        on = [v for v in versions.split() if decide(name, v, v in defaults.split())]
+    for (template, _, preferred, _), on in zip(builtin_groups.GROUPS, versions_on, strict=True):
         if not on:
             continue
-        groups.append(Group(name=name, versions=tuple(on), preferred=preferred if preferred in on else on[0]))
+        name = dialect(template)
+        groups.append(Group(name=name, versions=on, preferred=preferred if preferred in on else on[0]))
         for version in on:
             package = package_of(template, version)
             rows = (_in_version(types, row) for row in types.module(package).RESOURCES)
@@ -281,9 +309,9 @@ def builtin_catalog(dialect: Dialect, *, enabled: Callable[[str, str, bool], boo
     later = [
         resource
         for package in builtin_groups.LATER
+        if package in later_on
         for row in types.module(package).LATER
         if (resource := _resource(dialect, types, package, row)).group in served
-        and decide(resource.group, resource.version, True)
     ]
     return Catalog(dialect, types, groups, resources, later)
 

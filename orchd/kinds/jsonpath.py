@@ -44,7 +44,7 @@ class JsonPath:
         return found
 
     def first(self, value: Any) -> Sequence[Any]:
-        """The first value that the path finds, in a sequence of one; () if there is none. Later ones are not looked for."""
+        """The first value that the path finds, in a sequence of one; () without a value. Stops at the first."""
         found: Iterator[Any] = iter((value,))
         for step in self.steps:
             found = chain.from_iterable(map(step, found))
@@ -93,11 +93,11 @@ def _name(path: str, at: int) -> tuple[str, int]:
     return re.sub(r"\\(.)", r"\1", match.group()), match.end()
 
 
-def _bracket(path: str, at: int) -> tuple[str, int]:
-    """The text between the bracket at `at` and the one that closes it, and where it ends."""
-    depth, quote, start = 0, "", at
-    while at < len(path):
-        char = path[at]
+def _unquoted(text: str, at: int = 0) -> Iterator[tuple[int, str]]:
+    """Positions and characters outside of quotes, from `at` on. In quotes, a backslash escapes the next character."""
+    quote = ""
+    while at < len(text):
+        char = text[at]
         if quote:
             if char == "\\":
                 at += 1
@@ -105,13 +105,21 @@ def _bracket(path: str, at: int) -> tuple[str, int]:
                 quote = ""
         elif char in "'\"":
             quote = char
-        elif char == "[":
+        else:
+            yield at, char
+        at += 1
+
+
+def _bracket(path: str, start: int) -> tuple[str, int]:
+    """The text in the brackets that open at `start`, and the position after them."""
+    depth = 0
+    for at, char in _unquoted(path, start):
+        if char == "[":
             depth += 1
         elif char == "]":
             depth -= 1
             if depth == 0:
                 return path[start + 1 : at].strip(), at + 1
-        at += 1
     raise JsonPathError(f"unterminated bracket in {path!r}")
 
 
@@ -141,22 +149,9 @@ def _subscript(inner: str) -> Step:
 
 
 def _split(inner: str) -> list[str]:
-    """The parts between commas; a comma in quotes separates nothing, and a backslash keeps the quote after it open."""
-    parts, quote, last, at = [], "", 0, 0
-    while at < len(inner):
-        char = inner[at]
-        if quote:
-            if char == "\\":
-                at += 1
-            elif char == quote:
-                quote = ""
-        elif char in "'\"":
-            quote = char
-        elif char == ",":
-            parts.append(inner[last:at].strip())
-            last = at + 1
-        at += 1
-    return [*parts, inner[last:].strip()]
+    """The parts between commas outside of quotes."""
+    commas = [at for at, char in _unquoted(inner) if char == ","]
+    return [inner[low + 1 : high].strip() for low, high in zip([-1, *commas], [*commas, len(inner)], strict=True)]
 
 
 def _member(name: str, *, wildcard: bool = True) -> Step:

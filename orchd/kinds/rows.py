@@ -128,7 +128,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subresource:
-    """A subresource: its names in discovery, how it is served and what a write through it may change.
+    """A subresource: its names in discovery, the verbs that serve it, and the fields that a write through it may change.
 
     `kind` is that of its bodies; in a row, "" means the kind of the row. `group` and `version` are set if they differ
     from those of the parent. `served_by` names the verbs that serve it (`orchd.assembly.verbs`); ``object`` is a view of

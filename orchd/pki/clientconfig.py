@@ -32,7 +32,7 @@ class ClientConfigError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecPlugin:
-    """A program that gives credentials. `command` is absolute, or without a slash and found in PATH; `dialect` is that of
+    """A program that returns credentials. `command` is absolute, or without a slash and found in PATH; `dialect` is that of
     its apiVersion. `cluster_extension` is the JSON text that the cluster holds for such plugins, "" without."""
 
     api_version: str
@@ -217,7 +217,7 @@ def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
 
 
 def without_exec(config: ClientConfig) -> ClientConfig:
-    """The same, for callers that run no programs. Raises ClientConfigError when it asks for one."""
+    """The same configuration, for callers that do not run exec plugins. Raises ClientConfigError if it has one."""
     if config.exec is not None:
         raise ClientConfigError(f"user {config.user!r}: exec is not supported here")
     return config
@@ -323,7 +323,7 @@ def _environment(given: Any, where: str) -> tuple[tuple[str, str], ...]:
 
 
 def _extension(cluster: dict[str, Any]) -> str:
-    """What a cluster says to exec plugins, as a JSON text."""
+    """The `config` of a cluster for exec plugins, as JSON text."""
     names = {f"{dialect(EXEC_GROUP)}/exec" for dialect in DIALECTS.values()}
     for each in cluster.get("extensions") or ():
         if isinstance(each, dict) and each.get("name") in names:

@@ -16,7 +16,7 @@ WARN_BEFORE = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expiry:
-    """A certificate file. `renewed` says that the server renews it by itself."""
+    """A certificate file. `renewed`: the server renews it automatically."""
 
     name: str
     path: Path

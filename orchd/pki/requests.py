@@ -1,4 +1,4 @@
-"""Certificate signing requests of the built-in signers: what they may ask for, and the certificates that they get."""
+"""Certificate signing requests of the built-in signers: validation and issuance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 from orchd.pki.certificates import BACKDATED, Signed
 from orchd.pki.keys import blocks
 
-#: Certificates that live for less than this are not shortened by what they are backdated.
+#: The backdating of notBefore does not shorten certificates with a lifetime below this.
 _SHORT: Final = timedelta(hours=8)
 #: Usages of the API that are key usages, and the field that each sets.
 _KEY_USAGES: Final = {
@@ -47,12 +47,12 @@ _EXTENDED_USAGES: Final = {
 }
 _NODES: Final = "system:nodes"
 _NODE_PREFIX: Final = "system:node:"
-#: Key encipherment is for RSA keys only; agents with other keys do not ask for it.
+#: Key encipherment is for RSA keys only; agents with other keys do not request it.
 _OPTIONAL: Final = "key encipherment"
 
 
 class RequestError(ValueError):
-    """A signer does not sign this; the text says why."""
+    """A request that the signer rejects; the text is the reason."""
 
 
 def load_request(pem: bytes) -> x509.CertificateSigningRequest:
@@ -127,7 +127,7 @@ def _check_usages(usages: Collection[str], main: str) -> None:
 
 
 def alternatives(request: x509.CertificateSigningRequest) -> list[x509.GeneralName]:
-    """Subject alternative names that a request asks for."""
+    """Requested subject alternative names."""
     try:
         return list(request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value)
     except x509.ExtensionNotFound:
@@ -142,7 +142,7 @@ def sign_request(
     lifetime: timedelta,
     now: datetime,
 ) -> x509.Certificate:
-    """A certificate for subject, key and alternative names of a request, and nothing else that it asks for. It begins a
+    """A certificate with the subject, key and alternative names of a request; its other extensions are ignored. It begins a
     little in the past and never outlives the authority. Raises RequestError for usages that do not exist."""
     listed = list(usages)
     unknown = [usage for usage in listed if usage not in _KEY_USAGES and usage not in _EXTENDED_USAGES]

@@ -193,7 +193,7 @@ def is_changed(old: Object, new: Object) -> bool:
 
 
 def node_change(old: NodeFacts, new: NodeFacts) -> ClusterEvent | None:
-    """The cluster event of a node change that may make pods schedulable; None if there is none."""
+    """The cluster event of a node change that may make pods schedulable; None for other changes."""
     if old.unschedulable and not new.unschedulable:
         return _UNCORDONED
     if (old.allocatable, old.pods_allowed) != (new.allocatable, new.pods_allowed):

@@ -33,6 +33,12 @@ MOST_BODY = 128 * 1024 * 1024
 _IDLE, _IDLE_SECONDS = 4, 30
 
 
+def check_extender(config: ExtenderConfig) -> None:
+    """Raises ConfigError for a URL that nothing can be posted to, and for TLS settings that cannot be used."""
+    _address(config.url_prefix)
+    _Policy(config)
+
+
 class ExtenderConnection:
     """Posts documents below one URL. Call `close` when done. Raises ConfigError for TLS settings that cannot be used."""
 

@@ -76,7 +76,7 @@ class Reporter:
         """Write a patch of a pod's status. A failure is logged; the next attempt writes again."""
         try:
             await self._client.patch(
-                PODS, pod.namespace, pod.name, patch, content_type=_MERGE, subresource="status"
+                PODS, pod.namespace, pod.name, patch, content_type=_MERGE, subresource="status", need_answer=False
             )
         except ApiError as error:
             if error.code not in (404, 409):

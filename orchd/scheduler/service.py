@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 
 from twisted.internet.defer import TimeoutError
@@ -17,6 +17,7 @@ from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.expansion import ExpandedProfile, expand_all
 from orchd.scheduler.config.model import SchedulerConfiguration
 from orchd.scheduler.event_handlers import NODES, EventHandlers
+from orchd.scheduler.extender_connection import check_extender
 from orchd.scheduler.framework.cycle import Decider
 from orchd.scheduler.framework.profile import Profile
 from orchd.scheduler.framework.sampling import Sampling
@@ -60,6 +61,18 @@ class AskedInformers:
         return found
 
 
+def check_configuration(configuration: SchedulerConfiguration) -> None:
+    """Check the plugins and extenders that a configuration names, before a scheduler is made of it. Raises ConfigError."""
+    expand_all(configuration, _implemented(plugin_factories()))
+    for each in configuration.extenders:
+        check_extender(each)
+
+
+def _implemented(factories: Mapping[str, IPluginFactory]) -> dict[str, Collection[str]]:
+    """The extension points of each plugin."""
+    return {name: factory.points for name, factory in factories.items()}
+
+
 class Scheduler:
     """The scheduler service. The constructor requests the informers and adds listeners; pods are scheduled between `start`
     and `stop`. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch
@@ -96,9 +109,8 @@ class Scheduler:
         self.waiting = WaitingPods(clock)
         self._background = Background()
         self.sampling = Sampling(configuration.percentage_of_nodes_to_score)
-        implemented = {name: factory.points for name, factory in self._factories.items()}
         self.lanes = {
-            each.scheduler_name: self._lane(each) for each in expand_all(configuration, implemented)
+            each.scheduler_name: self._lane(each) for each in expand_all(configuration, _implemented(self._factories))
         }
         self.queue = self._make_queue()
         self.event_handlers = EventHandlers(

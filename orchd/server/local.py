@@ -32,7 +32,8 @@ _MOST_EVENTS = 10_000
 
 @implementer(IBody)
 class ValueBody:
-    """A body that is a value. Objects are handed over as they are; `read` encodes what a verb needs as text: patches and options."""
+    """A body that is a value. Objects are passed without encoding; `read` encodes bodies that verbs need as text: patches
+    and options."""
 
     def __init__(self, data: Any) -> None:
         self.value = data if isinstance(data, dict) else None
@@ -65,7 +66,7 @@ class PipelineEntrance:
 @implementer(IRawClient)
 class LocalClient(Methods):
     """A client that acts as one user. `agent` is the user agent, from which field managers are named. `turns`, shared by the
-    clients of a process, keeps callers that are answered together from continuing in one reactor turn."""
+    clients of a process, keeps callers that ask, or are answered, together from doing so in one reactor turn."""
 
     def __init__(
         self, pipeline: IPipeline, user: User, *, agent: str, clock: Callable[[], float], turns: TurnBudget | None = None
@@ -79,6 +80,8 @@ class LocalClient(Methods):
         self._turns = turns
 
     async def _handle(self, call: Call) -> Response:
+        if self._turns is not None:
+            await self._turns.wait()
         response: Response = await self._pipeline.handle(self._request(call))
         if self._turns is not None:
             await self._turns.wait()
@@ -98,10 +101,13 @@ class LocalClient(Methods):
             credentials=Credentials(headers=headers),
             received=self._clock(),
             user=self._user,
+            need_answer=call.need_answer,
         )
 
     async def _call(self, call: Call) -> Object:
         response = await self._handle(call)
+        if not call.need_answer and response.code < 400 and response.stream is None:
+            return {}
         answer = _value(response)
         if response.stream is not None:
             # Of another server, behind API aggregation.
@@ -156,7 +162,7 @@ def _json(body: bytes) -> Any:
 
 
 async def _read_all(stream: Any) -> bytes:
-    """The whole body of a stream that ends by itself."""
+    """The complete body of a finite stream."""
     sink = _ByteSink(stream, b"")
     stream.start(sink)
     pieces = []
@@ -167,7 +173,7 @@ async def _read_all(stream: Any) -> bytes:
 
 @implementer(ISink)
 class _Sink:
-    """Takes what a stream writes and keeps it until it is asked for."""
+    """Buffers the output of a stream until it is read."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -224,7 +230,7 @@ class _Sink:
 
 @implementer(IByteStream)
 class _ByteSink(_Sink):
-    """Hands out the pieces as they are. `body` comes first; without a stream it is everything."""
+    """Returns the pieces unchanged: first `body`, then those of the stream, if any."""
 
     def __init__(self, stream: Any, body: bytes) -> None:
         super().__init__(stream)
@@ -238,7 +244,7 @@ class _ByteSink(_Sink):
 
 @implementer(IWatchStream)
 class _EventSink(_Sink):
-    """Takes watch frames and hands out events as they are asked for."""
+    """Buffers watch frames, and returns decoded events."""
 
     async def next(self) -> WatchEvent | None:
         frame = await self._frame()

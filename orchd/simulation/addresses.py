@@ -1,4 +1,4 @@
-"""Addresses of simulated pods and nodes: free ones of a range, given until they are released."""
+"""Allocator of addresses for simulated pods and nodes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NODE_RANGE: Final = ip_network("100.64.0.0/16")
 
 
 class AddressPool:
-    """Which holder (a uid) has which addresses. Searches begin behind the last address given of a range, so that giving
-    one costs the same however many are in use."""
+    """Addresses by holder (a uid). Searches start after the last allocated address of a range, so that an allocation takes
+    constant time."""
 
     def __init__(self) -> None:
         self._holders: dict[str, str] = {}
@@ -23,14 +23,14 @@ class AddressPool:
         self._next: dict[Network, int] = {}
 
     def learn(self, holder: str, addresses: Iterable[str]) -> None:
-        """Take note of addresses that a holder has already."""
+        """Record addresses that a holder has already."""
         for address in addresses:
             if address not in self._holders:
                 self._holders[address] = holder
                 self._held.setdefault(holder, []).append(address)
 
     def take(self, holder: str, networks: Iterable[Network]) -> list[str]:
-        """The holder's addresses: those that it has, else one of each network. A full network gives none."""
+        """The holder's addresses: the recorded ones, else a new one of each network that is not full."""
         held = self._held.get(holder)
         if not held:
             for network in networks:
@@ -41,7 +41,7 @@ class AddressPool:
         return list(held)
 
     def release(self, holder: str) -> None:
-        """Give back what a holder has."""
+        """Release the addresses of a holder."""
         for address in self._held.pop(holder, ()):
             self._holders.pop(address, None)
 

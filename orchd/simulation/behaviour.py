@@ -1,4 +1,4 @@
-"""What annotations ask of a simulated pod or node."""
+"""Behavior of simulated pods and nodes, from their annotations."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ EXIT_CODE: Final = PREFIX + "exit-code"
 START_FAILURE: Final = PREFIX + "start-failure"
 RESTARTS: Final = PREFIX + "restarts"
 TERMINATION_DELAY: Final = PREFIX + "termination-delay"
-#: On a node: "true" makes it fall silent, as a node that is lost; a reason makes it report that it is not ready.
+#: On a node: with "true" it stops reporting, as after a crash; with a reason it reports that it is not ready.
 SILENT: Final = PREFIX + "silent"
 NOT_READY: Final = PREFIX + "not-ready"
 
-#: The value of a duration that never passes.
+#: The value of an unlimited duration.
 NEVER: Final = "never"
 
 
 class AnnotationError(ValueError):
-    """An annotation has a value that means nothing; the text names it."""
+    """An annotation has an invalid value; the text names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class PodBehaviour:
 
 
 def pod_behaviour(pod: Mapping[str, Any], settings: SimulationSettings) -> PodBehaviour:
-    """What a pod is to do. Raises AnnotationError."""
+    """The behavior of a pod. Raises AnnotationError."""
     notes: Mapping[str, str] = pod["metadata"].get("annotations") or {}
     ends = (pod.get("spec") or {}).get("restartPolicy", "Always") != "Always" or EXIT_CODE in notes
     start_delay = _duration(notes, START_DELAY, settings.pod_startup_delay)

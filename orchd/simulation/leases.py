@@ -1,4 +1,4 @@
-"""Leases of simulated nodes, renewed a few at a time, so that many nodes cost an even load and few commits."""
+"""Leases of simulated nodes, renewed in small batches: the load is even, and each batch needs one commit."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from orchd.txkit.background import Background
 from orchd.txkit.for_each import side_by_side
 from orchd.txkit.log import Logger
 
-#: Seconds for which a lease counts, as node agents write it.
+#: leaseDurationSeconds, as node agents set it.
 DURATION = 40
 #: Seconds from one renewal of a lease to the next, and between batches.
 INTERVAL, TICK = 30.0, 0.5
 
 
 class LeaseKeeper:
-    """Renews the leases of `keep` until they are dropped. `renewed` counts writes, `failed` those that went wrong."""
+    """Renews leases from `keep` to `drop`. `renewed` counts successful writes, `failed` the others."""
 
     log = Logger()
 
@@ -44,9 +44,9 @@ class LeaseKeeper:
         self.failed = 0
 
     def keep(self, name: str, uid: str) -> None:
-        """Renew the lease of a node from now on."""
+        """Start to renew the lease of a node."""
         if name not in self._uids:
-            # At the front: a new node's lease is written with the next batch.
+            # At the front: the lease of a new node is written with the next batch.
             self._order.appendleft(name)
             self._owed += 1
         if self._uids.get(name) != uid:
@@ -54,7 +54,7 @@ class LeaseKeeper:
         self._uids[name] = uid
 
     def drop(self, name: str) -> None:
-        """Let the lease of a node run out."""
+        """Stop to renew the lease of a node."""
         self._written.pop(name, None)
         if self._uids.pop(name, None) is not None:
             self._order.remove(name)
@@ -71,7 +71,7 @@ class LeaseKeeper:
             await self.renew_due()
 
     async def renew_due(self) -> None:
-        """Renew the leases whose turn it is: one batch."""
+        """Renew one batch of leases that are due."""
         self._owed = min(self._owed + len(self._order) * TICK / INTERVAL, float(len(self._order)))
         count = math.floor(self._owed)
         self._owed -= count
@@ -90,10 +90,10 @@ class LeaseKeeper:
             self.failed += 1
             self._written.pop(name, None)
             if error.code not in (404, 409):
-                self.log.warn("lease of node {name}: {error}", name=name, error=error.message)
-        except Exception:  # one lease must not end the renewal of all others
+                self.log.warn("failed to renew the lease of node {name}: {error}", name=name, error=error.message)
+        except Exception:  # a failure must not stop the renewal of other leases
             self.failed += 1
-            self.log.failure("lease of node {name}", name=name)
+            self.log.failure("failed to renew the lease of node {name}", name=name)
 
     async def _write(self, name: str) -> None:
         spec = {"holderIdentity": name, "leaseDurationSeconds": DURATION, "renewTime": micro_time(self._wall())}

@@ -1,4 +1,4 @@
-"""Simulated nodes as objects: how they are registered, and the status that they report."""
+"""Node objects of simulated nodes: at registration, and the status that they report."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class NodeForms:
     def __init__(self, dialect: Dialect, settings: SimulationSettings) -> None:
         self._dialect = dialect
         self._settings = settings
-        #: Annotation of nodes that others register for simulation.
+        #: Annotation of nodes that other clients register for simulation.
         self.annotation = dialect("kwok.x-{abbr}.io/node")
 
     def names(self) -> list[str]:
-        """The nodes to register."""
+        """Names of the nodes to register."""
         return [f"simulated-{number}" for number in range(self._settings.nodes)]
 
     def simulated(self, node: Object) -> bool:
@@ -46,7 +46,7 @@ class NodeForms:
         return int(digits) if digits.isdecimal() and digits != name else 1 << 30
 
     def fresh(self, name: str, address: str, now: float) -> Object:
-        """A node to register."""
+        """The Node object for a registration."""
         dialect = self._dialect
         labels = {
             dialect("{long}.io/arch"): "amd64",
@@ -62,16 +62,16 @@ class NodeForms:
 
     @staticmethod
     def silent(node: Object) -> bool:
-        """True if an annotation asks that this node stops reporting."""
+        """True if an annotation makes this node stop reporting."""
         return (node["metadata"].get("annotations") or {}).get(SILENT) == "true"
 
     def ready_at(self, node: Object, now: float) -> float:
-        """When the node has started, in seconds since the epoch. A node that is being registered begins now."""
+        """Time at which the node is Ready, in seconds since the epoch; for a node that is being registered, from now."""
         created = epoch(node["metadata"].get("creationTimestamp"))
         return (now if created is None else created) + self._settings.node_startup_delay
 
     def status(self, node: Object, address: str, now: float) -> dict[str, Any]:
-        """What the node reports now."""
+        """The current status of the node."""
         old = node.get("status") or {}
         name = node["metadata"]["name"]
         capacity = dict(self._settings.capacity)

@@ -1,4 +1,4 @@
-"""Events about the containers of simulated pods, as a node agent records them; each note says that it is simulated."""
+"""Events about the containers of simulated pods, as a node agent records them; each note states that it is simulated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Found = tuple[str, str, str, str]
 
 
 def list_events(old: Object, new: Object) -> Iterator[Found]:
-    """What happened to the containers of a pod between two of its states."""
+    """Events of the containers of a pod between two states of it."""
     if new["metadata"].get("deletionTimestamp") and not old["metadata"].get("deletionTimestamp"):
         for container in new["spec"]["containers"]:
             if "running" in _state(_statuses(old).get(container["name"], {})):
@@ -30,7 +30,7 @@ def list_events(old: Object, new: Object) -> Iterator[Found]:
 
 def _list_changes(name: str, image: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Found]:
     state, last = _state(new), _state(old)
-    # A short life may begin and end in one report.
+    # A container may start and end within one report.
     begun = ("running" in state or "terminated" in state) and not ("running" in last or "terminated" in last)
     restarted = int(new.get("restartCount") or 0) > int(old.get("restartCount") or 0)
     if begun or restarted:
@@ -62,7 +62,7 @@ class PodEvents:
         self._is_simulated = is_simulated
 
     def change(self, event: str, old: Object | None, new: Object | None) -> None:
-        """Record what a change of a pod shows; pods that are seen for the first time show nothing."""
+        """Record the events of a changed pod; nothing for an added one."""
         if old is None or new is None or not self._is_simulated(new["spec"].get("nodeName") or ""):
             return
         if old["metadata"].get("uid") != new["metadata"].get("uid"):

@@ -1,4 +1,4 @@
-"""What happens to a simulated pod next, as a pure function of the pod, its behaviour and the time."""
+"""The next step in the life cycle of a simulated pod: a pure function of the pod, its behavior and the time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Status = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """`status` is to be written unless None. `remove` ends the pod. At `due` (seconds since the epoch) there is more to
-    do; None if nothing happens by itself."""
+    """`status` is the status to write, None for no change. `remove`: delete the pod. `due` is the time of the next step in
+    seconds since the epoch, None for no next step."""
 
     status: Status | None = None
     remove: bool = False
@@ -32,8 +32,8 @@ class Step:
 def advance(
     pod: Object, behaviour: PodBehaviour | str, *, host: str, addresses: Sequence[str], now: float
 ) -> Step:
-    """The next step of a pod that is bound to a simulated node, whose address is `host`. A text instead of the behaviour
-    says why the pod cannot start."""
+    """The next step of a pod that is bound to a simulated node with the address `host`. A text instead of the behavior is
+    the reason why the pod cannot start."""
     metadata, old = pod["metadata"], pod.get("status") or {}
     ended = old.get("phase") in ("Succeeded", "Failed")
     if metadata.get("deletionTimestamp"):
@@ -62,7 +62,7 @@ def _end_of_grace(metadata: Mapping[str, Any], behaviour: PodBehaviour | str) ->
 
 
 def _removal(pod: Object, now: float) -> Step:
-    """Remove the pod; one that finalizers hold shows first that its containers have ended."""
+    """Remove the pod. A pod with finalizers first gets a status in which its containers have ended."""
     metadata, old = pod["metadata"], pod.get("status") or {}
     if not metadata.get("finalizers"):
         return Step(remove=True)
@@ -72,7 +72,7 @@ def _removal(pod: Object, now: float) -> Step:
         status = {**old, "containerStatuses": statuses}
         status["conditions"] = _conditions(pod, status, now)
         return Step(status=status, due=now)
-    # Once it was removed with a grace period of 0 only the finalizers are left to wait for.
+    # After the deletion with a grace period of 0, only finalizers keep the pod.
     return Step(remove=metadata.get("deletionGracePeriodSeconds") != 0)
 
 
@@ -115,7 +115,7 @@ def _container(
     pod: Object, container: Mapping[str, Any], old: Mapping[str, Any] | None, behaviour: PodBehaviour | str,
     begin: float, now: float,
 ) -> tuple[Status, float | None]:
-    """The status of a container, and when it changes by itself."""
+    """The status of a container, and the time of its next change."""
     if isinstance(behaviour, str):
         return _waiting(container, old, "CreateContainerConfigError", behaviour), None
     count = int((old or {}).get("restartCount") or 0)
@@ -141,7 +141,7 @@ def _container(
 def _run(
     pod: Object, container: Mapping[str, Any], status: Status, behaviour: PodBehaviour, now: float
 ) -> tuple[Status, float | None]:
-    """A container that runs: it may end, be restarted on request, or become ready."""
+    """The status of a running container: it may end, be restarted on request, or become ready."""
     count = int(status.get("restartCount") or 0)
     if count < behaviour.restarts:
         last = _end(status, 137, now)["state"]
@@ -163,7 +163,7 @@ def _run(
 def _ended(
     pod: Object, container: Mapping[str, Any], status: Status, behaviour: PodBehaviour, now: float
 ) -> tuple[Status, float | None]:
-    """A container that has just ended: it stays so, or comes back at once the first time and later after a pause."""
+    """The status of a container that has ended: it is restarted at once the first time, later with backoff, or not at all."""
     policy = pod["spec"].get("restartPolicy", "Always")
     if policy == "Never" or (policy == "OnFailure" and behaviour.exit_code == 0):
         return status, None
@@ -260,7 +260,7 @@ def _overdue(old: Mapping[str, Any]) -> Status:
 
 
 def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, initialized: bool = True) -> list[Status]:
-    """The conditions of a pod: the node's own, then those of others as they are."""
+    """The conditions of a pod: those of the node agent, then the unchanged ones of other writers."""
     old = {c["type"]: c for c in (pod.get("status") or {}).get("conditions") or ()}
     containers = status.get("containerStatuses") or ()
     unready = [c["name"] for c in containers if not c.get("ready")]
@@ -295,5 +295,5 @@ def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, initializ
             {"type": type_, "status": truth, "lastProbeTime": None, "lastTransitionTime": since or second_time(now), **reason}
         )
     own = {c["type"] for c in out}
-    # `status` may hold what the pod that was read does not: others' conditions come from there.
+    # Conditions of other writers are taken from `status`, which may be newer than the pod.
     return [*out, *(c for c in status.get("conditions") or () if c["type"] not in own)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from orchd.kinds.objects.scalars import Quantity, ScalarError
 
-#: Nodes that can be simulated: as many as there are addresses for them.
+#: Maximum number of simulated nodes: the number of addresses for them.
 MOST_NODES = 10_000
 
 

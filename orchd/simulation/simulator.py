@@ -1,4 +1,4 @@
-"""`Simulator`: registers nodes, and reports for them and the pods that are bound to them."""
+"""`Simulator`: registers nodes and writes their status and that of the pods bound to them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from orchd.txkit.log import Logger
 _PODS: Final = ResourceRef("", "v1", "pods")
 _NODES: Final = ResourceRef("", "v1", "nodes")
 _BY_NODE: Final = "simulation/node"
-#: Seconds between reports of a node to which nothing happens.
+#: Seconds between status reports of an unchanged node.
 _REPORT: Final = 300.0
 
 Key = tuple[str, str]
@@ -38,7 +38,7 @@ def _bound(pod: Object) -> Iterable[str]:
 
 
 class Simulator:
-    """Start it once; it works until it is stopped."""
+    """Runs from `start` to `stop`; cannot be started again."""
 
     log = Logger()
 
@@ -67,7 +67,7 @@ class Simulator:
         self._pod_loop: ControlLoop[Key] = ControlLoop("simulated-pods", clock, self._report_pod, workers=16, refill=self._refill)
 
     async def start(self) -> None:
-        """Returns when the nodes are about to be registered."""
+        """Start; the nodes are registered in the background."""
         await self._nodes.wait_synced()
         await self._pods.wait_synced()
         await self._pods.wait_indexed(_BY_NODE)
@@ -88,25 +88,25 @@ class Simulator:
         await self._pod_loop.stop()
 
     def counts(self) -> Iterator[tuple[str, ControllerMetrics]]:
-        """What the loops have done."""
+        """Metrics of the work queues."""
         yield self._node_loop.name, self._node_loop.counts
         yield self._pod_loop.name, self._pod_loop.counts
 
     @property
     def nodes(self) -> int:
-        """How many nodes are simulated now."""
+        """Number of simulated nodes."""
         return len(self._simulated)
 
     def is_simulated(self, node: str) -> bool:
-        """True if the node of this name is simulated now."""
+        """True if the node of this name is simulated."""
         return node in self._simulated
 
     @property
     def renewals(self) -> int:
-        """How many leases have been renewed."""
+        """Number of lease renewals."""
         return self._leases.renewed
 
-    # -- what happens
+    # -- changes
 
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         name = (new or old or {})["metadata"]["name"]

@@ -64,7 +64,7 @@ class FutureRevisionError(StoreError):
 
 
 class UnavailableError(StoreError):
-    """The store cannot serve writes or reads now (disk full, read-only, disconnected); the message says why."""
+    """The store cannot serve writes or reads now (disk full, read-only, disconnected); the message is the reason."""
 
 
 class DamagedValue(bytes):
@@ -111,7 +111,7 @@ class Range:
 
 #: Receives events in revision order, each batch as it became durable. Must not raise and must not block.
 OnEvents = Callable[[Sequence[Event]], None]
-#: Called once when a watch ends by itself: CompactedError, or UnavailableError, after which the caller watches anew.
+#: Called once when the store ends a watch: CompactedError, or UnavailableError, after which the caller opens a new watch.
 OnEnd = Callable[[StoreError], None]
 #: Reports the revision up to which a watch is complete, with or without events.
 OnProgress = Callable[[int], None]
@@ -121,7 +121,7 @@ class IWatch(Interface):
     """A running watch."""
 
     def cancel() -> None:
-        """Stop; no callback comes after this returns. Idempotent."""
+        """Stop; no callback is called afterwards. Idempotent."""
 
 
 class IStore(Interface):

@@ -108,6 +108,16 @@ async def check_dry_run(s: ClientSubject) -> None:
     assert (await s.refused(s.client.get(MAPS, s.namespace, "dry"))).code == 404
 
 
+async def check_unneeded_answer(s: ClientSubject) -> None:
+    """Writes whose answer the caller does not need are carried out, and their errors are raised."""
+    await s.client.create(MAPS, s.namespace, s.map("quiet", a="1"), need_answer=False)
+    change = {"data": {"a": "2"}}
+    await s.client.patch(MAPS, s.namespace, "quiet", change, content_type="application/merge-patch+json", need_answer=False)
+    assert (await s.client.get(MAPS, s.namespace, "quiet"))["data"] == {"a": "2"}
+    again = s.client.create(MAPS, s.namespace, s.map("quiet"), need_answer=False)
+    assert (await s.refused(again)).reason == "AlreadyExists"
+
+
 async def check_patch(s: ClientSubject) -> None:
     """Patches of several media types; apply creates."""
     await s.make("patched", a="1", b="2")

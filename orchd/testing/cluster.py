@@ -61,8 +61,8 @@ class Cluster:
     """One API server with a store of its own; runs between `start` and `stop`, or as a context manager (sync or async).
 
     `dialect` is "kubernetes" for stock clients, or "orch". `nodes` simulated nodes make pods run. `controllers` is True for
-    all, False for none, or a list as of --controllers. `scheduler` None means: where there are nodes. `gates` are feature gates,
-    `flags` further flags of the server by name (without dashes). `folder` keeps the store on disk: a later cluster continues
+    all, False for none, or names as of --controllers (a list, or one text with commas). `scheduler` None means: where there are
+    nodes. `gates` are feature gates, `flags` further flags of the server by name (without dashes). `folder` keeps the store on disk: a later cluster continues
     it; without one everything is in memory. `port` 0 takes a free one. Raises ValueError for flags that the cluster sets itself.
     """
 
@@ -82,7 +82,8 @@ class Cluster:
             raise ValueError(f"dialect {dialect!r}: one of {', '.join(DIALECTS)}")
         self.dialect: Dialect = DIALECTS[dialect]
         self._port = port
-        self._controllers = controllers if isinstance(controllers, bool) else tuple(controllers)
+        names = controllers.split(",") if isinstance(controllers, str) else controllers
+        self._controllers = names if isinstance(names, bool) else tuple(names)
         self._spec = {
             "dialect": dialect,
             "flags": list(command_line(nodes, self._controllers, scheduler, gates or {}, flags or {})),

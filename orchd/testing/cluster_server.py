@@ -154,7 +154,7 @@ class ClusterServer:
 
     def build_documents(self) -> None:
         """Build what a server builds in the background once it runs, here and now: the OpenAPI document."""
-        self.server.api.specification.build.begin()
+        self.server.api.documents.specification.build.begin()
         self.reactor.run_jobs()
 
     async def start_bound(self, real: Any) -> None:

@@ -52,16 +52,24 @@ class ForkClient:
 
     def start(self, spec: dict[str, Any], port: int) -> tuple[socket.socket, Path]:
         """Ask for a server: its channel, and the folder that gets its files. Raises OSError when the process has ended."""
-        ours, theirs = socket.socketpair()
-        with theirs, self._lock:
+        with self._lock:
             self._count += 1
             home = self.folder / f"cluster-{self._count}"
+        return self._send({"spec": spec, "port": port, "home": str(home)}), home
+
+    def start_program(self, message: dict[str, Any]) -> socket.socket:
+        """Ask for a program (`orchd.testing.forked_process`): its channel. Raises OSError when the process has ended."""
+        return self._send({"program": message})
+
+    def _send(self, message: dict[str, Any]) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs, self._lock:
             try:
-                fork_channel.send(self._channel, {"spec": spec, "port": port, "home": str(home)}, theirs.fileno())
+                fork_channel.send(self._channel, message, theirs.fileno())
             except OSError:
                 ours.close()
                 raise
-        return ours, home
+        return ours
 
     def log(self) -> str:
         """What the process has written."""

@@ -1,4 +1,4 @@
-"""The process from which test clusters are forked: ``python -m orchd.testing.fork_server CHANNEL OWNER FOLDER``.
+"""The process from which test clusters, and programs of the server, are forked: ``python -m orchd.testing.fork_server CHANNEL OWNER FOLDER``.
 
 It imports the server once. For each way in which servers are made (`ServerSpec`) it forks a template: a process that starts
 such a server up to the point where it would listen. Each cluster is a fork of its template, so that it costs no start, shares
@@ -106,8 +106,31 @@ class ForkServer:
         self._folder = folder
         self._templates: OrderedDict[str, socket.socket] = OrderedDict()
         self._made = 0
+        self._entries: set[str] = set()
 
     def start(self, message: Any, descriptor: int) -> None:
+        if "program" in message:
+            self._start_program(message["program"], descriptor)
+        else:
+            self._start_cluster(message, descriptor)
+
+    def _start_program(self, message: Any, descriptor: int) -> None:
+        from orchd.testing.fork_programs import prepare, supervise
+
+        if message["entry"] not in self._entries:
+            prepare(message["entry"])
+            self._entries.add(message["entry"])
+        # The other descriptors are closed in the program, and must not be kept open by its supervisor.
+        others = [template.fileno() for template in self._templates.values()]
+
+        def run() -> None:
+            for each in others:
+                os.close(each)
+            supervise(message, os.dup(descriptor))
+
+        fork_child(run)
+
+    def _start_cluster(self, message: Any, descriptor: int) -> None:
         from orchd.testing.cluster_main import run_cluster
 
         if message["spec"]["folder"]:

@@ -24,11 +24,13 @@ import yaml
 
 import orchd
 from orchd.dialect import ORCH, Dialect
+from orchd.testing.forked_process import ForkedProcess, Process
 from orchd.testing.ports import free_port
 
 #: Seconds after which a test gives up waiting: only a hang takes that long, on whatever machine.
 PATIENCE = 600.0
 _RUN = "from twisted.scripts.twistd import run; run()"
+_ENTRY = "twisted.scripts.twistd:run"
 _TREE = Path(orchd.__file__).resolve().parents[1]
 
 
@@ -41,6 +43,9 @@ class DaemonProcess:
 
     `folder` holds the data folder ``data`` and the log ``log``; a second process on the same `folder` continues both.
     `flags` are added to the command line unchanged. As a context manager it starts, and stops a running process.
+
+    On Linux it is a fork of a process that has imported the server already, and ends with this one; with `fresh` it is a new
+    process of the interpreter, which takes longer.
     """
 
     def __init__(
@@ -50,6 +55,7 @@ class DaemonProcess:
         dialect: Dialect = ORCH,
         port: int | None = None,
         environment: Mapping[str, str] | None = None,
+        fresh: bool = not sys.platform.startswith("linux"),
     ) -> None:
         self.folder = folder
         self.dialect = dialect
@@ -58,7 +64,9 @@ class DaemonProcess:
         self.data = folder / "data"
         self.log_file = folder / "log"
         self._environment = environment or {}
-        self._process: subprocess.Popen[bytes] | None = None
+        self._fresh = fresh
+        self._context: tuple[object, ssl.SSLContext] | None = None
+        self._process: Process | None = None
         self._output: IO[bytes] | None = None
 
     @property
@@ -103,11 +111,19 @@ class DaemonProcess:
         """Start without waiting for readiness."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = os.pathsep.join(filter(None, [str(_TREE), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONPATH": path, **self._environment}
+        if not self._fresh:
+            arguments = ["twistd", *self.command[self.command.index("-n") :]]
+            log = str(self.log_file.absolute())
+            self._process = ForkedProcess(
+                _ENTRY, arguments, folder=self.folder, environment=environment, streams=(os.devnull, log, log)
+            )
+            return
         self._output = self.log_file.open("ab")
         self._process = subprocess.Popen(
             self.command,
             cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": path, **self._environment},
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,
@@ -117,14 +133,15 @@ class DaemonProcess:
         """Start and wait until every request would be served; raises NotReady, and leaves nothing running then."""
         self.launch()
         end = time.monotonic() + timeout
-        while not self._ready():
+        while True:
             if self.status is not None:
                 raise NotReady(f"ended with status {self.status}\n{self.log[-4000:]}")
+            if self._ready():
+                return self
             if time.monotonic() > end:
                 self.kill()
                 raise NotReady(f"not ready after {timeout:g} s\n{self.log[-4000:]}")
             time.sleep(0.05)
-        return self
 
     def wait(self, timeout: float = PATIENCE) -> int:
         """Wait for the end; the exit status. Raises `subprocess.TimeoutExpired`."""
@@ -145,7 +162,7 @@ class DaemonProcess:
             self._process.kill()
             self.wait()
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> Process:
         if self._process is None:
             raise ValueError("not started")
         return self._process
@@ -179,7 +196,12 @@ class DaemonProcess:
         return context
 
     def connect(self, timeout: float = PATIENCE) -> http.client.HTTPSConnection:
-        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self.context())
+        # Made once for each version of the file: that takes longer than a request.
+        found = self.config_file.stat()
+        version = found.st_ino, found.st_mtime_ns, found.st_size
+        if self._context is None or self._context[0] != version:
+            self._context = version, self.context()
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self._context[1])
 
     def request(
         self, method: str, path: str, body: Any = None, *, content_type: str = "application/json", timeout: float = PATIENCE
@@ -195,7 +217,8 @@ class DaemonProcess:
         if not self.config_file.exists():
             return False
         try:
-            return self.request("GET", "/readyz", timeout=30) == (200, "ok")
+            # Not for long: if another process has the port, it may accept connections and say nothing.
+            return self.request("GET", "/readyz", timeout=5) == (200, "ok")
         except (OSError, http.client.HTTPException, ValueError, TypeError):
             return False  # partially written, not listening yet, or another server's: retry
 

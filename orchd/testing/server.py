@@ -196,7 +196,7 @@ def make_server(
     server = ApiServer(
         settings, clock, endpoint=_Nowhere(), store=store, upstream=upstream, failed=failures.append, wall=wall
     )
-    server.api.specification.build.in_background = False
+    server.api.documents.specification.build.in_background = False
     server.service.startService()
     for _ in range(50):
         if server.service.ready.called or failures:

@@ -23,7 +23,7 @@ class Aside:
     _lock: DeferredLock = field(default_factory=DeferredLock)
 
     async def __call__(self, size: int, function: Callable[..., T], *arguments: Any) -> T:
-        """What `function` gives or raises. `size` is that of its input, in bytes."""
+        """Returns or raises the result of `function`. `size` is the size of its input in bytes."""
         if self.in_thread is None or size <= LARGE:
             return function(*arguments)
         await self._lock.acquire()

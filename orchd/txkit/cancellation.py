@@ -1,4 +1,4 @@
-"""Cancelling work that reports its cancellation as some other failure."""
+"""Cancellation of Deferreds that report it as another failure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ T = TypeVar("T")
 
 
 def cleanly_cancelled(waiting: Deferred[T]) -> Deferred[T]:
-    """A Deferred with the result of `waiting` that always fails with CancelledError when it is cancelled. Connecting by
-    name, for one, makes "no such host" of its cancellation, which looks like something to try again."""
+    """A Deferred with the result of `waiting` that fails with CancelledError when it is cancelled. Connecting by host name,
+    for example, fails with DNSLookupError when it is cancelled, which callers would retry."""
     cancelling = False
 
     def cancel(_: Deferred[T]) -> None:

@@ -30,10 +30,10 @@ class FileReloader(Generic[T]):
 
     `files` returns the names of the files that `read` opens; it is called before and after `read`, since a file may name
     other files. The constructor raises what `read` raises. Later, OSError and ValueError are logged and the previous value is
-    kept until the files can be read: they may be replaced one by one. `name` says in the log what is reloaded.
+    kept until the files can be read: they may be replaced one by one. `name` is the description in log lines.
 
     Calling an instance returns the value, after a check of the files unless the last one was less than `interval` seconds of
-    `clock` ago. Without `clock` only `check` looks at the files: its caller has a timer.
+    `clock` ago. Without `clock` only `check` checks the files: its caller has a timer.
     """
 
     _log = Logger()

@@ -40,7 +40,8 @@ async def for_each(
 async def side_by_side(work: Iterable[Awaitable[Any]]) -> list[Any]:
     """Await everything at once; the results in order, a Failure for what failed.
 
-    Cancelling this cancels all, waits for their end, and raises CancelledError: a DeferredList alone would give failures as
+    Cancelling this cancels all, waits for their end, and raises CancelledError: a DeferredList alone would return failures
+    as
     results, and a loop around it would continue.
     """
 

@@ -62,6 +62,14 @@ class Gauge:
     def set(self, value: float, *labels: str) -> None:
         self.values[labels] = value
 
+    def add(self, value: float, *labels: str) -> None:
+        """Add to the value. With labels, one that returns to zero is forgotten: labels may be names of objects."""
+        left = self.values.get(labels, 0.0) + value
+        if left or not labels:
+            self.values[labels] = left
+        else:
+            self.values.pop(labels, None)
+
     def family(self) -> Metric:
         made = GaugeMetricFamily(self.name, self._help, labels=self._labels)
         for labels, value in self.values.items():

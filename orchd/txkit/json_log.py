@@ -43,8 +43,8 @@ class JsonLog:
 
 
 class LoggedServices(MultiService):
-    """The services of a process. `twistd` takes the log that it finds at the application that they are put into: with
-    `json` one of JSON on standard output, otherwise its own."""
+    """The services of a process. With `json` they set the log observer of their application, which `twistd` uses: JSON on
+    standard output instead of its own log."""
 
     def __init__(self, *, json: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # the base class has no annotations

@@ -1,4 +1,4 @@
-"""A bounded map that forgets what was used longest ago."""
+"""A bounded mapping that evicts the least recently used entry."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ class TokenBucket:
         return True
 
     def reserve(self, now: float) -> float:
-        """Take a token that may still have to come: the seconds until it is there, 0 when it is."""
+        """Take a token, also one that is not available yet. Returns the seconds until it is available, 0 for an available
+        one."""
         self._gain(now)
         self._tokens -= 1
         return 0.0 if self._tokens >= 0 else -self._tokens / self._rate

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from orchd.client.interfaces import ResourceRef
 from orchd.config import settings
 from orchd.config.options import Options
 from orchd.testing.server import make_server, run, user
 
+CONFIGS = ResourceRef("", "v1", "configmaps")
 POLICY = """
 apiVersion: audit.orch.io/v1
 kind: Policy
@@ -49,6 +51,16 @@ def test_requests_are_written_down(tmp_path: Path, flags: list[str]) -> None:
     assert missed["responseStatus"]["code"] == 404 and missed["responseObject"]["kind"] == "Status"
     text = run(server.request("GET", "/metrics")).body.decode()
     assert 'apiserver_audit_level_total{level="RequestResponse"} 2.0' in text
+    server.stop()
+
+
+def test_answers_that_only_the_audit_uses(tmp_path: Path, flags: list[str]) -> None:
+    """The stored object is recorded although the client in this process needs no answer."""
+    server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
+    obj = {"metadata": {"name": "a"}}
+    assert run(server.client("alice", "people").create(CONFIGS, "default", obj, need_answer=False)) == {}
+    (made,) = recorded(tmp_path)
+    assert made["responseObject"]["metadata"]["uid"]
     server.stop()
 
 

@@ -113,7 +113,7 @@ def test_commands(tmp_path: Path) -> None:
 
 
 def test_wrong_commands(tmp_path: Path) -> None:
-    """A command line that is wrong is told from work that fails."""
+    """An invalid command line has another exit status than a failed command."""
     assert command("forget")[0] == 2
     assert command("show", "--no-such-flag")[0] == 2
     assert command("--help")[0] == 0

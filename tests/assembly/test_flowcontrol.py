@@ -75,7 +75,7 @@ def test_a_condition_that_could_not_be_written_yet(server: InProcessServer) -> N
 
 
 def test_what_a_fresh_cluster_has_comes_back(server: InProcessServer) -> None:
-    """Objects that somebody deleted are made again within a minute; they work meanwhile."""
+    """Deleted objects are created again within a minute; until then their configuration stays in effect."""
     client = server.client()
     for ref, name in ((SCHEMAS, "catch-all"), (SCHEMAS, "global-default"), (LEVELS, "catch-all")):
         run(client.delete(ref, "", name))

@@ -15,8 +15,10 @@ from orchd.server.authn.anonymous import Anonymous
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
 from orchd.server.authn.token_cache import NullTokenCacheMetrics
 from orchd.server.outbound.webhooks import Answer, WebhookError
+from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 from orchd.testing.results import result_of
 from orchd.testing.server import make_server, run
+from orchd.txkit.config_file_watcher import digest
 from tests.server.authn.test_oidc import NOW, RSA, jwk, signed
 
 ONE, TWO = "https://one.example", "https://two.example"
@@ -49,10 +51,12 @@ def text(*urls: str, prefix: str = "", **more: Any) -> str:
 class Configured:
     def __init__(self, path: Path, web: Web, *urls: str) -> None:
         self.path, self.web, self.clock = path, web, Clock()
+        self.numbers = JwtMetrics("me", lambda: float(NOW))
         path.write_text(text(*urls))
         self.jwt = JwtConfiguration(
             str(path), ORCH, web,  # type: ignore[arg-type]  # as much of a client as is used
             audiences=("api",), disallowed=("https://accounts",), cache_metrics=NullTokenCacheMetrics(),
+            numbers=self.numbers,
             reactor=self.clock, wall=lambda: float(NOW),
         )  # fmt: skip
         self.jwt.begin()
@@ -87,11 +91,13 @@ def configured(tmp_path: Path) -> Any:
 
 
 def test_each_issuer_has_its_tokens(configured: Configured) -> None:
-    """Several issuers are trusted at once; a token of another is nobody's."""
+    """Several issuers are trusted at once; a token of another issuer is rejected."""
     assert (configured.who(ONE), configured.who(TWO)) == ("ann", None)
     configured.replace(text(ONE, TWO))
     assert (configured.who(ONE), configured.who(TWO)) == ("ann", "ann")
     assert configured.counts == (1, 0)
+    for rubbish in ("", "a.b.c", signed({"sub": "x"})):
+        assert result_of(configured.jwt.tokens.authenticate_token(rubbish, ("api",))) is None
 
 
 def test_what_is_gone_is_not_remembered(configured: Configured) -> None:
@@ -101,6 +107,29 @@ def test_what_is_gone_is_not_remembered(configured: Configured) -> None:
     assert configured.who(ONE) == "p:ann"
     configured.replace(text(TWO))
     assert configured.who(ONE) is None
+
+
+def test_metrics_of_issuers(configured: Configured) -> None:
+    """Authentications and fetches of key sets are counted by the digest of the issuer, as long as it is configured."""
+
+    def samples() -> dict[str, float]:
+        found = {}
+        for family in configured.numbers.families():
+            for sample in family.samples:
+                if sample.name.endswith(("_count", "_seconds", "_info")):
+                    short = sample.name.removeprefix("apiserver_authentication_jwt_authenticator_")
+                    found[f"{short} {sample.labels.get('result', '')} {sample.labels['jwt_issuer_hash']}".replace(digest(ONE.encode()), "one")] = sample.value
+        return found
+
+    configured.who(ONE)
+    with pytest.raises(AuthenticationError):
+        result_of(configured.jwt.tokens.authenticate_token(signed({"iss": ONE, "aud": "x", "sub": "a", "exp": NOW + 9}), ("api",)))
+    assert samples() == {
+        "latency_seconds_count success one": 1.0, "latency_seconds_count failure one": 1.0,
+        "jwks_fetch_last_timestamp_seconds success one": float(NOW), "jwks_fetch_last_key_set_info  one": 1.0,
+    }  # fmt: skip
+    configured.replace(text(TWO))
+    assert not [name for name in samples() if "jwks" in name]
 
 
 @pytest.mark.parametrize("bad", ["", "{", text("http://x"), text("https://accounts"), text(ONE).replace('"sub"', "3")])
@@ -165,7 +194,7 @@ def anonymous(folder: Path, file: str, *flags: str) -> bool:
     ({"anonymous": {"enabled": True, "conditions": [{"path": "/x"}]}}, (), True),
 ])  # fmt: skip
 def test_anonymous_requests(tmp_path: Path, given: dict[str, Any], flags: tuple[str, ...], served: bool) -> None:
-    """The file decides where it says something, else the flag; and nobody is anonymous where all is allowed."""
+    """The file overrides the flag for anonymous requests; with AlwaysAllow they are always rejected."""
     assert anonymous(tmp_path, text(**given), *flags) is served
 
 

@@ -1,4 +1,4 @@
-"""Elections in the one process: the controllers of a server run while it leads, and begin anew when it is elected again."""
+"""Leader election within a server: its controllers run while it is the leader, and start again when it is elected again."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_granting_is_guarded() -> None:
 
 
 def test_names_in_flags_are_those_of_what_is_built() -> None:
-    """The tables of flags may not import what they name; whoever knows both sees that they agree."""
+    """The flag tables cannot import the modules that they name: here both are compared."""
     assert choices.ADMISSION_PLUGINS == builtin.NAMES and set(builtin.NAMES) >= choices.DEFAULT_ADMISSION_PLUGINS
     assert set(choices.CONTROLLERS_BUILT) == {name for name, _ in CONTROLLERS}
     assert set(choices.AUTHORIZERS) == set(modes.MODES)

@@ -106,6 +106,10 @@ def test_a_configuration_that_is_wrong_ends_the_start(tmp_path: Path) -> None:
     path.write_text("apiVersion: orchscheduler.config.orch.io/v1beta3\nkind: OrchSchedulerConfiguration\nparallelism: 0\n")
     with pytest.raises(ValueError, match=r"--config=.*config.yaml: .*parallelism"):
         make_server(tmp_path, "--scheduler=true", f"--config={path}")
+    profile = "profiles: [{schedulerName: s, plugins: {score: {enabled: [{name: None}]}}}]\n"
+    path.write_text(f"apiVersion: orchscheduler.config.orch.io/v1beta3\nkind: OrchSchedulerConfiguration\n{profile}")
+    with pytest.raises(ValueError, match=r'--config=.*config.yaml: .*ScorePlugin "None" does not exist'):
+        make_server(tmp_path, "--scheduler=true", f"--config={path}")
     with pytest.raises(ValueError, match=r"--config: .*No such file"):
         make_server(tmp_path, "--scheduler=true", f"--config={tmp_path / 'none'}")
 

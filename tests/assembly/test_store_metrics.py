@@ -17,12 +17,15 @@ def samples(server: DaemonProcess) -> dict[tuple[str, str], float]:
     """Value by the sample's name and the label that matters here."""
     code, text = server.request("GET", "/metrics")
     assert code == 200
-    return {
-        (sample.name, sample.labels.get("operation", "") + sample.labels.get("le", "")): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-        if family.name.startswith(("orchd_store", "etcd_"))
-    }
+    found: dict[tuple[str, str], float] = {}
+    for family in text_string_to_metric_families(text):
+        if family.name.startswith(("orchd_store", "etcd_")):
+            for sample in family.samples:
+                key = sample.name, sample.labels.get("operation", "") + sample.labels.get("le", "")
+                found[key] = found.get(key, 0.0) + sample.value
+                if kind := sample.labels.get("type", sample.labels.get("endpoint")):
+                    found[sample.name, kind] = found.get((sample.name, kind), 0.0) + sample.value
+    return found
 
 
 def work(server: DaemonProcess) -> None:
@@ -69,3 +72,5 @@ def test_of_etcd(tmp_path: Path) -> None:
         assert found["etcd_request_duration_seconds_bucket", f"{operation}+Inf"] > 0
         assert found["etcd_request_duration_seconds_sum", operation] > 0
     assert found["orchd_store_file_bytes", ""] > 0
+    assert found["etcd_request_duration_seconds_count", "configmaps"] >= 3
+    assert found["etcd_db_total_size_in_bytes", etcd.url] == found["orchd_store_file_bytes", ""]

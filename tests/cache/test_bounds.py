@@ -24,7 +24,7 @@ LARGE = "x" * 100_000
 
 @implementer(ISink)
 class Client:
-    """The far end of a watch, which takes nothing until it is told to."""
+    """The client of a watch, which reads nothing until the test lets it."""
 
     def __init__(self, *, takes: bool = False) -> None:
         self.takes = takes
@@ -299,7 +299,7 @@ def test_sleeping_clients_of_a_daemon(tmp_path: Path) -> None:
 
 
 def test_memory_goes_back_after_mass_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When much history was forgotten, the C library is told to return what it holds free: once, and not for little."""
+    """After much history was dropped, the C library is asked to return free memory: once, and not for small amounts."""
     given: list[bool] = []
     monkeypatch.setattr("orchd.cache.caches.release_free_memory", lambda: given.append(True))
     monkeypatch.setattr("orchd.cache.caches._RELEASE_THRESHOLD", 10_000)

@@ -237,7 +237,7 @@ def test_cancelled_subscriptions_hear_nothing() -> None:
 
 
 def test_a_subscriber_that_fails_harms_nobody() -> None:
-    """It is ended; the write, and whoever else listens, are not concerned."""
+    """The failing subscriber is removed; the write and other subscribers are not affected."""
     bench = Bench()
     cache = bench.start()
     ended, told = Told(), Told()
@@ -253,7 +253,7 @@ def test_a_subscriber_that_fails_harms_nobody() -> None:
 
 
 def test_subscribing_inside_a_callback() -> None:
-    """Whoever begins while a change is handed out hears it once."""
+    """A subscription that starts during the delivery of a change receives it once."""
     bench = Bench()
     cache = bench.start()
     inner = Told()
@@ -322,7 +322,7 @@ def test_waiting_for_a_revision() -> None:
 
 
 def test_a_store_that_ends_its_watch() -> None:
-    """Watchers are told to list again, and the cache loads anew when the store is back."""
+    """Watches end with 410, and the cache reloads when the store is available again."""
     bench = Bench()
     cache = bench.start()
     bench.put("a/1")

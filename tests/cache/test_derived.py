@@ -40,7 +40,7 @@ def test_what_could_never_fit_is_not_kept() -> None:
 
 
 def test_holders_outside_of_a_cache_keep_nothing() -> None:
-    """An answer that is not stored has nobody who would read it again."""
+    """The representation of a transient entry is not cached."""
     alone = entry("a", None)
     alone.keep("row", "A", 1)
     assert not alone.derived
@@ -48,7 +48,7 @@ def test_holders_outside_of_a_cache_keep_nothing() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from("xyz"), st.integers(0, 60), st.booleans()), max_size=60))
 def test_the_count_is_what_is_kept(steps: list[tuple[int, str, int, bool]]) -> None:
-    """Whatever is kept and forgotten, no more than the limit is, and nobody keeps what is not counted."""
+    """For any sequence of operations the size stays within the limit, and everything cached is counted."""
     budget = DerivedBudget(100)
     entries = [entry(str(number), budget) for number in range(6)]
     for number, key, size, forget in steps:

@@ -22,7 +22,7 @@ from tests.cache.test_model import StoreAndCache
 
 
 class PumpedReactor(Clock):
-    """Time that stands still, and threads whose results come when somebody waits for them."""
+    """A reactor whose clock does not advance, and whose threads complete when a result is awaited."""
 
     def __init__(self) -> None:
         super().__init__()

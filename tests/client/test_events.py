@@ -32,10 +32,10 @@ class Sink:
         self.refusals: list[ApiError] = []
         self.gate: Deferred[None] | None = None
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Any) -> Any:
+    async def create(self, ref: ResourceRef, namespace: str, obj: Any, **options: Any) -> Any:
         return await self._take("create", ref, obj["metadata"]["name"], obj)
 
-    async def patch(self, ref: ResourceRef, namespace: str, name: str, patch: Any, *, content_type: str) -> Any:
+    async def patch(self, ref: ResourceRef, namespace: str, name: str, patch: Any, *, content_type: str, **options: Any) -> Any:
         assert content_type == "application/strategic-merge-patch+json"
         return await self._take("patch", ref, name, patch)
 
@@ -145,7 +145,7 @@ def test_similar_events_are_combined(world: World) -> None:
 
 
 def test_combining_ends_after_quiet(world: World) -> None:
-    """After more than ten minutes without a similar event, messages count anew."""
+    """After more than ten minutes without a similar event, aggregation starts again."""
     for number in range(10):
         world.core.event(POD, "Warning", "Failed", f"try {number}")
     world.clock.advance(601)

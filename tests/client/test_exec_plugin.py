@@ -1,4 +1,4 @@
-"""Exec plugins: what they are told, what becomes of their answer, when they run again."""
+"""Exec plugins: their input, their result, and when they run again."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def test_coming_back_under_the_same_name(server: InProcessServer, kind: str) -> 
 
 
 def test_failing_work(server: InProcessServer) -> None:
-    """What the work raises is told to the owner."""
+    """An error of `lead` is passed to `failed`."""
     failing = FailingCandidate(server, "leases", "one")
     assert [str(failure.value) for failure in failing.failures] == ["cannot begin"]
     failing.stop()
@@ -386,7 +386,7 @@ def test_writing_and_reading(server: InProcessServer, kind: str) -> None:
 
 
 def test_lost_races(server: InProcessServer, kind: str) -> None:
-    """Of two who have read the same version one writes; the other is told that it lost."""
+    """Of two updates of the same version the second fails with 409."""
     one, other = lock(server, kind), lock(server, kind)
     run(one.create(RECORD))
     run(one.get())

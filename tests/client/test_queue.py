@@ -50,7 +50,7 @@ def test_one_worker_for_a_key() -> None:
 
 
 def test_pauses_double() -> None:
-    """Failures in a row of one key take longer and longer, up to a limit; forgetting starts anew."""
+    """Consecutive failures of a key increase its backoff up to a limit; `forget` resets it."""
     clock = Clock()
     queue: WorkQueue[str] = WorkQueue(clock, first_pause=1, longest_pause=4)
     for pause in (1, 2, 4, 4):

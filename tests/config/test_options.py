@@ -45,7 +45,7 @@ def test_forms() -> None:
 
 
 def test_flag_file() -> None:
-    """A flag file has one flag per line; what comes later wins, and a list given in another place starts anew."""
+    """A flag file has one flag per line; later values override, and a list on the command line replaces that of the file."""
     text = "# a comment\n\n--secure-port=1\nanonymous-auth=false\n--max-requests-inflight 7\n--api-audiences=a\n--api-audiences=b\n"
     options = parsed("--flagfile=F", "--secure-port=2", files={"F": text})
     assert options["secure-port"] == 2
@@ -107,6 +107,8 @@ def test_flag_file_recursion() -> None:
     (["--controllers=cloud-node-lifecycle"], "--controllers: controller cloud-node-lifecycle: not built yet"),
     (["--controllers=-deploymen"], '--controllers: unknown controller "deploymen": did you mean "deployment"?'),
     (["--feature-gates=PodSecurty=true"], '--feature-gates: unknown feature gate "PodSecurty": did you mean "PodSecurity"?'),
+    (["--feature-gates=APIServerTracing=false", "--tracing-config-file=x"],
+     "--tracing-config-file: the feature gate APIServerTracing is off"),
     (["--feature-gates=OpenAPIEnums=true"], "--feature-gates: feature gate OpenAPIEnums=true: not built yet"),
     (["--runtime-config=apps/v2=true"], '--runtime-config: unknown API version "apps/v2": did you mean "apps/v1"?'),
     (["--runtime-config=apps/v1/deployment=true"],
@@ -126,7 +128,18 @@ def test_flag_file_recursion() -> None:
     (["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"],
      "--disable-admission-plugins: plugin Priority is also in --enable-admission-plugins"),
     (["--storage-backend=etcd3"], "--etcd-servers: is needed together with --storage-backend=etcd3"),
-    (["--goaway-chance=0.01"], "--goaway-chance: not built yet; only the default '0.0' is accepted"),
+    (["--goaway-chance=0.03"], "--goaway-chance: must be between 0 and 0.02"),
+    (["--admission-control=Priority", "--enable-admission-plugins=Priority"],
+     "--admission-control: excludes --enable-admission-plugins and --disable-admission-plugins"),
+    (["--admission-control=X"], '--admission-control: unknown plugin "X"'),
+    (["--apiserver-count=0"], "--apiserver-count: must be at least 1"),
+    (["--endpoint-reconciler-type=leases"],
+     "--endpoint-reconciler-type: unknown value 'leases': one of lease, master-count, none; did you mean 'lease'?"),
+    (["--max-connection-bytes-per-sec=-1"], "--max-connection-bytes-per-sec: must be at least 0"),
+    (["--dialect=kubernetes", "--kubelet-timeout=0s"], "--kubelet-timeout: must be above 0"),
+    (["--etcd-servers-overrides=/events#http://h:1"],
+     "--etcd-servers-overrides: can have no effect: all resources share the revisions of one store, which several etcd clusters"
+     " could not give; only the default '' is accepted"),
     (["--watch-cache=false"], "--watch-cache: cannot be disabled: reads are served from it"),
     (["--default-watch-cache-size=0"], "--default-watch-cache-size: must be at least 1: the cache cannot be disabled"),
     (["--watch-cache-sizes=pods#100,nodes#0"],

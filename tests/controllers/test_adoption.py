@@ -103,7 +103,7 @@ GUARDS = {"uid": "uid-p", "resourceVersion": "7"}
     ],
 )
 def test_one_pod(form: str, found: dict[str, Any], mine: list[str], patched: Any) -> None:
-    """What is adopted and let go is patched only as the very object that was seen."""
+    """Adoption and release patch an object only if its uid is the observed one."""
     bench = Bench(found)
     assert bench.claim(form, parent()) == mine
     assert bench.api.patches == ([] if patched is None else [("p", patched)])

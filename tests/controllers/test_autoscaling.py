@@ -146,6 +146,16 @@ def test_changes_of_a_period_add_up() -> None:
     assert later.size == 13
 
 
+def test_reductions_of_a_period_add_up() -> None:
+    """What was taken away within the period of a policy counts towards it, until the period has passed."""
+    history, rules = History(), behavior(down={"policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}]})
+    history.store_change(rules, 20, 16, 1000.0)
+    again = normalize(history, rules, current=16, wanted=2, least=1, most=50, now=1010.0, window=0.0)
+    assert (again.size, again.limit[0]) == (16, "ScaleDownLimit")
+    later = normalize(history, rules, current=16, wanted=2, least=1, most=50, now=1016.0, window=0.0)
+    assert later.size == 12
+
+
 @pytest.mark.parametrize("rules", [None, behavior()])
 def test_stabilization(rules: dict[str, Any] | None) -> None:
     """A size shrinks to the largest of the recommendations of the last minutes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,14 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from orchd.client.interfaces import ResourceRef
+from orchd.client.times import second_time
+from orchd.controllers.certificates.cleaner import end_of
 from orchd.controllers.certificates.requests import requests_ref
 from orchd.controllers.objects import CONFIG_MAPS, SECRETS
 from orchd.dialect import CLUSTER_INFO_KEY, ORCH
 from orchd.errors import ApiError
+from orchd.pki.certificates import chain_pem, new_authority
+from orchd.pki.keys import private_pem
 from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import Cluster
 
@@ -194,13 +198,42 @@ def test_old_requests_are_deleted(requests: Requests) -> None:
     assert names() == []
 
 
+def decided(**times: float) -> list[dict[str, Any]]:
+    """Conditions that were set so many seconds after the beginning."""
+    return [{"type": type_, "status": "True", "lastUpdateTime": second_time(NOW + at)} for type_, at in times.items()]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "lifetime", "end"),
+    [
+        ([], None, 86_400.0),
+        (decided(Denied=60), None, 3660.0),
+        (decided(Failed=60), None, 3660.0),
+        (decided(Approved=10, Failed=60), None, 3660.0),
+        (decided(Approved=10, Denied=5), None, 3605.0),
+        # Approved but not issued: the signer may only be slow.
+        (decided(Approved=60), None, None),
+        (decided(Approved=60), 86_400.0, 3660.0),
+        (decided(Approved=60), 600.0, 600.0),
+    ],
+)
+def test_the_end_of_a_request(conditions: list[dict[str, Any]], lifetime: float | None, end: float | None) -> None:
+    """An hour after a decision that was carried out, a day without one, or with the certificate's end, whichever is first."""
+    status: dict[str, Any] = {"conditions": conditions}
+    if lifetime is not None:
+        made = new_authority("x", now=datetime.fromtimestamp(NOW, UTC), lifetime=timedelta(seconds=lifetime))
+        status["certificate"] = base64.b64encode(chain_pem(made.certificate)).decode()
+    found = end_of({"metadata": {"creationTimestamp": second_time(NOW)}, "status": status})
+    assert (None if found is None else found - NOW) == end
+
+
 def token(id_: str, **data: str) -> dict[str, Any]:
     text = {"token-id": id_, "token-secret": "abcdefghij012345", **{k.replace("_", "-"): v for k, v in data.items()}}
     return {"metadata": {"name": f"bootstrap-token-{id_}"}, "type": ORCH("bootstrap.{long}.io/token"), "stringData": text}
 
 
 def test_cluster_info_is_signed(requests: Requests) -> None:
-    """Every token that may sign has its signature, anew when the content changes and until the token ends."""
+    """Every signing token has a signature, which is renewed when the content changes and removed when the token expires."""
     cluster, public, system = requests.cluster, ORCH("{short}-public"), ORCH("{short}-system")
     content = CLUSTER_INFO_KEY
     cluster.create(CONFIG_MAPS, {"metadata": {"name": "cluster-info"}, "data": {content: "apiVersion: v1\nkind: Config\n"}}, public)
@@ -255,4 +288,32 @@ def test_a_node_joins(tmp_path: Path) -> None:
     with pytest.raises(ApiError) as caught:
         run(node.list(SECRETS, "default"))
     assert caught.value.code == 403
+    cluster.stop()
+
+
+def test_an_authority_for_each_signer(tmp_path: Path) -> None:
+    """Each signer has its own pair of files; requests for one without a pair stay as they are."""
+    flags = []
+    for name in ("{short}let-client", "{short}-apiserver-client"):
+        made = new_authority(ORCH(name), now=datetime.fromtimestamp(NOW, UTC))
+        for word, data in (("cert", chain_pem(made.certificate)), ("key", private_pem(made.key))):
+            path = tmp_path / f"{ORCH(name)}.{word}"
+            path.write_bytes(data)
+            flags.append(f"--cluster-signing-{ORCH(name)}-{word}-file={path}")
+    cluster = Cluster(tmp_path / "data", ["csrsigning"], flags)
+    requests = Requests(cluster)
+    requests.bind("system:node-bootstrapper", "joes")
+    signed = {}
+    serving = ["digital signature", "key encipherment", "server auth"]
+    for name, signer, usages in (("a", NODE_CLIENT, NODE_USAGES), ("b", CLIENT, ["client auth"]), ("c", NODE_SERVING, serving)):
+        requests.post(name, signer, usages, request(names=[DNS] if name == "c" else None))
+        found = requests.approve(name)
+        issuer = certificate(found).issuer.rfc4514_string() if found["status"].get("certificate") else ""
+        signed[name] = issuer, reasons(found)
+    approved = [("Approved", "r")]
+    assert signed == {
+        "a": (f"CN={ORCH('{short}let-client')}", approved),
+        "b": (f"CN={ORCH('{short}-apiserver-client')}", approved),
+        "c": ("", approved),
+    }
     cluster.stop()

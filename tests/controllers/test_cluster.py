@@ -183,7 +183,7 @@ def test_namespaces_say_what_holds_them(cluster: Cluster) -> None:
 
 
 def test_namespaces_wait_for_unknown_groups(cluster: Cluster) -> None:
-    """While a group that another server answers cannot be looked at, nobody knows that a namespace is empty."""
+    """A namespace is not finalized while an aggregated group is unavailable: it may not be empty."""
     dialect = cluster.server.dialect
     services = ResourceRef(dialect("apiregistration.{abbr}.io"), "v1", "apiservices")
     wanted = {
@@ -207,7 +207,7 @@ def test_namespaces_wait_for_unknown_groups(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("seconds", [25.0])
 def test_idle(cluster: Cluster, seconds: float) -> None:
-    """When all is well nobody works, however long it stays so."""
+    """Controllers make no requests while nothing has to change."""
     group = cluster.server.server.background.controllers.group
     assert group is not None
     before = {name: counts.worked for name, counts in group.counts()}

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.cronjob.schedule import ScheduleError, parse
 from orchd.controllers.objects import CRON_JOBS, JOBS
 from tests.controllers.cluster_support import Cluster, template
+
+EVENTS = ResourceRef("", "v1", "events")
 
 
 def at(text: str) -> float:
@@ -87,7 +90,7 @@ def test_suspended(cluster: Cluster) -> None:
 
 
 def test_jobs_made_by_hand(cluster: Cluster) -> None:
-    """A job that names the schedule as its controller, but was not made by it, is none of its active ones."""
+    """A job owned by the cron job but not created by it is not listed as active."""
     made = cluster.create(CRON_JOBS, cron(concurrencyPolicy="Forbid", schedule="0 0 1 1 *"))
     owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": made["metadata"]["uid"], "controller": True}
     job = {"metadata": {"name": "manual", "ownerReferences": [owner]}, "spec": {"template": template({}, restartPolicy="Never")}}
@@ -95,3 +98,39 @@ def test_jobs_made_by_hand(cluster: Cluster) -> None:
     cluster.settle(2)
     found = cluster.get(CRON_JOBS, "c")
     assert found is not None and "active" not in (found.get("status") or {})
+
+
+def warnings(cluster: Cluster) -> list[str]:
+    return [e["message"] for e in cluster.items(EVENTS) if e["reason"] == "TooManyMissedTimes"]
+
+
+@pytest.mark.parametrize(("minutes", "warned"), [(100, False), (101, True)])
+def test_many_missed_times(cluster: Cluster, minutes: int, warned: bool) -> None:
+    """After a long pause only the last time counts; more than a hundred missed ones are worth a warning."""
+    cluster.create(CRON_JOBS, cron(suspend=True))
+    cluster.settle()
+    # The time of the tests is a whole minute.
+    cluster.passed += minutes * 60
+    cluster.patch(CRON_JOBS, "c", {"spec": {"suspend": False}})
+    assert len(cluster.names(JOBS)) == 1
+    assert [text.split(".")[0] for text in warnings(cluster)] == ([f"too many missed start times: {minutes}"] if warned else [])
+
+
+def test_deadline(cluster: Cluster) -> None:
+    """Times that passed longer ago than the deadline count for nothing, not even for warnings."""
+    cluster.create(CRON_JOBS, cron(suspend=True, startingDeadlineSeconds=150))
+    cluster.settle()
+    cluster.passed += 200 * 60
+    cluster.patch(CRON_JOBS, "c", {"spec": {"suspend": False}})
+    assert len(cluster.names(JOBS)) == 1 and warnings(cluster) == []
+
+
+def test_a_time_is_served_once(cluster: Cluster) -> None:
+    """A job that somebody deleted is not made again for the same time."""
+    cluster.create(CRON_JOBS, cron())
+    cluster.settle(61)
+    (first,) = cluster.names(JOBS)
+    cluster.delete(JOBS, first, propagationPolicy="Background")
+    cluster.settle(20)
+    cluster.patch(CRON_JOBS, "c", {"metadata": {"labels": {"a": "b"}}})
+    assert cluster.names(JOBS) == []

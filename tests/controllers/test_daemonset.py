@@ -240,3 +240,27 @@ def test_failed_pods_are_replaced(cluster: Cluster) -> None:
     assert cluster.names(PODS) == [second]
     cluster.settle(2)
     assert cluster.names(PODS) != [second]
+
+
+@pytest.mark.parametrize(("nodes", "strategy", "expected"), [("abc", rolling(0, "50%"), 2), ("abc", rolling("34%"), 2), ("abcd", rolling(0, "25%"), 1)])
+def test_parts_are_rounded_up(nodes: str, strategy: dict[str, Any], expected: int) -> None:
+    """So many pods as a percentage of the nodes says, rounded up, are replaced at once."""
+    found = plan(daemons(strategy), {n: [pod(n, "old")] for n in nodes}, nodes, "roll")
+    assert len(found[0]) + len(found[1]) == expected
+
+
+def test_another_template_runs_elsewhere(cluster: Cluster) -> None:
+    """Where daemons may run is decided anew for a new template, and for new labels of a node."""
+    for name in ("m", "n"):
+        add_node(cluster, name)
+    create(cluster)
+    assert nodes_of(cluster) == ["m", "n"]
+    cluster.patch(DAEMON_SETS, "d", {"spec": {"template": {"spec": {"nodeSelector": {"zone": "a"}}}}})
+    cluster.settle(2)
+    assert nodes_of(cluster) == []
+    cluster.patch(NODES, "n", {"metadata": {"labels": {"zone": "a"}}}, "")
+    cluster.settle(2)
+    assert nodes_of(cluster) == ["n"]
+    cluster.patch(NODES, "n", {"metadata": {"labels": {"zone": "b"}}}, "")
+    cluster.settle(2)
+    assert nodes_of(cluster) == []

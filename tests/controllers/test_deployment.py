@@ -69,7 +69,7 @@ def test_replication_controllers(cluster: Cluster) -> None:
 
 
 def test_adoption(cluster: Cluster) -> None:
-    """A pod that matches and belongs to nobody is adopted; one that matches no more is let go."""
+    """A matching pod without a controller is adopted; a pod that no longer matches is released."""
     cluster.create(PODS, {"metadata": {"name": "p", "labels": LABELS}, "spec": template(LABELS)["spec"]})
     each = {
         "metadata": {"name": "r"},

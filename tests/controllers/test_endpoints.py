@@ -1,11 +1,15 @@
-"""Where services lead, and pods that nobody else cleans up."""
+"""Endpoints of services, and pod garbage collection."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from orchd.client.interfaces import ResourceRef
+from orchd.controllers.endpoints.endpoints_controller import limited
+from orchd.controllers.endpoints.targets import reachable
 from orchd.controllers.objects import ENDPOINTS, NODES, PODS, SERVICES
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
@@ -102,3 +106,103 @@ def test_changes_are_collected(tmp_path: Path) -> None:
     cluster.settle(5)
     assert shown(cluster) == (["10.1.0.1", "10.1.0.2"], [])
     cluster.stop()
+
+
+def run_many(cluster: Cluster, *names: str, **spec: Any) -> None:
+    for number, name in enumerate(names, 1):
+        cluster.create(PODS, pod(name, **spec))
+        ready = {"type": "Ready", "status": "True"}
+        status = {"phase": "Running", "podIP": f"10.2.0.{number}", "conditions": [ready]}
+        cluster.patch(PODS, name, {"status": status}, subresource="status")
+
+
+def packed(cluster: Cluster) -> list[list[str]]:
+    """Names of pods by slice, as large slices first."""
+    found = [sorted(e["targetRef"]["name"] for e in each.get("endpoints") or ()) for each in cluster.items(SLICES)]
+    return sorted(found, key=lambda names: (-len(names), names))
+
+
+def test_slices_are_filled_and_given_up(tmp_path: Path) -> None:
+    """A slice has so many endpoints at most; new ones go where there is room, and slices without any are deleted."""
+    cluster = Cluster(tmp_path, ["endpointslice"], ["--max-endpoints-per-slice=2"])
+    cluster.namespace()
+    run_many(cluster, *"abcde")
+    cluster.create(SERVICES, service())
+    cluster.settle()
+    assert packed(cluster) == [["a", "b"], ["c", "d"], ["e"]]
+    cluster.delete(PODS, "c", gracePeriodSeconds=0)
+    run_many(cluster, "f", "g")
+    assert [len(names) for names in packed(cluster)] == [2, 2, 2] and packed(cluster)[0] == ["a", "b"]
+    for name in "ab":
+        cluster.delete(PODS, name, gracePeriodSeconds=0)
+    assert [len(names) for names in packed(cluster)] == [2, 2]
+    for name in "defg":
+        cluster.delete(PODS, name, gracePeriodSeconds=0)
+    assert packed(cluster) == [[]]
+    cluster.stop()
+
+
+def test_unready_addresses_may_be_published(cluster: Cluster) -> None:
+    """A service that says so has pods that are not ready, and ones that end, among its ready ones; slices tell the truth beside."""
+    cluster.create(SERVICES, service(publishNotReadyAddresses=True))
+    run_pod(cluster, "p", "10.1.0.1", ready=False)
+    run_pod(cluster, "q", "10.1.0.2")
+    cluster.patch(PODS, "q", {"metadata": {"finalizers": ["example.com/hold"]}})
+    cluster.delete(PODS, "q", gracePeriodSeconds=0)
+    assert shown(cluster) == (["10.1.0.1", "10.1.0.2"], [])
+    [found] = cluster.items(SLICES)
+    assert {e["targetRef"]["name"]: tuple(e["conditions"].values()) for e in found["endpoints"]} == {
+        "p": (True, False, False), "q": (True, True, True),
+    }  # fmt: skip
+    cluster.patch(SERVICES, "s", {"spec": {"publishNotReadyAddresses": False}})
+    assert shown(cluster) == ([], ["10.1.0.1"])
+    [found] = cluster.items(SLICES)
+    assert {e["targetRef"]["name"]: e["conditions"]["ready"] for e in found["endpoints"]} == {"p": False, "q": False}
+
+
+@pytest.mark.parametrize(
+    ("policy", "phase", "there"),
+    [
+        ("Always", "Succeeded", True), ("Always", "Failed", True),
+        ("OnFailure", "Succeeded", False), ("OnFailure", "Failed", True),
+        ("Never", "Succeeded", False), ("Never", "Failed", False), ("Never", "Running", True),
+    ],
+)  # fmt: skip
+def test_pods_that_will_not_run_again(policy: str, phase: str, there: bool) -> None:
+    """A pod that has ended is no target, unless it is started again."""
+    ended = {"metadata": {}, "spec": {"restartPolicy": policy}, "status": {"phase": phase, "podIP": "10.0.0.1"}}
+    assert reachable(ended, terminating=False) is there
+    assert not reachable({**ended, "metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}, terminating=False)
+
+
+def test_zones_and_ports_that_change(cluster: Cluster) -> None:
+    """Endpoints follow the ports of their service, and the zone that a node has when any of their pods changes."""
+    zone = ORCH("topology.{long}.io/zone")
+    cluster.create(NODES, {"metadata": {"name": "n"}}, "")
+    cluster.create(SERVICES, service())
+    run_many(cluster, "p", nodeName="n")
+    assert "zone" not in cluster.items(SLICES)[0]["endpoints"][0]
+    cluster.patch(NODES, "n", {"metadata": {"labels": {zone: "z"}}}, "")
+    cluster.patch(SERVICES, "s", {"metadata": {"labels": {"touched": "1"}}})
+    assert cluster.items(SLICES)[0]["endpoints"][0]["zone"] == "z"
+    cluster.patch(NODES, "n", {"metadata": {"labels": {zone: "y"}}}, "")
+    run_pod(cluster, "other", "10.1.0.1")
+    zones = {e["targetRef"]["name"]: e.get("zone") for e in cluster.items(SLICES)[0]["endpoints"]}
+    assert zones == {"p": "y", "other": None}
+    cluster.patch(SERVICES, "s", {"spec": {"ports": [{"name": "web", "port": 80, "targetPort": 9090}]}})
+    [found] = cluster.items(SLICES)
+    assert [p["port"] for p in found["ports"]] == [9090]
+    whole = cluster.get(ENDPOINTS, "s")
+    assert whole is not None and [p["port"] for p in whole["subsets"][0]["ports"]] == [9090]
+
+
+@pytest.mark.parametrize(("ready", "unready", "cut"), [(600, 400, False), (600, 401, True), (1001, 0, True), (1000, 5, True)])
+def test_at_most_a_thousand_addresses(ready: int, unready: int, cut: bool) -> None:
+    """What is more than a thousand is left out, ready addresses last."""
+    subset: dict[str, Any] = {"ports": [{"port": 1}]}
+    for key, count in (("addresses", ready), ("notReadyAddresses", unready)):
+        if count:
+            subset[key] = [{"ip": f"10.0.{n // 250}.{n % 250}"} for n in range(count)]
+    found, was_cut = limited([subset])
+    kept = [len(found[0].get(key, ())) for key in ("addresses", "notReadyAddresses")]
+    assert (kept, was_cut) == ([min(ready, 1000), min(unready, max(0, 1000 - ready))], cut)

@@ -22,7 +22,7 @@ def obj(uid: str, *owners: str, blocks: bool = False, deleting: str = "") -> dic
 
 
 def test_objects_without_owners_are_left_alone() -> None:
-    """Nothing is looked at for an object that nobody owns."""
+    """An object without owners causes no examination."""
     work = Graph().seen(MAPS, obj("a"))
     assert (work.check, work.orphan) == ([], [])
 
@@ -57,7 +57,7 @@ def test_a_dependent_that_blocks_no_longer() -> None:
 
 
 def test_orphans() -> None:
-    """An owner that leaves orphans behind is told of once."""
+    """The deletion of an owner that orphans its dependents is reported once."""
     graph = Graph()
     graph.seen(MAPS, obj("parent"))
     assert graph.seen(MAPS, obj("parent", deleting=ORPHAN)).orphan == ["parent"]

@@ -65,7 +65,7 @@ def test_indexed(cluster: Cluster) -> None:
 
 
 def test_two_pods_of_one_index(cluster: Cluster) -> None:
-    """Of two pods of one index, and of pods without one, an indexed job deletes those of no use before any other."""
+    """An indexed job first deletes pods with a duplicate index or without one."""
     key = ORCH("batch.{long}.io/job-completion-index")
     cluster.create(JOBS, job(parallelism=2, completions=2, completionMode="Indexed"))
     cluster.settle()
@@ -78,7 +78,7 @@ def test_two_pods_of_one_index(cluster: Cluster) -> None:
 
 
 def test_suspension(cluster: Cluster) -> None:
-    """A suspended job has no pods and says so; resumed it starts anew."""
+    """A suspended job has no pods and the condition Suspended; when resumed, its start time is reset."""
     cluster.create(JOBS, job(suspend=True))
     cluster.settle()
     assert cluster.names(PODS) == []
@@ -108,3 +108,61 @@ def test_index_lists(numbers: list[int], text: str) -> None:
     """Lists of indexes are written short and read back."""
     assert compress_indexes(numbers) == text
     assert _expanded(text, 100) == set(numbers)
+
+
+def test_pauses_grow(cluster: Cluster) -> None:
+    """The first failed pod is replaced at once, the next after 10 seconds, the one after that after 20, until one succeeds."""
+    cluster.create(JOBS, job(completions=2, parallelism=2))
+    cluster.settle()
+
+    def fail() -> str:
+        name: str = next(p["metadata"]["name"] for p in cluster.items(PODS) if p["status"].get("phase") == "Pending")
+        cluster.patch(PODS, name, {"status": {"phase": "Failed"}}, subresource="status")
+        return name
+
+    for pause in (0, 10, 20):
+        before = len(cluster.names(PODS))
+        fail()
+        cluster.settle(max(0, pause - 2))
+        assert len(cluster.names(PODS)) == before + (not pause)
+        cluster.settle(3)
+        assert len(cluster.names(PODS)) == before + 1
+        # The pass that the failure asked for.
+        cluster.settle(50)
+    first = next(p["metadata"]["name"] for p in cluster.items(PODS) if p["status"].get("phase") == "Pending")
+    cluster.patch(PODS, first, {"status": {"phase": "Succeeded"}}, subresource="status")
+    cluster.settle(1)
+    before = len(cluster.names(PODS))
+    fail()
+    cluster.settle(1)
+    assert len(cluster.names(PODS)) == before + 1
+
+
+def test_indexes_outlive_their_pods(cluster: Cluster) -> None:
+    """An index that is complete stays so when somebody deletes its pod; the last numbers of a range count."""
+    cluster.create(JOBS, job(completions=4, parallelism=3, completionMode="Indexed"))
+    cluster.settle()
+    cluster.make_ready(phase="Succeeded")
+    assert (status(cluster)["completedIndexes"], status(cluster)["succeeded"]) == ("0-2", 3)
+    for pod in cluster.items(PODS):
+        if pod["status"].get("phase") == "Succeeded":
+            cluster.delete(PODS, pod["metadata"]["name"])
+    cluster.settle(15)
+    assert (status(cluster)["completedIndexes"], status(cluster)["succeeded"]) == ("0-2", 3)
+    key = ORCH("batch.{long}.io/job-completion-index")
+    assert [p["metadata"]["annotations"][key] for p in cluster.items(PODS)] == ["3"]
+
+
+def test_one_success_ends_a_job_without_completions(cluster: Cluster) -> None:
+    """After the first success no more pods are made, and those that run are waited for."""
+    cluster.create(JOBS, job(parallelism=3))
+    cluster.settle()
+    first, second, third = cluster.names(PODS)
+    cluster.patch(PODS, first, {"status": {"phase": "Succeeded"}}, subresource="status")
+    cluster.patch(PODS, second, {"status": {"phase": "Running"}}, subresource="status")
+    cluster.delete(PODS, third, gracePeriodSeconds=0)
+    cluster.settle(15)
+    assert cluster.names(PODS) == [first, second] and reasons(cluster) == []
+    cluster.patch(PODS, second, {"status": {"phase": "Succeeded"}}, subresource="status")
+    cluster.settle(1)
+    assert reasons(cluster) == [("Complete", "")]

@@ -10,6 +10,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.daemonset.controller import DaemonSetController
+from orchd.controllers.disruption.controller import BUDGETS, DisruptionController
 from orchd.controllers.endpoints.mirroring_controller import EndpointSliceMirroringController
 from orchd.controllers.endpoints.slice_controller import EndpointSliceController
 from orchd.controllers.interfaces import Factory
@@ -26,7 +27,9 @@ from orchd.controllers.objects import (
 )
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.statefulset.controller import StatefulSetController
-from orchd.testing.server import run
+from orchd.controllers.ttl_after_finished import TtlAfterFinished
+from orchd.kinds.objects.scalars import timestamp
+from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import template
 from tests.controllers.lagging_support import LaggingCluster
 
@@ -206,3 +209,49 @@ class TestAdoption:
         cluster.patch(PODS, "p", {"metadata": {"ownerReferences": [taken]}})
         cluster.create(REPLICA_SETS, replica_set(1))
         assert owners(cluster, "p") == ["1"]
+
+
+def test_a_budget_whose_owner_is_not_shown_yet(make: Make) -> None:
+    """The owner of a pod may be shown after the pod: the budget is counted again then."""
+    cluster = make(DisruptionController)
+    cluster.informers.hold(REPLICA_SETS)
+    made = cluster.create(REPLICA_SETS, replica_set(2))
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": made["metadata"]["uid"], "controller": True}
+    pod = {"metadata": {"name": "p", "labels": LABELS, "ownerReferences": [owner]}, "spec": template(LABELS)["spec"]}
+    cluster.create(PODS, pod)
+    budget = {"metadata": {"name": "b"}, "spec": {"maxUnavailable": 1, "selector": {"matchLabels": LABELS}}}
+    cluster.create(BUDGETS, budget)
+
+    def reason() -> tuple[str, int]:
+        (found,) = cluster.items(BUDGETS)
+        return found["status"]["conditions"][0]["reason"], found["status"]["expectedPods"]
+
+    assert reason() == ("SyncFailed", 0)
+    cluster.informers.release(REPLICA_SETS)
+    cluster.settle()
+    assert reason() == ("InsufficientPods", 2)
+
+
+def finished_job(cluster: LaggingCluster, seconds: int) -> None:
+    cluster.create(JOBS, job(ttlSecondsAfterFinished=seconds))
+    ended = {"type": "Complete", "status": "True", "lastTransitionTime": timestamp(NOW + cluster.passed)}
+    cluster.patch(JOBS, "j", {"status": {"conditions": [ended]}}, "status")
+
+
+def test_a_job_that_is_to_live_longer(make: Make) -> None:
+    """Before a finished job is deleted the server is asked how long it is wanted."""
+    cluster = make(TtlAfterFinished)
+    finished_job(cluster, 10)
+    cluster.informers.hold(JOBS)
+    cluster.patch(JOBS, "j", {"spec": {"ttlSecondsAfterFinished": 60}})
+
+    def finalizers() -> list[Any]:
+        return [each["metadata"].get("finalizers") for each in cluster.items(JOBS)]
+
+    cluster.settle(20)
+    assert finalizers() == [None]
+    cluster.informers.release(JOBS)
+    cluster.settle(30)
+    assert finalizers() == [None]
+    cluster.settle(20)
+    assert finalizers() == [["foregroundDeletion"]]

@@ -64,7 +64,7 @@ def test_counts_follow_changes(changed: dict[str, Any] | None, expected: tuple[i
 
 
 def test_the_same_pod_twice_counts_once() -> None:
-    """An informer that begins anew reports what is known; a pod of the same name with another uid replaces the old one."""
+    """After a relist, known pods are reported again; a pod of the same name with another uid replaces the old one."""
     members = Members("ReplicaSet", COST)
     members.observe(None, pod("p"))
     members.observe(None, pod("p"))

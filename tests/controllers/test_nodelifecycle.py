@@ -7,16 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from twisted.internet.task import Clock
 
 from orchd.client.interfaces import ResourceRef
 from orchd.client.times import micro_time, second_time
-from orchd.controllers.nodelifecycle.eviction import tolerated_for
+from orchd.controllers.nodelifecycle.eviction import TaintEviction, tolerated_for
 from orchd.controllers.nodelifecycle.zones import FULL, NORMAL, PARTIAL, Zones, zone_of, zone_state
-from orchd.controllers.objects import NODES, PODS
+from orchd.controllers.objects import BY_NODE, NODES, PODS, pods_node
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import ORCH
+from orchd.testing.informers import MemoryInformer
 from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import Cluster
+from tests.controllers.lagging_support import RecordedEvents
 
 EVENTS = ResourceRef("", "v1", "events")
 LEASES = ResourceRef(ORCH("coordination.{abbr}.io"), "v1", "leases")
@@ -274,7 +277,7 @@ def test_tolerated_for(tolerations: list[dict[str, Any]], seconds: float | None)
 
 
 @pytest.mark.parametrize(("good", "bad", "state"), [
-    (3, 0, NORMAL), (0, 1, FULL), (2, 2, NORMAL), (2, 3, PARTIAL), (3, 3, NORMAL), (0, 0, NORMAL),
+    (3, 0, NORMAL), (0, 1, FULL), (2, 2, NORMAL), (2, 3, PARTIAL), (3, 3, NORMAL), (0, 0, NORMAL), (9, 11, PARTIAL),
 ])
 def test_zone_states(good: int, bad: int, state: str) -> None:
     """A zone is partly lost with more than two nodes and the threshold's share of them, and lost with all."""
@@ -296,6 +299,52 @@ def test_rates() -> None:
     assert not list(zones.due(100.0))
     assert zones.update({key: [True] for key in lost}, 101.0) == "left"
     assert len(list(zones.due(102.0))) == 3
+
+
+def test_a_zone_that_stays_as_it_is() -> None:
+    """Looking at a zone whose state has not changed gives its queue no further tokens."""
+    zones = Zones(ControllerSettings(node_eviction_rate=0.125))
+    for number in range(3):
+        zones.zone("z", 0.0).add(str(number))
+    taken = []
+    for second in range(12):
+        zones.update({"z": [False, False, True]}, float(second))
+        taken += [(second, name) for _, name in zones.due(float(second))]
+    assert taken == [(0, "0"), (8, "1")]
+
+
+class Deletions:
+    """An API client that remembers deletions."""
+
+    def __init__(self) -> None:
+        self.uids: list[str] = []
+
+    async def delete(self, ref: ResourceRef, namespace: str, name: str, *, options: dict[str, Any]) -> None:
+        self.uids.append(options["preconditions"]["uid"])
+
+
+def test_another_pod_of_the_same_name() -> None:
+    """The time of a pod begins with it, even where only the next pod of its name was seen."""
+    clock, pods, api = Clock(), MemoryInformer(), Deletions()
+    pods.add_index(BY_NODE, pods_node)
+    client: Any = api
+    eviction = TaintEviction(client, RecordedEvents(), pods, clock)
+    pods.add_listener(eviction.pod_changed)
+    eviction.loop.start()
+
+    def pod(uid: str) -> dict[str, Any]:
+        return {"metadata": {"namespace": "a", "name": "p", "uid": uid}, "spec": {"nodeName": "n", "tolerations": [toleration(30)]}}
+
+    taint = {"key": UNREACHABLE, "effect": "NoExecute"}
+    eviction.node_changed("ADDED", None, {"metadata": {"name": "n"}, "spec": {"taints": [taint]}})
+    pods.put(pod("first"))
+    clock.advance(20)
+    pods.put(pod("second"))
+    clock.advance(20)
+    assert api.uids == []
+    clock.advance(11)
+    assert api.uids == ["second"]
+    run(eviction.loop.stop())
 
 
 def test_zone_keys() -> None:

@@ -1,4 +1,4 @@
-"""Replica sets and replication controllers: which pods go, what is adopted and let go, and what is recorded."""
+"""Replica sets and replication controllers: order of deletion, adoption and release, Events."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def bind(cluster: Cluster, name: str, body: dict[str, Any]) -> None:
 
 
 def test_release_and_adoption(cluster: Cluster) -> None:
-    """A pod whose labels fit no more is let go and replaced; when they fit again it is taken back, and one goes."""
+    """A pod whose labels no longer match is released and replaced; when they match again it is adopted, and a pod is
+    deleted."""
     create(cluster, 1)
     (first,) = cluster.names(PODS)
     cluster.patch(PODS, first, {"metadata": {"labels": {"a": "other"}}})

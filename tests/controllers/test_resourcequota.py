@@ -115,12 +115,20 @@ def test_changed_limits_are_followed(cluster: Cluster) -> None:
 
 
 def test_a_wrong_status_is_corrected(cluster: Cluster) -> None:
-    """What somebody else wrote into the status is corrected at the next full count."""
+    """A status that another client changed is corrected at the next full recalculation."""
     cluster.create(QUOTAS, quota(pods="2"))
     cluster.settle()
     cluster.patch(QUOTAS, "q", {"status": {"used": {"pods": "7"}}}, subresource="status")
     assert used(cluster) == {"pods": "7"}
     cluster.settle(400)
+    assert used(cluster) == {"pods": "0"}
+
+
+def test_a_removed_status_is_restored(cluster: Cluster) -> None:
+    """Without what is used admission knows nothing: it is written at once."""
+    cluster.create(QUOTAS, quota(pods="2"))
+    cluster.settle()
+    cluster.patch(QUOTAS, "q", {"status": {"used": None}}, subresource="status")
     assert used(cluster) == {"pods": "0"}
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import PODS, STATEFUL_SETS, labels
+from orchd.kinds.objects.scalars import timestamp
+from orchd.testing.server import NOW
 from tests.controllers.cluster_support import Cluster, template
 
 LABELS = {"app": "x"}
@@ -35,7 +37,7 @@ def down(cluster: Cluster, *names: str) -> None:
 
 
 def hold(cluster: Cluster, *names: str) -> None:
-    """Pods whose deletion takes until they are let go."""
+    """Pods whose deletion is completed by the test."""
     for name in names:
         cluster.patch(PODS, name, {"metadata": {"finalizers": ["example.com/hold"]}})
 
@@ -156,7 +158,7 @@ def test_an_update_replaces_one_at_a_time(cluster: Cluster) -> None:
 
 
 def test_on_delete(cluster: Cluster) -> None:
-    """With OnDelete only pods that somebody deletes get the new template."""
+    """With OnDelete only deleted pods are replaced with the new template."""
     up(cluster, 2, updateStrategy={"type": "OnDelete"})
     cluster.patch(STATEFUL_SETS, "s", CHANGE)
     cluster.make_ready()
@@ -190,3 +192,15 @@ def test_events(cluster: Cluster) -> None:
         "StatefulSet a/s is recreating failed Pod s-0",
         "delete Pod s-0 in StatefulSet s successful",
     } <= notes
+
+
+def test_the_next_pod_waits_until_the_one_before_is_available(cluster: Cluster) -> None:
+    """With an order and minReadySeconds, being ready is not enough."""
+    create(cluster, 2, minReadySeconds=10)
+    since = timestamp(NOW + cluster.passed)
+    condition = {"type": "Ready", "status": "True", "lastTransitionTime": since}
+    cluster.patch(PODS, "s-0", {"status": {"phase": "Running", "conditions": [condition]}}, subresource="status")
+    cluster.settle(5)
+    assert cluster.names(PODS) == ["s-0"]
+    cluster.settle(10)
+    assert cluster.names(PODS) == ["s-0", "s-1"]

@@ -26,19 +26,19 @@ def stored_in_v1(row: Row) -> Row:
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcessServer]:
+def server(tmp_path: Path, builtin_tables: pytest.MonkeyPatch) -> Iterator[InProcessServer]:
     path = "orchd.kinds.builtin.coordination_v1beta1"
     spec = importlib.util.spec_from_file_location(path, ROOT / "docs" / "examples" / "api_version.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setitem(sys.modules, path, module)
-    monkeypatch.setitem(groups.MODULES, "coordination/v1beta1", "coordination_v1beta1")
+    builtin_tables.setitem(sys.modules, path, module)
+    builtin_tables.setitem(groups.MODULES, "coordination/v1beta1", "coordination_v1beta1")
     row = ("coordination.{abbr}.io", "v1 v1beta1", "v1", "v1 v1beta1")
     rows = tuple(row if each[0] == row[0] else each for each in groups.GROUPS)
-    monkeypatch.setattr(groups, "GROUPS", rows)
-    monkeypatch.setitem(sys.modules, "orchd.kinds.objects.conversions.leases", module)
-    monkeypatch.setattr(coordination_v1, "RESOURCES", (stored_in_v1(coordination_v1.RESOURCES[0]),))
+    builtin_tables.setattr(groups, "GROUPS", rows)
+    builtin_tables.setitem(sys.modules, "orchd.kinds.objects.conversions.leases", module)
+    builtin_tables.setattr(coordination_v1, "RESOURCES", (stored_in_v1(coordination_v1.RESOURCES[0]),))
     running = make_server(tmp_path)
     yield running
     running.stop()

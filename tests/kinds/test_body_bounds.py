@@ -163,7 +163,7 @@ def test_owners_are_not_compared_with_each_other() -> None:
 
 
 def test_an_enumeration_costs_one_look() -> None:
-    """What a value costs does not grow with the values that its schema allows; numbers and booleans are told apart."""
+    """The cost of a value does not grow with its enum; numbers and booleans are distinguished."""
 
     def cost(n: int) -> int:
         check = compile_schema({"enum": [f"e{i}" for i in range(n)]}, ORCH)

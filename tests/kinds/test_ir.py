@@ -18,7 +18,7 @@ def test_inlined_structs() -> None:
 
 
 def test_members_are_resolved_once_and_late() -> None:
-    """A struct asks for its members when somebody looks, once."""
+    """A struct loads its members once, at the first access."""
     calls: list[int] = []
 
     def resolve() -> tuple[Field, ...]:

@@ -17,15 +17,15 @@ BACKUPS = "/apis/backup.orch.io/v1/namespaces/default/backups"
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcessServer]:
+def server(tmp_path: Path, builtin_tables: pytest.MonkeyPatch) -> Iterator[InProcessServer]:
     spec = importlib.util.spec_from_file_location("kind_example", ROOT / "docs" / "examples" / "kind.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     for place in ("builtin.backup_v1", "objects.validate.backups", "objects.tabulate.backups"):
-        monkeypatch.setitem(sys.modules, f"orchd.kinds.{place}", module)
-    monkeypatch.setitem(groups.MODULES, "backup/v1", "backup_v1")
-    monkeypatch.setattr(groups, "GROUPS", (*groups.GROUPS, ("backup.{abbr}.io", "v1", "v1", "v1")))
+        builtin_tables.setitem(sys.modules, f"orchd.kinds.{place}", module)
+    builtin_tables.setitem(groups.MODULES, "backup/v1", "backup_v1")
+    builtin_tables.setattr(groups, "GROUPS", (*groups.GROUPS, ("backup.{abbr}.io", "v1", "v1", "v1")))
     running = make_server(tmp_path)
     yield running
     running.stop()

@@ -22,7 +22,7 @@ values = st.recursive(
 @example({"a": {"data": 1}, "data": {"b": [":", ","]}}, None)
 @example({"data": ""}, 1)
 def test_a_member_is_found_in_any_document(document: dict[str, Any], indent: int | None) -> None:
-    """However it is spelled; what is inside other members or strings is none."""
+    """Found in any spelling; the same text in other members or strings is ignored."""
     text = json.dumps(document, indent=indent).encode()
     found = member_text(text, "data")
     assert b"\n" not in found

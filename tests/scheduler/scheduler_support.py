@@ -64,7 +64,7 @@ class FakeApi:
         self.hold = False
         self.held: list[Deferred[None]] = []
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "") -> Object:
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", **options: Any) -> Object:
         assert subresource == "binding"
         if self.hold:
             waiting: Deferred[None] = Deferred()

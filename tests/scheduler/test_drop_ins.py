@@ -93,6 +93,13 @@ factory = Factory()
 _ENABLED = {"profiles": [{"schedulerName": "default-scheduler", "plugins": {"multiPoint": {"enabled": [{"name": "Odd"}]}}}]}
 
 
+def test_invalid_events_are_named(folder: Path) -> None:
+    """Events of another type are an error that names the plugin."""
+    (folder / "drop_in_odd_events.py").write_text(_FILTER.replace("events = ANY_EVENT", "events = (ANY_EVENT,)"))
+    with pytest.raises(ConfigError, match='initializing plugin "Odd": events must be a sequence of ClusterEvent'):
+        Bed(_ENABLED)
+
+
 def test_a_plain_filter(folder: Path) -> None:
     """It is asked about every node that is left, and its reasons are counted with the others."""
     (folder / "drop_in_odd.py").write_text(_FILTER)

@@ -132,7 +132,7 @@ def test_anti_affinity_of_existing_pods_is_a_reason_to_remove_them() -> None:
 
 
 def test_lower_nominations_are_cleared() -> None:
-    """A pod of higher priority takes the node; the other one is told that it lost it."""
+    """A pod of higher priority takes the node; the nomination of the other pod is cleared."""
     bed = Bed()
     bed.put(node("n1", cpu=2), pod("old", cpu=2, on="n1"))
     bed.put(pod("mid", cpu=2, priority=5))

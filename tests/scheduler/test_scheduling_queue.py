@@ -220,7 +220,7 @@ def test_activation_ends_a_pause(world: World) -> None:
 
 
 def test_a_changed_priority_changes_the_order(world: World) -> None:
-    """An active pod that is updated is sorted anew."""
+    """An updated active pod is sorted again."""
     first = world.add("a")
     world.clock.advance(1)
     second = world.add("b")

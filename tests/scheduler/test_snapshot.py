@@ -8,7 +8,7 @@ from tests.scheduler.scheduler_support import NODES, ZONE, Bed, node, pod
 
 
 def test_a_heartbeat_changes_no_row() -> None:
-    """A node whose status was written anew without a difference costs those who follow nothing."""
+    """An update of a node without a relevant difference changes no row."""
     bed = Bed()
     bed.put(node("n1", zone="a"))
     before = bed.scheduler.snapshot.version
@@ -59,7 +59,7 @@ def test_pods_wait_for_their_node() -> None:
 
 
 def test_the_log_forgets() -> None:
-    """A reader that lags too far behind is told to look at everything; one that does not hears of each change."""
+    """A reader that is too far behind has to read all rows; others get each changed row."""
     log = ChangeLog()
     log.add(1, Columns.NODE)
     assert list(log.since(0) or ()) == [(1, int(Columns.NODE))]

@@ -280,7 +280,7 @@ def test_binding_static_volumes(cluster: Cluster) -> None:
 
 
 def test_provisioning_for_a_node(cluster: Cluster) -> None:
-    """A claim without a volume is told the node; pre-bind ends when it has one there."""
+    """A claim without a volume is annotated with the node; pre-bind ends when it is bound to a volume there."""
     cluster.storage_class("dyn", provisioner="p")
     cluster.claim("c", storageClassName="dyn")
     cycle = begin(cluster, "c")
@@ -320,7 +320,7 @@ def test_provisioning_that_fails(cluster: Cluster, case: str) -> None:
 
 
 def test_things_that_go_away_meanwhile(cluster: Cluster) -> None:
-    """A pod, node or claim that goes away ends the wait."""
+    """The deletion of the pod, node or claim ends the wait."""
     cluster.storage_class("dyn", provisioner="p")
 
     def waiting() -> list[Any]:

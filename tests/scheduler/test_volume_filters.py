@@ -374,7 +374,7 @@ class Changing:
 
 @given(CHANGES)
 def test_columns_follow_changes(changes: list[tuple[Any, ...]]) -> None:
-    """After any changes the columns say what the plain forms compute anew."""
+    """After any changes the columns agree with the plain forms."""
     changing = Changing()
     for at, (what, *args) in enumerate(changes):
         changing.apply(what, *args)

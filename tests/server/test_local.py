@@ -10,10 +10,15 @@ import pytest
 from orchd.client.interfaces import ResourceRef, WatchEvent
 from orchd.errors import ApiError
 from orchd.server import local
+from orchd.server.pipeline.representation import Presenter
 from orchd.testing.server import run
 from orchd.txkit.coroutines import start
 
 CONFIGS = ResourceRef("", "v1", "configmaps")
+EVENTS, CORE_EVENTS = ResourceRef("events.orch.io", "v1", "events"), ResourceRef("", "v1", "events")
+_TOLD = {
+    "eventTime": "2027-01-15T08:00:00.000000Z", "reportingController": "c", "reportingInstance": "i", "action": "A", "reason": "R",
+}  # fmt: skip
 DEPLOYMENTS = ResourceRef("apps", "v1", "deployments")
 POD = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 DEPLOYED = {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": POD}}
@@ -34,6 +39,21 @@ def test_every_method(space: Any) -> None:
     run(client.create(CONFIGS, ns, {"metadata": {"name": "c", "labels": {"x": "y"}}}))
     assert run(client.delete_collection(CONFIGS, ns, label_selector="x=y"))["kind"] == "ConfigMapList"
     assert run(client.list(CONFIGS, ns))["items"] == []
+
+
+def test_unneeded_answers_are_not_made(space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The object of an Event is neither converted nor encoded for a caller that does not use it."""
+
+    def convert(*arguments: object) -> None:
+        raise AssertionError("an answer was made")
+
+    client, ns = space.server.client("me"), space.name
+    monkeypatch.setattr(Presenter, "in_version", convert)
+    event = {"metadata": {"name": "e"}, "regarding": {"namespace": ns, "kind": "Pod", "name": "p"}, "type": "Normal", **_TOLD}
+    assert run(client.create(EVENTS, ns, event, need_answer=False)) == {}
+    change = {"note": "again"}
+    assert run(client.patch(EVENTS, ns, "e", change, content_type="application/merge-patch+json", need_answer=False)) == {}
+    assert run(client.get(CORE_EVENTS, ns, "e"))["message"] == "again"
 
 
 def test_refusals_are_api_errors(space: Any) -> None:
@@ -77,7 +97,7 @@ def test_no_shortcut_around_policy(space: Any) -> None:
 
 class TestWatch:
     def test_events_as_they_are_asked_for(self, space: Any) -> None:
-        """Events wait until somebody asks, and who asks waits for events."""
+        """Events are buffered until `next` is called, and `next` waits for events."""
         client = space.server.client("me")
         stream = run(client.watch(CONFIGS, space.name, label_selector="x"))
         waiting = start(stream.next())
@@ -92,7 +112,7 @@ class TestWatch:
         assert run(stream.next()) is None
 
     def test_closing_wakes(self, space: Any) -> None:
-        """Who waits on a watch that is closed is told that nothing comes; its subscription is gone."""
+        """Closing a watch ends a pending `next` with None, and removes the subscription."""
         client, watching = space.server.client("me"), space.server.server.api.watches
         before = len(watching.running)
         stream = run(client.watch(CONFIGS, space.name))
@@ -125,7 +145,7 @@ class TestWatch:
         assert behind.value.code == 410
 
     def test_a_cancelled_wait_loses_nothing(self, space: Any) -> None:
-        """The next event is there for whoever asks next."""
+        """A cancelled `next` loses no event."""
         stream = run(space.server.client("me").watch(CONFIGS, space.name))
         waiting = start(stream.next())
         waiting.addErrback(lambda failure: None)

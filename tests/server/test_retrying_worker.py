@@ -14,7 +14,7 @@ from orchd.testing.server import run
 
 
 class Looked:
-    """Looks at names, and raises what it is told to."""
+    """Records names, and raises the errors that the test sets."""
 
     def __init__(self) -> None:
         self.names: list[str] = []

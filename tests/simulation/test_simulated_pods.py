@@ -152,7 +152,7 @@ def test_deadline() -> None:
 
 
 def test_readiness_gates() -> None:
-    """A pod with a gate is ready when somebody has set the gate's condition."""
+    """A pod with a readiness gate is ready when the condition of the gate is true."""
     pod = SimulatedPod({"readinessGates": [{"conditionType": "example.org/in"}]})
     pod.step()
     assert pod.ready == "False"

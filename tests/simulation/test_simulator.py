@@ -109,7 +109,7 @@ def test_a_pod_runs_and_goes(world: World) -> None:
 
 
 def test_pods_of_other_nodes(world: World) -> None:
-    """A node that nobody simulates is left alone, with its pods; the annotation changes that."""
+    """A node that is not simulated and its pods are not changed; with the annotation they are simulated."""
     run(world.client.create(NODES, "", {"metadata": {"name": "mine"}, "spec": {"podCIDR": "10.9.0.0/24"}}))
     world.pod("p", "mine")
     world.pass_(5)

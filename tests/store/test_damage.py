@@ -146,7 +146,7 @@ async def test_lost_writes_are_noticed(tmp_path: Path, spoil: Callable[[Path], N
 
 @pytest_twisted.ensureDeferred
 async def test_an_older_copy_is_noticed(tmp_path: Path) -> None:
-    """A copy that somebody put in the store's place by hand has lost what was written since; a restore has not."""
+    """A copy that was put in the store's place manually has lost what was written since; a restore has not."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         await store.create("/a", b"1")

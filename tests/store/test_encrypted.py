@@ -216,7 +216,7 @@ def raw(inner: Kept, name: str) -> bytes:
 
 
 def test_rotation() -> None:
-    """A new key is first added, then put first: values are encrypted anew at start, and the old key may go."""
+    """Key rotation: a new key is added, then put first; values are re-encrypted at start, and the old key can be removed."""
     inner = Kept()
     store = restarted(inner, "identity: {}")
     run(store.create("/secrets/a", SECRET))

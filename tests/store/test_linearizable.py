@@ -207,7 +207,7 @@ async def test_concurrent_clients_and_restarts(make: Make) -> None:
 @pytest.mark.parametrize("trouble", ["pause", "restart"])
 @pytest_twisted.ensureDeferred
 async def test_trouble_with_etcd(etcd: Etcd, trouble: str, tmp_path: Path) -> None:
-    """What clients are told stays linearizable when etcd stands still (SIGSTOP) or is killed and comes back."""
+    """Results stay linearizable while etcd is stopped (SIGSTOP), or killed and restarted."""
     choose = random.Random(SEED)
 
     def make() -> list[IStore]:

@@ -127,7 +127,7 @@ async def test_only_the_owner_may_read_the_file(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_refuses_a_store_in_use(tmp_path: Path) -> None:
-    """A second opener is told which process holds the store."""
+    """The error of a second process names the process that has the store open."""
     async with opened(tmp_path / "s"):
         error = await raises(StoreLockedError, SqliteStore(reactor, tmp_path / "s", dialect_name="one").start())
         assert f"process {os.getpid()}" in str(error)
@@ -193,7 +193,7 @@ async def test_migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest_twisted.ensureDeferred
 async def test_refuses_what_is_not_its_own(tmp_path: Path) -> None:
-    """Another program's database, and a file that is none, are refused and not touched."""
+    """Another program's database, and a file that is not a database, are rejected and not changed."""
     other = sqlite3.connect(tmp_path / "other")
     other.execute("CREATE TABLE t (x)")
     other.close()

@@ -12,7 +12,7 @@ from orchd.txkit.coroutines import start
 
 
 class Thread:
-    """Does its work when it is told to."""
+    """A thread that is run by the test."""
 
     def __init__(self) -> None:
         self.waiting: list[tuple[Deferred[None], Any, tuple[Any, ...]]] = []

@@ -98,7 +98,7 @@ def test_enter_cancelled() -> None:
 
 
 def test_enter_reports_a_failing_done() -> None:
-    """What goes wrong in `done` after a wait is told to `failed`."""
+    """An error in `done` after a wait is passed to `failed`."""
     first: Deferred[int] = Deferred()
     got: list[Failure] = []
 

@@ -8,7 +8,7 @@ from orchd.txkit.expiring_cache import ExpiringCache
 
 
 def test_entries_end() -> None:
-    """An entry is there until its time is over; no time at all is none."""
+    """An entry exists until it expires; one with a lifetime of 0 is not stored."""
     clock = Clock()
     cache: ExpiringCache[str, int] = ExpiringCache(4, clock.seconds)
     cache.put("a", 1, 10)

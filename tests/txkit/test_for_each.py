@@ -65,7 +65,7 @@ def test_cancelling(at_once: int) -> None:
 
 @pytest.mark.parametrize("ended", [0, 1])
 def test_everything_at_once(ended: int) -> None:
-    """All begin at once; results come in order, with a Failure for each failure, whoever ends first."""
+    """All start at once; results are in the order of the arguments, with a Failure for each failure."""
     waiting: list[Deferred[str]] = [Deferred(), Deferred()]
     out: list[Any] = []
     start(side_by_side(waiting)).addBoth(out.append)
@@ -93,7 +93,7 @@ def test_everything_at_once_is_cancelled(done: bool) -> None:
 
 
 def test_everything_at_once_with_a_cancellation_of_its_own() -> None:
-    """A part that is cancelled by somebody else is a failure like any other."""
+    """An element that is cancelled from outside is a failure like any other."""
     waiting: list[Deferred[str]] = [Deferred(), Deferred()]
     out: list[Any] = []
     start(side_by_side(waiting)).addBoth(out.append)

@@ -1,4 +1,4 @@
-"""What a service manager is told."""
+"""Notifications of the service manager."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_signs_of_life_come_twice_in_the_watchdogs_time() -> None:
 
 
 def test_ready_and_the_end_are_told_once() -> None:
-    """Readiness carries a line for people; the end is told when stopping begins, and signs of life go on."""
+    """READY carries a status line; STOPPING is sent at the begin of the stop, and watchdog messages continue."""
     clock, sent = Clock(), list[bytes]()
     notifier = Notifier(clock, sent.append, watchdog=10)
     notifier.ready("serving at x")

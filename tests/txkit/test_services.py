@@ -48,7 +48,7 @@ def test_order() -> None:
 
 
 def test_a_failed_start() -> None:
-    """The first failure stops what was started, is told to the owner, and is what `wait_ready` raises."""
+    """The first failure stops the started members, is passed to the owner, and is raised by `wait_ready`."""
     log: list[str] = []
     told: list[Failure] = []
     second = Part("b", log, waits=True)
@@ -64,7 +64,7 @@ def test_a_failed_start() -> None:
 
 
 def test_a_later_failure() -> None:
-    """A member that fails while running is told once."""
+    """The failure of a running member is reported once."""
     log: list[str] = []
     told: list[Failure] = []
     part = Part("a", log)

@@ -51,7 +51,7 @@ def test_all_get_the_same() -> None:
 
 
 def test_a_call_that_does_not_wait() -> None:
-    """What is known at once is told at once, errors too."""
+    """Results that are available at once are returned at once, errors too."""
     assert outcomes(Work("now"), 1)[1] == ["now"]
     _, (failure,) = outcomes(Work(KeyError("k")), 1)
     with pytest.raises(KeyError):
@@ -69,7 +69,7 @@ def test_leaving_alone_harms_nobody() -> None:
 
 
 def test_the_last_one_ends_the_call() -> None:
-    """A call that nobody waits for any more is cancelled."""
+    """A call without waiters is cancelled."""
     work = Work()
     tasks, seen = outcomes(work, 2)
     for task in tasks:

@@ -57,7 +57,7 @@ def test_the_budget_is_new_in_each_turn() -> None:
 
 
 def test_a_cancelled_wait_is_forgotten() -> None:
-    """Who is cancelled while it waits does not continue, and holds up nobody."""
+    """A cancelled waiter does not continue, and does not delay others."""
     clock = WorkingClock()
     turns, order = TurnBudget(clock, seconds=0.001), list[int]()
     tasks = [start(work(clock, turns, lambda n=number: order.append(n))) for number in range(3)]  # type: ignore[misc]  # as above

@@ -33,7 +33,7 @@ class Page:
         return f"{self.server.url}/ui/"
 
     def load(self) -> None:
-        """Open the page anew, signed out."""
+        """Reload the page, signed out."""
         self.driver.get("about:blank")
         self.driver.get(self.url)
         self.driver.execute_script("sessionStorage.clear()")

@@ -56,7 +56,7 @@ def test_markup_in_annotations_data_and_events(page: Page, server: DaemonProcess
 
 
 def test_markup_in_the_address(page: Page) -> None:
-    """An address that somebody else made shows text, and does nothing else."""
+    """A crafted address is shown as text and has no other effect."""
     page.sign_in()
     page.go(f"#/list/-/{quote(MARKUP, safe='')}")
     page.until(lambda: MARKUP in page.one("#main").text)
@@ -65,3 +65,55 @@ def test_markup_in_the_address(page: Page) -> None:
     page.go("#/list/-/configmaps?namespace=..%2F..%2Fsecrets")
     page.until(lambda: page.one("#state").text != "loading")
     assert unharmed(page)
+
+
+def test_an_address_leads_to_no_other_object(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """A name that browsers would take out of a path is no way from a config map to its namespace."""
+    page.sign_in()
+    for parts in (f"configmaps/{namespace}/..", "configmaps/../default", f"configmaps/{namespace}/."):
+        page.go(f"#/object/-/{parts}")
+        page.until(lambda: "no such path" in page.one("#main").text or "404" in page.one("#main").text)
+        assert not page.one("#delete").is_enabled()
+    page.go("#/list/-/configmaps?namespace=..")
+    page.until(lambda: "404" in page.one("#state").text or "no such path" in page.one("#main").text)
+    assert server.request("GET", f"/api/v1/namespaces/{namespace}")[0] == 200
+
+
+def test_hostile_definitions_and_huge_objects(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Columns and descriptions of a definition are text; values of any size and depth leave the page alive."""
+    hostile = [
+        {"name": MARKUP, "type": "string", "jsonPath": ".spec.text", "description": MARKUP},
+        {"name": "__proto__", "type": "string", "jsonPath": ".spec.text"},
+        {"name": "Link", "type": "string", "jsonPath": ".spec.link"},
+        {"name": "When", "type": "date", "jsonPath": ".spec.text"},
+        {"name": "Number", "type": "integer", "jsonPath": ".spec.text"},
+    ]
+    schema = {"openAPIV3Schema": {"type": "object", "description": MARKUP, server.dialect("x-{long}-preserve-unknown-fields"): True}}
+    definition = {
+        "metadata": {"name": "traps.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"plural": "traps", "kind": "Trap", "categories": ["all"]},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema, "additionalPrinterColumns": hostile}],
+        },
+    }  # fmt: skip
+    group = server.dialect("apiextensions.{abbr}.io")
+    assert server.request("POST", f"/apis/{group}/v1/customresourcedefinitions", definition)[0] in (201, 409)
+    deep: object = MARKUP
+    for _ in range(90):
+        deep = {"a": [deep]}
+    spec = {"text": MARKUP + "x" * 1_000_000, "link": "javascript:window.attacked=1", "deep": deep, "__proto__": {"attacked": 1}}
+    trap = {"apiVersion": "example.com/v1", "kind": "Trap", "metadata": {"name": "trap"}, "spec": spec}
+    path = f"/apis/example.com/v1/namespaces/{namespace}/traps"
+    page.until(lambda: server.request("POST", path, trap)[0] in (201, 409))
+    page.sign_in()
+    page.open_list("traps", f"?namespace={namespace}", group="example.com")
+    page.until(lambda: "trap" in page.names())
+    assert unharmed(page)
+    for tab in ("yaml", "edit", "owners"):
+        page.open(f"#/object/example.com/traps/{namespace}/trap", tab)
+        page.until(lambda: "trap" in page.one("h1").text)
+        assert unharmed(page)
+    links = page.driver.execute_script("return [...document.querySelectorAll('[href]')].map((each) => each.getAttribute('href'))")
+    assert not [each for each in links if each.lower().startswith("javascript:")]
+    page.open_list("namespaces")
+    page.until(lambda: namespace in page.names())

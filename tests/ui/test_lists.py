@@ -80,7 +80,7 @@ def test_custom_resources(page: Page, server: DaemonProcess, namespace: str) -> 
 
 
 def test_sorting(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """A heading sorts by its column, once more the other way."""
+    """A heading sorts by its column; a second click reverses the order."""
     for name in ("b", "a", "c"):
         create(server, namespace, name)
     page.sign_in()

@@ -1,4 +1,4 @@
-"""A user of few rights sees and does what the server allows, and is told the rest."""
+"""A user with few permissions: the page shows what is allowed, and errors for the rest."""
 
 from __future__ import annotations
 

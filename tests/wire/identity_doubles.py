@@ -1,4 +1,4 @@
-"""Services that a server asks who somebody is and what they may, on real TLS connections: an OpenID issuer, and webhooks
+"""Services that authenticate and authorize for a server, on real TLS connections: an OpenID issuer, and webhooks
 that review tokens and accesses. They run in a thread of their own."""
 
 from __future__ import annotations
@@ -53,6 +53,10 @@ class Outside:
         self.port = port
         self.key = rsa.generate_private_key(65537, 2048)
         self.calls: list[tuple[str, Any, str]] = []
+        #: Trace contexts of the calls, "" without one.
+        self.traces: list[str] = []
+        #: Queries of the calls.
+        self.queries: list[str] = []
         self._server: ThreadingHTTPServer | None = None
 
     @property
@@ -79,8 +83,10 @@ class Outside:
                 document = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 shown: Any = self.connection
                 names = [v for part in (shown.getpeercert() or {}).get("subject", ()) for k, v in part if k == "commonName"]
+                outside.traces.append(self.headers.get("traceparent") or "")
+                outside.queries.append(self.path.partition("?")[2])
                 outside.calls.append((self.path.partition("?")[0], document, "".join(names)))
-                self._answer({**document, "status": outside.review(document)})
+                self._answer(outside.reply(document))
 
             def _answer(self, document: Any) -> None:
                 body = json.dumps(document).encode()
@@ -106,6 +112,10 @@ class Outside:
         if path == "/keys":
             return {"keys": [{**RSAAlgorithm.to_jwk(self.key.public_key(), as_dict=True), "kid": "one"}]}
         return None
+
+    def reply(self, document: Any) -> Any:
+        """The answer to a posted document."""
+        return {**document, "status": self.review(document)}
 
     def review(self, document: Any) -> Any:
         spec = document["spec"]

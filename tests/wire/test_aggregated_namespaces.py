@@ -13,12 +13,30 @@ from typing import Any
 
 import pytest
 
+from orchd.dialect import DIALECTS, KUBERNETES, Dialect
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import private_pem
 from orchd.testing.process import DaemonProcess
 from tests.waiting import until
+from tests.wire.test_orchctl import orchctl
+from tests.wire.wire_cli import Cli
 
 GROUP, VERSION = "far.example.com", "v1"
+
+KINDS = KUBERNETES("x-{long}-group-version-kind")
+METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+#: Says something of its own about a type that this server has as well.
+SPECIFICATION: Any = {
+    "swagger": "2.0", "info": {"title": "far", "version": "v1"},
+    "paths": {f"/apis/{GROUP}/{VERSION}/things": {"get": {"responses": {"200": {"description": "OK", "schema": {"$ref": "#/definitions/Thing"}}}}}},
+    "definitions": {
+        METADATA: {"description": "Far metadata.", "type": "object", "properties": {"far": {"type": "string", "description": "Far away."}}},
+        "Thing": {
+            "description": "A far thing.", "type": "object", KINDS: [{"group": GROUP, "version": VERSION, "kind": "Thing"}],
+            "properties": {"metadata": {"$ref": f"#/definitions/{METADATA}"}, "size": {"type": "integer", "description": "Its size."}},
+        },
+    },
+}  # fmt: skip
 
 
 class FarServer(ThreadingHTTPServer):
@@ -46,6 +64,8 @@ class FarHandler(BaseHTTPRequestHandler):
             entry = {"name": "things", "kind": "Thing", "namespaced": True, "verbs": ["delete", "list", "get"]}
             found: Any = {"kind": "APIResourceList", "groupVersion": f"{GROUP}/{VERSION}", "resources": [entry]}
             self._answer(200, "broken" if self.server.broken else found)
+        elif parts == ["openapi", "v2"]:
+            self._answer(200, SPECIFICATION)
         elif parts[-1] == "things":
             within = [{"metadata": {"namespace": ns, "name": name}} for ns, name in self.server.things if ns == parts[4]]
             self._answer(200, {"kind": "ThingList", "metadata": {"resourceVersion": "1"}, "items": within})
@@ -100,20 +120,42 @@ def wait_for(server: DaemonProcess, path: str, type_: str, value: str) -> Any:
     return found[0]
 
 
+def register(server: DaemonProcess, far: FarServer) -> None:
+    service = {"type": "ExternalName", "externalName": "localhost"}
+    ask(server, "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "far"}, "spec": service})
+    wanted = {
+        "group": GROUP, "version": VERSION, "groupPriorityMinimum": 1000, "versionPriority": 10, "insecureSkipTLSVerify": True,
+        "service": {"namespace": "default", "name": "far", "port": far.server_address[1]},
+    }  # fmt: skip
+    services = f"/apis/{server.dialect('apiregistration.{abbr}.io')}/v1/apiservices"
+    ask(server, "POST", services, {"metadata": {"name": f"{VERSION}.{GROUP}"}, "spec": wanted})
+    wait_for(server, f"{services}/{VERSION}.{GROUP}", "Available", "True")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
+def test_kinds_of_other_servers_are_explained(far: FarServer, tmp_path: Path, dialect: Dialect) -> None:
+    """The OpenAPI document has them, beside types of the same name: with this program, and with the stock one."""
+    with DaemonProcess(tmp_path / "server", "--scheduler=false", dialect=dialect) as server:
+        register(server, far)
+        until(lambda: "Thing" in json.loads(ask(server, "GET", "/openapi/v2"))["definitions"])
+        definitions = json.loads(ask(server, "GET", "/openapi/v2"))["definitions"]
+        renamed = f"{METADATA}_v2" if dialect is KUBERNETES else METADATA
+        assert definitions["Thing"]["properties"]["metadata"] == {"$ref": f"#/definitions/{renamed}"}
+        assert "Far away." in orchctl("explain", "things.metadata.far", config=server.config_file).stdout
+        assert "ownerReferences" in orchctl("explain", "cm.metadata", config=server.config_file).stdout
+        if dialect is KUBERNETES:
+            # The older form of `explain` reads this document in protobuf, the newer one that of version 3.
+            cli = Cli(server, tmp_path / "home")
+            assert "A far thing." in cli("explain", "things", "--output=plaintext-openapiv2")
+            assert "Its size." in cli("explain", "things.size", "--output=plaintext-openapiv2")
+
+
 def test_objects_of_other_servers_are_deleted(far: FarServer, tmp_path: Path) -> None:
     """A namespace waits while the far server cannot say what it has, and goes when its objects there are deleted."""
     with DaemonProcess(tmp_path / "server", "--scheduler=false") as server:
         far.things = {("gone", "a"), ("gone", "b"), ("kept", "c")}
         far.broken = True
-        service = {"type": "ExternalName", "externalName": "localhost"}
-        ask(server, "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "far"}, "spec": service})
-        wanted = {
-            "group": GROUP, "version": VERSION, "groupPriorityMinimum": 1000, "versionPriority": 10, "insecureSkipTLSVerify": True,
-            "service": {"namespace": "default", "name": "far", "port": far.server_address[1]},
-        }  # fmt: skip
-        services = f"/apis/{server.dialect('apiregistration.{abbr}.io')}/v1/apiservices"
-        ask(server, "POST", services, {"metadata": {"name": f"{VERSION}.{GROUP}"}, "spec": wanted})
-        wait_for(server, f"{services}/{VERSION}.{GROUP}", "Available", "True")
+        register(server, far)
         ask(server, "POST", "/api/v1/namespaces", {"metadata": {"name": "gone"}})
         ask(server, "DELETE", "/api/v1/namespaces/gone")
         failure = wait_for(server, "/api/v1/namespaces/gone", "NamespaceDeletionDiscoveryFailure", "True")

@@ -28,6 +28,8 @@ from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import ISink, Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.testing.server import BytesBody
+from orchd.txkit.tracing import current_span
+from tests.txkit.test_tracing import Played
 
 CLOCK: Any = reactor
 ALICE = User(name="alice", groups=("people", "others"), extra={"scopes": ("a", "b"), "Odd key/": ("c",)})
@@ -176,6 +178,23 @@ def place() -> Iterator[Place]:
 
 
 @pytest_twisted.ensureDeferred
+async def test_trace_contexts(place: Place) -> None:
+    """Outside of traces the client's context is passed on; in a trace, that of the request, and the call is a span."""
+    theirs = {"Traceparent": "00-" + "1" * 32 + "-" + "2" * 16 + "-01", "Tracestate": "a=b"}
+    _, body = await place.ask(headers=theirs)
+    assert orjson.loads(body)["headers"]["traceparent"] == [theirs["Traceparent"]]
+    story: list[str] = []
+    current_span.set(Played("ours", story))
+    try:
+        _, body = await place.ask(headers=theirs)
+    finally:
+        current_span.set(None)
+    sent = orjson.loads(body)["headers"]
+    assert sent["traceparent"] == ["HTTP GET"] and "tracestate" not in sent
+    assert story == ["ours > HTTP GET", "HTTP GET.http.status_code = 200", "HTTP GET ended"]
+
+
+@pytest_twisted.ensureDeferred
 async def test_who_asks_is_in_headers(place: Place) -> None:
     """Name, groups and extra attributes, under this server's certificate; what the client said of itself is left out."""
     response, data = await place.ask(
@@ -218,7 +237,7 @@ async def test_answers_come_back_as_they_are(place: Place, by_endpoints: bool) -
 
 @pytest_twisted.ensureDeferred
 async def test_a_server_that_is_not_there(place: Place) -> None:
-    """503: by its condition, by its certificate, by its address, and by nobody listening."""
+    """503: by its condition, its certificate, its address, and a refused connection."""
     other = chain_pem(self_signed("other", names=["behind.ns.svc"], now=datetime.now(UTC)).certificate)
     for more, said in (
         ({"available": False}, b"service unavailable\n"),

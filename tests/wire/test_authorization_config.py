@@ -110,7 +110,7 @@ def test_webhooks_and_changes(place: Place) -> None:
     place.replace(place.document(*both, RBAC))
     place.until(lambda: place.asked("later").get("denied"))
     assert place.asked("later")["reason"] == "by late"
-    assert place.second.calls[0][0] == "/second"
+    assert place.second.calls[0][0] == "/second" and place.second.queries[0] == "timeout=10s"
     found = place.metrics()
     for series in (
         'apiserver_authorization_decisions_total{decision="denied",name="first",type="Webhook"} 1.0',

@@ -8,13 +8,14 @@ import resource
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchd.dialect import KUBERNETES
-from orchd.testing.process import DaemonProcess
+from orchd.testing.process import DaemonProcess, exchange
 from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -163,9 +164,10 @@ def test_history_is_bounded_by_number(tmp_path: Path) -> None:
     with DaemonProcess(tmp_path, "--controllers=-*", "--history-events=100") as server:
         assert write(server, "a")[0] == 201
         before = rows(server)[0]
-        for number in range(400):
-            body = {"metadata": {"name": "a"}, "data": {"v": str(number)}}
-            assert server.request("PUT", f"{MAPS}/a", body)[0] == 200
+        with closing(server.connect()) as connection:
+            for number in range(400):
+                body = {"metadata": {"name": "a"}, "data": {"v": str(number)}}
+                assert exchange(connection, "PUT", f"{MAPS}/a", body)[0] == 200
         version = int(server.request("GET", MAPS)[1]["metadata"]["resourceVersion"])
         until(lambda: version - rows(server)[1] <= 125)
         until(lambda: rows(server)[0] <= before + 130)

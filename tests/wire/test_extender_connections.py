@@ -170,6 +170,6 @@ def test_settings_that_cannot_be_used(tls: ExtenderTls, expected: str) -> None:
 
 @pytest.mark.parametrize("url", ["", "x", "ftp://x", "http://", "http://x:port", "http://\u00e4"])
 def test_urls_that_nothing_can_be_posted_to(url: str) -> None:
-    """A URL that is none is refused when the extender is made."""
+    """An invalid URL is rejected when the extender is created."""
     with pytest.raises(ConfigError, match=f"^extender {url}: urlPrefix: "):
         ExtenderConnection(ExtenderConfig(url_prefix=url), CLOCK, "test")

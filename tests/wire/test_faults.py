@@ -172,7 +172,7 @@ def test_half_open(server: DaemonProcess) -> None:
 
 
 def test_idle_crowd(server: DaemonProcess) -> None:
-    """A thousand connections that say nothing cost little, and hinder nobody."""
+    """A thousand idle connections take little memory and do not delay requests."""
     before, context = memory(server.pid), server.context()
     crowd = [secured(server, context) for _ in range(IDLE)]
     try:
@@ -333,7 +333,7 @@ def test_kill(tmp_path: Path) -> None:
 
 def test_terminate(tmp_path: Path) -> None:
     """SIGTERM ends the process with status 0 while watches are open; they end properly; a restart reuses everything."""
-    server = DaemonProcess(tmp_path, dialect=KUBERNETES).start()
+    server = DaemonProcess(tmp_path, dialect=KUBERNETES, fresh=True).start()
     context = server.context()
     watching = []
     for _ in range(50):
@@ -366,9 +366,9 @@ def test_terminate(tmp_path: Path) -> None:
 
 
 def test_interrupt_while_starting(tmp_path: Path) -> None:
-    """A signal at any moment of the start ends the process, and the next start is none the worse for it."""
+    """A signal at any moment of the start ends the process, and the next start succeeds."""
     for delay in (0.2, 0.4, 0.6, 0.8):
-        server = DaemonProcess(tmp_path, dialect=ORCH)
+        server = DaemonProcess(tmp_path, dialect=ORCH, fresh=True)
         server.launch()
         time.sleep(delay)
         server.terminate()
@@ -386,7 +386,7 @@ def _refused(server: DaemonProcess) -> str:
 
 
 def test_port_in_use(tmp_path: Path) -> None:
-    """A port that somebody else has is named, and the status is 1."""
+    """A port in use is named in the error, and the exit status is 1."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -150,7 +150,7 @@ async def test_http2_stream(server: Running) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_in_a_site() -> None:
-    """In a Site of somebody else the resource answers over HTTP/1.1, streams included."""
+    """In another application's Site the resource serves HTTP/1.1, streams included."""
     paths = Paths()
     site = ApiSite(paths, CLOCK)
     port = CLOCK.listenTCP(0, site, interface="127.0.0.1")

@@ -132,7 +132,7 @@ async def test_upload(server: Running) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_client_certificates(server: Running, tmp_path: Path) -> None:
-    """Whatever certificate a client shows is handed on unverified, leaf first; without one there is none."""
+    """The client's certificate chain is passed on unverified, leaf first; empty without a certificate."""
     stranger = self_signed("stranger", names=[], now=NOW)
     write_private(tmp_path / "crt", chain_pem(stranger.certificate))
     write_private(tmp_path / "key", private_pem(stranger.key))
@@ -177,6 +177,9 @@ async def test_garbage_stays_where_it_is(server: Running) -> None:
     await thread(_until_closed, raw[2])
     for one in raw:
         one.close()
+    if server.listener._tls is not None:
+        # Each is a failed handshake, and the one that succeeded is none.
+        await until(lambda: server.listener.failed_handshakes == 4)
 
 
 def _until_closed(client: socket.socket) -> None:
@@ -336,6 +339,7 @@ async def test_stop(server: Running) -> None:
     assert (await thread(_read_all, streaming)).endswith(b"0\r\n\r\n")
     if server.listener._tls is not None:
         await thread(_until_closed, hanging)
+    assert server.listener.failed_handshakes == 0, "handshakes that the server ends have not failed"
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(address, timeout=PATIENCE)
     for one in (idle, hanging, streaming):

@@ -107,7 +107,7 @@ def message(answer: tuple[int, Any]) -> str:
 
 
 def test_open_id(place: Place) -> None:
-    """A token of the issuer is a user with groups; one by another key is nobody's."""
+    """A token of the issuer authenticates a user with groups; one signed by another key is rejected."""
     assert 'User "oidc:ann"' in message(place.ask(token=place.outside.token(sub="ann")))
     group = [{"kind": "Group", "apiGroup": KUBERNETES("rbac.authorization.{abbr}.io"), "name": "eng"}]
     role = {"kind": "ClusterRole", "apiGroup": KUBERNETES("rbac.authorization.{abbr}.io"), "name": "cluster-admin"}

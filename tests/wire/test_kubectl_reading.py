@@ -186,7 +186,7 @@ def test_errors(cli: Cli) -> None:
 
 @pytest.mark.parametrize("token", ["no-such-token", "alice-token"])
 def test_users(cli: Cli, token: str) -> None:
-    """A wrong token is told apart from one that may not."""
+    """An invalid token is reported differently from missing permissions."""
     text = cli(
         *("get", "pods", "--insecure-skip-tls-verify", f"--server={cli.server.url}", f"--token={token}"),
         environment={CONFIG: os.devnull},

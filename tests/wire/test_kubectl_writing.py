@@ -82,7 +82,7 @@ def test_apply(cli: Cli) -> None:
 
 
 def test_apply_lists(cli: Cli) -> None:
-    """Apply merges lists by their keys: a container, port or variable that somebody else added stays."""
+    """Apply merges lists by their keys: a container, port or variable of another manager is preserved."""
     wanted = deployment("web", replicas=0)
     cli("apply", "-f", "-", send=wanted)
     extra = {"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "example/side:1"}]}}}}

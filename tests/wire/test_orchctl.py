@@ -8,11 +8,15 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from orchd.dialect import DIALECTS
+from orchd.testing.forked_process import ForkedProcess
 from orchd.testing.ports import free_port
 from orchd.testing.process import PATIENCE, DaemonProcess
 
@@ -25,14 +29,29 @@ def orchctl(
     *words: str, config: Path | None, status: int = 0, send: str = "", folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """The program in a process of its own, with the configuration in the environment."""
-    variables = {next(iter(DIALECTS.values()))("{SHORT}CONFIG"): str(config)} if config else {}
-    done = subprocess.run(
-        [sys.executable, "-m", "orchd.ctl.main", *words], input=send, capture_output=True, text=True, timeout=PATIENCE, check=False,
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as scratch:
+        streams = [Path(scratch) / name for name in ("in", "out", "err")]
+        # A pipe, as a shell would give it.
+        os.mkfifo(streams[0])
+        threading.Thread(target=_write, args=(streams[0], send), daemon=True).start()
+        variables = {next(iter(DIALECTS.values()))("{SHORT}CONFIG"): str(config)} if config else {}
+        program = ForkedProcess(
+            "orchd.ctl.main:run", ["orchctl", *words], folder=folder or Path.cwd(), environment={**os.environ, **variables},
+            streams=(str(streams[0]), str(streams[1]), str(streams[2])),
+        )  # fmt: skip
+        try:
+            code = program.wait(PATIENCE)
+        finally:
+            program.kill()
+        done = subprocess.CompletedProcess(words, code, streams[1].read_text(), streams[2].read_text())
     assert done.returncode == status, f"{words}: {done.returncode}: {done.stdout}{done.stderr}"
     assert "Traceback" not in done.stderr, done.stderr
     return done
+
+
+def _write(pipe: Path, text: str) -> None:
+    with suppress(BrokenPipeError):
+        pipe.write_text(text)
 
 
 def test_over_the_wire(server: DaemonProcess, tmp_path: Path) -> None:

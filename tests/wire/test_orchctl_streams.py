@@ -75,7 +75,7 @@ def test_simulated_pods_run_nothing(run: Any) -> None:
 
 
 def test_input(run: Any, cluster: tuple[Cluster, NodeAgent]) -> None:
-    """Input reaches the command; with version 5 so does its end, with version 4 the user is told that it cannot."""
+    """Input reaches the command; with version 5 so does its end, with version 4 the user gets a warning that it cannot."""
     if cluster[0].dialect.name == "orch":
         text = "line\n" * 100_000
         assert run("exec", "-i", "p", "-c", "main", "--", "cat", send=text).stdout == text

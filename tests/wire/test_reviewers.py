@@ -102,7 +102,7 @@ async def test_who_is_believed(place: Place, members: dict[str, Any], believed: 
 
 @pytest_twisted.ensureDeferred
 async def test_calls_that_are_given_up(place: Place) -> None:
-    """Whoever goes away ends the call, and frees its place for the next one."""
+    """A cancelled review ends the call and frees its slot."""
     hurry = place.outside.review
 
     def slow(document: Any) -> Any:
@@ -133,7 +133,7 @@ async def test_long_answers_are_cut(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_nobody_there(place: Place) -> None:
-    """A refused connection is told in the words of the reference, at once."""
+    """A refused connection is reported at once, with the reference's message."""
     place.cluster(server=f"https://127.0.0.1:{free_port()}/authn")
     with pytest.raises(WebhookError, match=r"dial tcp 127.0.0.1:\d+: connect: connection refused$"):
         await place.reviews().ask(REVIEW)

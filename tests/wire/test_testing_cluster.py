@@ -77,7 +77,8 @@ def test_both_dialects(dialect: str, namespace: str) -> None:
 
 
 def test_ways_to_be_the_administrator(shared: Cluster) -> None:
-    """The client configuration, the certificate and the token are the same administrator's; without them one is nobody."""
+    """The client configuration, the certificate and the token are the same administrator's; without them requests are
+    anonymous."""
     config = yaml.safe_load(Path(shared.config_file).read_text())
     assert config["clusters"][0]["cluster"]["server"] == shared.url
     assert shared.environment() == {"KUBECONFIG": shared.config_file}
@@ -234,7 +235,7 @@ def test_dropped_watches(shared: Cluster, cut: bool) -> None:
 
 
 def test_expired_history(shared: Cluster) -> None:
-    """Running watches are told 410, older versions are refused, and a fresh list can be watched from."""
+    """Running watches end with 410, older versions are rejected, and a new list can be watched from."""
     old = revision(shared)
     connection, answer = watch(shared, f"resourceVersion={old}")
     shared.expire_history()

@@ -82,7 +82,7 @@ async def test_replies_are_streamed() -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_nobody_there() -> None:
-    """Refused connections are told as such."""
+    """Refused connections are reported as such."""
     port, number, _ = await listening(b"")
     await port.stopListening()
     with pytest.raises(UnreachableError):

@@ -175,7 +175,7 @@ async def test_heads_have_a_limit(place: Place, path: str) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_nobody_there(place: Place) -> None:
-    """A refused connection is told with its address."""
+    """The error of a refused connection names the address."""
     await place.listening.stopListening()
     assert await place.fails("/") == (
         'Post "https://127.0.0.1:PORT/?timeout=5s": dial tcp 127.0.0.1:PORT: connect: connection refused'

@@ -15,12 +15,13 @@ from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.objects.validate.report import Report
 
 _DEFAULT_ENDPOINT: Final = "localhost:4317"
+_SCHEMES: Final = ("dns", "unix", "unix-abstract")
 _MOST_RATE: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracingConfiguration:
-    """`endpoint` is the address of the collector, ``host:port``; `ratio` of the requests without a sampled parent is
+    """`endpoint` is the gRPC target of the collector, such as ``host:port``; `ratio` of the requests without a sampled parent is
     traced, 0.0 to 1.0."""
 
     endpoint: str = _DEFAULT_ENDPOINT
@@ -42,10 +43,14 @@ def parse_tracing(data: bytes, dialect: Dialect) -> TracingConfiguration:
 
 
 def _check_endpoint(endpoint: str, report: Report) -> None:
+    at, url = root("endpoint"), endpoint if "//" in endpoint else f"dns://{endpoint}"
     try:
-        parts = urlsplit(f"//{endpoint}")
-        good = bool(parts.hostname and parts.port) and not (parts.path or parts.query or parts.fragment or parts.username)
-    except ValueError:
-        good = False
-    if not good:
-        report.invalid(root("endpoint"), endpoint, "must be host:port")
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        report.invalid(at, endpoint, str(error))
+        return
+    if parts.scheme not in _SCHEMES:
+        report.invalid(at, endpoint, f"unsupported scheme: {parts.scheme}. Options are none, dns, unix, or unix-abstract")
+    elif "//" not in endpoint and (not parts.hostname or parts.path or parts.query or parts.fragment):
+        report.invalid(at, endpoint, "must be host:port, or a gRPC target with a scheme")

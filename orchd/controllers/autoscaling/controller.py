@@ -1,4 +1,4 @@
-"""The autoscaling controller: one look at one autoscaler, again after every period."""
+"""The horizontal pod autoscaler controller: reconciles each autoscaler once per sync period."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _ABLE, _ACTIVE, _LIMITED = "AbleToScale", "ScalingActive", "ScalingLimited"
 
 
 class _StoppedError(Exception):
-    """No more can be done for an autoscaler now; its status says why."""
+    """An autoscaler cannot be evaluated now; its status has the reason."""
 
 
 class _Draft:
-    """The status of an autoscaler while it is being made."""
+    """Builder of an autoscaler's status."""
 
     def __init__(self, autoscaler: Object, now: float) -> None:
         self._before = status(autoscaler)
@@ -145,7 +145,7 @@ class HorizontalPodAutoscalerController(Controller):
     async def _propose(
         self, autoscaler: Object, scale: Object, draft: _Draft
     ) -> tuple[Proposal | None, list[dict[str, Any]]]:
-        """The largest size that a metric asks for; None when what cannot be measured might ask for more."""
+        """The largest size that any metric requests; None if an unavailable metric might request more."""
         target = self._target(autoscaler, scale, draft)
         if target is None:
             return None, []
@@ -182,7 +182,7 @@ class HorizontalPodAutoscalerController(Controller):
         return best, statuses
 
     def _target(self, autoscaler: Object, scale: Object, draft: _Draft) -> Target | None:
-        """What is scaled, with its pods; None when the Scale does not say which these are."""
+        """The scale target and its pods; None if the Scale has no selector."""
         text = status(scale).get("selector")
         if not text:
             self._refuse(autoscaler, draft, "SelectorRequired", "selector is required", "the HPA target's scale is missing a selector")

@@ -1,4 +1,4 @@
-"""One metric of an autoscaler: its value now, and the size that it asks for."""
+"""Evaluation of one metric of an autoscaler: its current value and the proposed number of replicas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EvaluationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is scaled: its namespace, its size as asked for and as it is, and its pods."""
+    """The scale target: its namespace, desired and current size, and pods."""
 
     namespace: str
     wanted: int
@@ -36,7 +36,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A size, the metric that asks for it in words, and the metric's status."""
+    """A requested size, the description of the metric that requests it, and the metric's status."""
 
     size: int
     metric: str
@@ -61,13 +61,13 @@ def _format_selector(selector: Mapping[str, Any] | None) -> str:
 
 
 class Evaluator:
-    """Raises EvaluationError where a metric cannot be had."""
+    """Evaluates metrics. Raises EvaluationError if a metric is unavailable."""
 
     def __init__(self, metrics: MetricsClient) -> None:
         self._metrics = metrics
 
     async def evaluate(self, metric: Mapping[str, Any], target: Target, tuning: Tuning) -> Proposal:
-        """The size that one entry of spec.metrics asks for."""
+        """The size that one entry of spec.metrics requests."""
         match metric.get("type"):
             case "Resource":
                 return await self._resource(metric.get("resource") or {}, target, tuning, "")

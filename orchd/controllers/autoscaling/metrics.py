@@ -1,4 +1,4 @@
-"""Values from the metrics APIs: of resources, of pods, of objects and external ones. All values are in thousandths."""
+"""Client of the metrics APIs: resource, pod, object and external metrics. All values are in thousandths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchd.kinds.catalog import Catalog, split_group_version
 from orchd.kinds.objects.scalars import Quantity, ScalarError
 from orchd.kinds.objects.selectors import LabelSelector
 
-#: Seconds over which a value was measured, where it does not say.
+#: Default measurement window in seconds.
 _WINDOW: Final = 60.0
 #: Versions of the custom metrics API, the preferred one first.
 _CUSTOM_VERSIONS: Final = ("v1beta2", "v1beta1")
@@ -22,7 +22,7 @@ _UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0}
 
 
 class MetricsError(Exception):
-    """A metric cannot be had; the text says why."""
+    """A metric is unavailable; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class MetricsClient:
 
 
 def _reason(error: ApiError, ref: ResourceRef) -> str:
-    """What went wrong, in words that name the resource where no server knows it."""
+    """The text of an error; names the resource if no server serves it."""
     title = f"(get {ref.plural}.{ref.group})"
     if error.code == 404 and not (error.details or {}).get("name"):
         return f"the server could not find the requested resource {title}"
@@ -157,7 +157,7 @@ def _reason(error: ApiError, ref: ResourceRef) -> str:
 
 
 def _usage(item: Object, resource: str, container: str) -> int | None:
-    """What the containers of a pod use together; None where one does not say."""
+    """Total usage of a pod's containers; None if one has no value."""
     containers: Iterable[dict[str, Any]] = item.get("containers") or ()
     if container:
         containers = [c for c in containers if c.get("name") == container]

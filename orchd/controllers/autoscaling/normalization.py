@@ -1,4 +1,4 @@
-"""Sizes within limits: stabilization windows, policies for the rate of change, and the range of the autoscaler."""
+"""Normalization of proposed sizes: stabilization windows, scaling policies, minimum and maximum."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Reason = tuple[str, str]
 
 @dataclass(slots=True)
 class History:
-    """What was recommended for one autoscaler, and by how much it changed its target: (monotonic seconds, number)."""
+    """Recommended sizes and scale changes of one autoscaler, as (monotonic seconds, number)."""
 
     recommendations: list[tuple[float, int]] = field(default_factory=list)
     ups: list[tuple[float, int]] = field(default_factory=list)
     downs: list[tuple[float, int]] = field(default_factory=list)
 
     def store_change(self, behavior: Mapping[str, Any] | None, before: int, after: int, now: float) -> None:
-        """Remember a change for as long as a policy asks for it."""
+        """Record a change and drop those older than every policy period."""
         if behavior is None:
             return
         kept, rules = (self.ups, behavior.get("scaleUp")) if after > before else (self.downs, behavior.get("scaleDown"))
@@ -50,7 +50,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Normalized:
-    """A size, why recent recommendations did or did not hold it back, whether limits did, and which."""
+    """A size, with the reasons of stabilization and of limits."""
 
     size: int
     able: Reason
@@ -139,7 +139,7 @@ def _up_limit(current: int, events: list[tuple[float, int]], rules: Mapping[str,
     for policy in rules.get("policies") or ():
         start = current - _changed(events, policy.get("periodSeconds"), now)
         value = int(policy.get("value") or 0)
-        # Rounded up: a size that does not change at all would never do so.
+        # Rounded up, so that a scale-up always makes progress.
         proposals.append(start + value if policy.get("type") == "Pods" else ceil(start * (100 + value) / 100))
     choose: Callable[..., int] = min if choice == "Min" else max
     return choose(proposals, default=current)

@@ -1,4 +1,4 @@
-"""From values of metrics to numbers of replicas. Pure.
+"""Calculation of the number of replicas from metric values. Pure.
 
 Pods that are not ready or whose metrics are missing are counted so that they never make a change larger, and never turn it
 around: for a larger size they count as idle, for a smaller one as busy.
@@ -29,7 +29,7 @@ class Tuning:
 
 @dataclass(slots=True)
 class Groups:
-    """Names of pods by what their metrics are worth. `ready` is a number."""
+    """Names of pods by the state of their metrics. `ready` is a count."""
 
     ready: int = 0
     unready: set[str] = field(default_factory=set)
@@ -38,7 +38,8 @@ class Groups:
 
 
 def group_pods(pods: Iterable[Object], metrics: Mapping[str, PodMetric], resource: str, tuning: Tuning) -> Groups:
-    """Pods that end are ignored; those that have not started, and whose CPU is still that of their start, are unready."""
+    """Group pods: terminating ones are ignored; those that have not started, or whose CPU usage is from their start, are
+    unready."""
     out = Groups()
     for pod in pods:
         phase = status(pod).get("phase")
@@ -68,7 +69,7 @@ def _starting(pod: Object, metric: PodMetric, tuning: Tuning) -> bool:
 
 
 def requests_of(pods: Iterable[Object], resource: str, container: str) -> dict[str, int]:
-    """What the pods' containers (or the one of a name) request of a resource. Raises MetricsError."""
+    """Requests of the pods' containers, or of the named one, by pod. Raises MetricsError."""
     out = {}
     for pod in pods:
         total = 0
@@ -92,7 +93,7 @@ class Usage:
 
 
 def utilization(metrics: Mapping[str, PodMetric], requests: Mapping[str, int], target: int) -> Usage:
-    """Usage in percent of what the pods request. Raises MetricsError."""
+    """Usage in percent of the pods' requests. Raises MetricsError."""
     known = [pod for pod in metrics if pod in requests]
     requested = sum(requests[pod] for pod in known)
     if not requested:

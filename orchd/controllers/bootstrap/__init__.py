@@ -1,4 +1,4 @@
-"""Controllers of bootstrap tokens, with which nodes join: signatures over what they trust first, and the tokens' end.
+"""Controllers of bootstrap tokens, with which nodes join: signing of cluster-info, and removal of expired tokens.
 
 May import what controllers may.
 """

@@ -1,4 +1,4 @@
-"""Bootstrap tokens are deleted when they end."""
+"""Deletes expired bootstrap tokens."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ from orchd.controllers.objects import name as name_of
 from orchd.dialect import CLUSTER_INFO_KEY
 
 CLUSTER_INFO: Final = "cluster-info"
-#: How the keys of signatures begin; the id of the token follows.
+#: Prefix of signature keys, followed by the token id.
 _SIGNATURE: Final = f"jws-{CLUSTER_INFO_KEY}-"
 _KEY: Final[Key] = ("", CLUSTER_INFO)
 
 
 class BootstrapSigner(Controller):
-    """One key: the ConfigMap. It is looked at when it or a token changes, and when a token ends."""
+    """Reconciles the one ConfigMap when it or a token changes, and when a token expires."""
 
     name = "bootstrapsigner"
     account = "bootstrap-signer"

@@ -24,7 +24,7 @@ def is_token(dialect: Dialect, secret: Object) -> bool:
 
 
 def field(secret: Object, name: str) -> str:
-    """A field of the Secret's data as text, "" when it is missing or no text."""
+    """A field of the Secret's data as text, "" if it is missing or not UTF-8."""
     try:
         return base64.b64decode((secret.get("data") or {}).get(name) or "").decode()
     except (binascii.Error, UnicodeDecodeError):
@@ -32,7 +32,7 @@ def field(secret: Object, name: str) -> str:
 
 
 def expiration(secret: Object) -> float | None:
-    """When a token ends, in seconds since the epoch; None for never. A time that cannot be read has passed."""
+    """Expiry of a token in seconds since the epoch, None without one. An invalid time counts as expired."""
     text = field(secret, "expiration")
     if not text:
         return None
@@ -43,7 +43,7 @@ def expiration(secret: Object) -> float | None:
 
 
 def signing_token(secret: Object, now: float) -> tuple[str, str] | None:
-    """Id and secret of a token that may sign now, else None."""
+    """Id and secret of a token that may sign now; None otherwise."""
     id_, key = field(secret, "token-id"), field(secret, "token-secret")
     end = expiration(secret)
     if not _ID.fullmatch(id_) or secret["metadata"]["name"] != _PREFIX + id_ or not key:

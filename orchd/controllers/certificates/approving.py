@@ -1,4 +1,4 @@
-"""Requests of nodes for client certificates are approved where their requestors may have them."""
+"""Approves certificate signing requests of nodes for client certificates, if the requestor has the permission."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import spec, status
 from orchd.pki.requests import RequestError, check_node_client, common_name
 
-#: Subresource that the requestor must be allowed to create, and what the approval says.
+#: Subresource that the requestor must be allowed to create, and the message of the approval.
 _SELF: Final = ("selfnodeclient", "Auto approving self {short}let client certificate after SubjectAccessReview.")
 _ANY: Final = ("nodeclient", "Auto approving {short}let client certificate after SubjectAccessReview.")
 
 
 class CertificateApprover(Controller):
-    """Asks for the permission in the requestor's name: of a node for its own certificate, or of others for any node's."""
+    """Checks the requestor's permission with an access review: nodes for their own certificate, others for any node's."""
 
     name = "csrapproving"
     account = "certificate-controller"

@@ -16,14 +16,14 @@ from orchd.controllers.certificates.requests import requests_ref
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import condition, seconds_of, status, uid
 
-#: Seconds for which requests are kept after they were decided upon, and while they are pending.
+#: Seconds for which requests are kept after approval or denial, and while they are pending.
 DECIDED, PENDING = 3600.0, 24 * 3600.0
-#: Longest time between looks: what has no end of its own may get one.
+#: Maximum seconds between checks of a request.
 _LONGEST: Final = 3600.0
 
 
 def end_of(request: Object) -> float | None:
-    """When a request is to be deleted, in seconds since the epoch; None for one that stays as it is."""
+    """Time at which a request is due for deletion, in seconds since the epoch; None to keep it."""
     found = status(request)
     ends: list[float] = []
     issued = bool(found.get("certificate"))
@@ -45,13 +45,13 @@ def _expiry(encoded: str) -> float | None:
     try:
         certificate = x509.load_pem_x509_certificate(base64.b64decode(encoded))
     except (ValueError, binascii.Error):
-        # The server checks certificates that are written; an older one is kept until it is decided otherwise.
+        # The server validates certificates on write; an unreadable older one is kept.
         return None
     return certificate.not_valid_after_utc.astimezone(UTC).timestamp()
 
 
 class RequestCleaner(Controller):
-    """Each request is looked at when it changes and when its time has come."""
+    """Checks each request when it changes and when it is due."""
 
     name = "csrcleaner"
     account = "certificate-controller"

@@ -1,4 +1,4 @@
-"""Certificate signing requests as their controllers see them."""
+"""Conditions and contents of certificate signing requests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def failed(request: Object) -> bool:
 
 
 def request_of(obj: Object) -> x509.CertificateSigningRequest:
-    """The request itself. Raises RequestError."""
+    """The parsed PKCS #10 request. Raises RequestError."""
     try:
         pem = base64.b64decode(spec(obj).get("request") or "")
     except binascii.Error as error:
@@ -37,7 +37,7 @@ def request_of(obj: Object) -> x509.CertificateSigningRequest:
 
 
 def with_condition(obj: Object, stamp: str, type_: str, reason: str, message: str) -> Object:
-    """The object with one more condition, which is true since `stamp`."""
+    """The object with an added condition that is True since `stamp`."""
     added: dict[str, Any] = {"type": type_, "status": "True", "reason": reason, "message": message, "lastUpdateTime": stamp}
     found = status(obj)
     return {**obj, "status": {**found, "conditions": [*(found.get("conditions") or ()), added]}}

@@ -1,4 +1,4 @@
-"""Approved requests are signed with the authority of their signer."""
+"""Signs approved certificate signing requests with the CA of their signer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from orchd.txkit.log import Logger
 
 Check = Callable[[x509.CertificateSigningRequest, Collection[str]], None]
 
-#: Signers, and what they ask of requests (`Environment.signing_authority` knows them by these names).
+#: Signers and their requirements on requests (`Environment.signing_authority` knows them by these names).
 SIGNERS: Final[dict[str, Check]] = {
     "{long}.io/{short}let-serving": check_node_serving,
     "{long}.io/{short}-apiserver-client-{short}let": check_node_client,
@@ -31,7 +31,7 @@ _LEAST: Final = 600.0
 
 
 class CertificateSigner(Controller):
-    """A request that its signer does not sign gets the condition Failed with the reason."""
+    """Signs approved requests; a request that its signer rejects gets the condition Failed with the reason."""
 
     log = Logger()
     name = "csrsigning"

@@ -1,4 +1,4 @@
-"""Cron jobs: schedules, and the jobs that they make.
+"""Cron jobs: schedules, and the jobs that they create.
 
 Owns the cron job controller. Must not reach into the server. May import client and kinds.
 """

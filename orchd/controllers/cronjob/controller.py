@@ -1,4 +1,4 @@
-"""The cron job controller: a job for each time of the schedule, and an end to old ones."""
+"""The cron job controller: creates a job at each time of the schedule, and deletes old jobs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ from orchd.controllers.objects import (
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Distribution
 
-#: Added to the time at which to look again: just after the minute has begun.
+#: Seconds added to the next check, so that it runs just after the minute starts.
 _SLACK = 0.1
-#: Times that may be missed without a warning.
+#: Number of missed times without a warning.
 _MANY_MISSED = 100
-#: Seconds back from now in which missed times are looked for, one after the other.
+#: Seconds before now in which missed times are enumerated.
 _WINDOWS = (3600.0, 86400.0, 32 * 86400.0, 367 * 86400.0)
 
 
@@ -45,6 +47,12 @@ class CronJobController(Controller):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)
+        self._skew = Distribution(
+            "cronjob_controller_cronjob_job_creation_skew_duration_seconds",
+            "Seconds from the time at which a job was due to its creation.",
+            exponential(1, 2, 10),
+        )
+        self.instruments = (self._skew,)
         self._crons = self.follow(CRON_JOBS, primary=True)
         self._jobs = self.follow(JOBS, self._job_changed)
         index_by_controller(self._jobs)
@@ -79,7 +87,7 @@ class CronJobController(Controller):
         return again
 
     def _status(self, cron: Object, jobs: list[Object]) -> dict[str, Any]:
-        """Status as of the jobs that there are."""
+        """The status for the existing jobs."""
         fresh = {k: v for k, v in status(cron).items() if k != "active"}
         known = {str(each.get("uid")) for each in status(cron).get("active") or ()}
         running = [job for job in sorted(jobs, key=name) if finish_time(job) is None]
@@ -117,7 +125,7 @@ class CronJobController(Controller):
         }
 
     async def _start_due(self, cron: Object, jobs: list[Object], fresh: dict[str, Any]) -> float | None:
-        """Start the job that is due, if any; seconds until the next time."""
+        """Start the job that is due, if any. Returns seconds until the next scheduled time."""
         try:
             schedule = parse(str(spec(cron).get("schedule", "")))
         except ScheduleError as error:
@@ -138,7 +146,7 @@ class CronJobController(Controller):
             self.record(cron, WARNING, "MissSchedule", f"Missed scheduled time to start a job: {at}")
             return again
         called = f"{name(cron)}-{int(due) // 60}"
-        if any(name(job) == called for job in jobs) or seconds_of(status(cron).get("lastScheduleTime")) == due:
+        if any(name(job) == called for job in jobs):
             return again
         known = {str(each["uid"]) for each in fresh.get("active") or ()}
         active = [job for job in jobs if uid(job) in known]
@@ -153,12 +161,13 @@ class CronJobController(Controller):
             fresh.pop("active", None)
         made = await self._create(cron, called)
         if made is not None:
+            self._skew.observe(max(0.0, self.env.wall() - due))
             fresh["active"] = [*fresh.get("active", ()), self._reference(made)]
         fresh["lastScheduleTime"] = timestamp(due)
         return again
 
     def _earliest(self, cron: Object, now: float) -> float:
-        """The time after which jobs are due: the last one that was served, or the deadline before now."""
+        """The time after which jobs are due: the last scheduled time, but not before the starting deadline."""
         begun = status(cron).get("lastScheduleTime") or cron["metadata"].get("creationTimestamp")
         earliest = seconds_of(begun) or now
         deadline = spec(cron).get("startingDeadlineSeconds")
@@ -176,12 +185,12 @@ class CronJobController(Controller):
             self.record(cron, WARNING, "TooManyMissedTimes", note)
 
     def _due(self, cron: Object, schedule: Schedule, now: float) -> float | None:
-        """The last time of the schedule that has passed since it was served, within the deadline."""
+        """The most recent missed time of the schedule within the starting deadline."""
         earliest = self._earliest(cron, now)
         if schedule.every:
             times = int((now - earliest) // schedule.every)
             return earliest + times * schedule.every if times > 0 else None
-        # Recent times first: after a long pause there may be very many, of which only the last counts.
+        # Only the last missed time counts, so recent times are searched first.
         for window in _WINDOWS:
             times_found = list(schedule.between(max(earliest, now - window), now))
             if times_found:
@@ -223,7 +232,7 @@ class CronJobController(Controller):
         self.record(cron, NORMAL, "SuccessfulDelete", f"Deleted job {name(job)}")
 
     async def _clean_up(self, cron: Object, jobs: list[Object]) -> None:
-        """Finished jobs beyond the history limits go, the oldest first."""
+        """Delete finished jobs beyond the history limits, oldest first."""
         for key, default, well in (("successfulJobsHistoryLimit", 3, True), ("failedJobsHistoryLimit", 1, False)):
             limit = spec(cron).get(key, default)
             ended = [j for j in jobs if finish_time(j) is not None and _well(j) is well and not deleting(j)]

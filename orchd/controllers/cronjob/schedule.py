@@ -18,17 +18,17 @@ _RANGES: tuple[tuple[int, int, dict[str, int]], ...] = (
     (0, 59, {}), (0, 23, {}), (1, 31, {}), (1, 12, _MONTHS), (0, 6, _DAYS)
 )
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-#: Days in which the next time is looked for: February 29 may be eight years away.
+#: Days searched for the next time: February 29 may be eight years away.
 _HORIZON = 366 * 9
 
 
 class ScheduleError(ValueError):
-    """Not a schedule."""
+    """An invalid schedule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """`every` is a period in seconds, or 0: then the sets say which minutes. `any_day`, `any_weekday`: a star stood there."""
+    """`every` is a period in seconds, or 0 if the sets of minutes apply. `any_day`, `any_weekday`: the field was a star."""
 
     minutes: frozenset[int] = frozenset()
     hours: frozenset[int] = frozenset()
@@ -60,11 +60,11 @@ class Schedule:
         if day.month not in self.months:
             return False
         of_month, of_week = day.day in self.days, (day.weekday() + 1) % 7 in self.weekdays
-        # With both given either will do; a star is no choice.
+        # If both fields are restricted, either may match.
         return (of_month and of_week) if self.any_day or self.any_weekday else (of_month or of_week)
 
     def between(self, earliest: float, latest: float) -> Iterator[float]:
-        """Times after `earliest`, up to and with `latest`."""
+        """Times after `earliest` up to and including `latest`."""
         moment = self.after(earliest)
         while moment is not None and moment <= latest:
             yield moment
@@ -72,7 +72,7 @@ class Schedule:
 
 
 def parse(text: str) -> Schedule:
-    """A schedule; raises ScheduleError."""
+    """Parse a schedule. Raises ScheduleError."""
     text = text.strip()
     if text.startswith("@every "):
         seconds = _duration(text[7:].strip())

@@ -1,21 +1,21 @@
-"""Growing pauses between attempts, by key."""
+"""Exponential backoff by key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from typing import Final
 
-#: Seconds of the first pause, doubled with each further attempt, and of the longest.
+#: Initial back-off in seconds, doubled with each attempt, and its maximum.
 _FIRST: Final = 1.0
 _LONGEST: Final = 900.0
 
 
 class Backoff:
-    """`seconds` is a monotonic clock. Keys that have rested for twice the longest pause start anew and are dropped."""
+    """`seconds` is a monotonic clock. Keys without an attempt for twice the maximum are dropped."""
 
     def __init__(self, seconds: Callable[[], float]) -> None:
         self._seconds = seconds
-        #: Key -> (pause, time of the last attempt).
+        #: Key -> (back-off, time of the last attempt).
         self._entries: dict[Hashable, tuple[float, float]] = {}
 
     def attempt(self, key: Hashable) -> float:

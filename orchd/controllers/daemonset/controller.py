@@ -1,4 +1,4 @@
-"""The daemon set controller: what makes work, and the order of one pass."""
+"""The daemon set controller: event handlers and the reconcile."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 from orchd.txkit.for_each import side_by_side
 
-#: Pods made or deleted in one pass.
+#: Maximum number of pods created or deleted per reconciliation.
 _BURST: Final = 250
 
 
@@ -61,7 +61,7 @@ class DaemonSetController(PodViewController):
         self._nodes.follow_set(new or old or {}, gone=new is None)
 
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """Only sets for which the node begins or ceases to fit; a node's heartbeats change nothing."""
+        """Queue the sets whose fit on the node changed; heartbeats queue nothing."""
         for key in self._nodes.follow_node(old, new):
             self.queue.add(key)
 
@@ -110,19 +110,19 @@ class DaemonSetController(PodViewController):
         return Planner(parent, self._nodes.of(parent), by_node, revision, self.env.wall())
 
     async def _sync(self, key: Key, parent: Object, revision: str) -> float | None:
-        """Make and delete pods; seconds after which failed pods are to be looked at again."""
+        """Create and delete pods. Returns seconds until failed pods are due for deletion."""
         planner = await self._planner(parent, revision)
         plan = planner.place()
         again = self._admit_failed(parent, plan)
         await self._carry_out(key, parent, plan, revision)
         if not self._expected.pause(key):
-            # Pods that were just made count as unavailable, so the plan is made anew.
+            # New pods count as unavailable, so the plan is computed again.
             planner = await self._planner(parent, revision)
             await self._carry_out(key, parent, planner.roll(), revision)
         return again
 
     def _admit_failed(self, parent: Object, plan: Plan) -> float | None:
-        """Let failed pods be deleted, with a growing pause between those of one node."""
+        """Add failed pods to the plan's deletions, with a back-off per node. Returns seconds until the next one is due."""
         again: float | None = None
         for node, pod in plan.failed:
             left = self._backoff.attempt(f"{uid(parent)}/{node}")
@@ -135,7 +135,7 @@ class DaemonSetController(PodViewController):
         return again
 
     async def _carry_out(self, key: Key, parent: Object, plan: Plan, revision: str) -> None:
-        """Raises what the first failing write raised."""
+        """Create and delete pods concurrently. Raises the error of the first failed write."""
         template = pod_template(self.dialect, parent, revision)
         reference = owner_reference(parent, *self.subject)
         wanted = plan.create[:_BURST]
@@ -156,10 +156,10 @@ class DaemonSetController(PodViewController):
                 failure.raiseException()
 
     async def _clean_up(self, parent: Object, known: list[Object], current: str) -> None:
-        """Delete the oldest revisions beyond the history limit, but none that a pod has."""
+        """Delete the oldest revisions beyond the history limit, except those in use by a pod."""
         old = sorted((r for r in known if name(r) != current), key=lambda r: int(r.get("revision") or 0))
         surplus = len(old) - int(spec(parent).get("revisionHistoryLimit", 10))
-        live = {labels(pod).get(HASH_LABEL) for pod in self._views.controlled(uid(parent))}
+        live = {labels(pod).get(HASH_LABEL) for pod in self._views.controlled(namespace(parent), uid(parent))}
         for each in old:
             if surplus <= 0:
                 return

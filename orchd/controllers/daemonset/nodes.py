@@ -1,4 +1,4 @@
-"""Which nodes each daemon set may run on, kept with every change of a node."""
+"""Node fit of each daemon set, updated with every change of a node."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class NodeFits:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._nodes: dict[str, Object] = {}
-        #: By set: uid and generation, where its pods may run, and the fit of every node.
+        #: By set: uid and generation, its placement rules, and the fit of every node.
         self._sets: dict[_Key, tuple[tuple[str, object], Placement, dict[str, Fit]]] = {}
 
     def follow_set(self, parent: Object, *, gone: bool) -> None:
-        """A set was made or changed, or is `gone`."""
+        """Follow an event of a daemon set; `gone` for its deletion."""
         key, version = key_of(parent), (uid(parent), parent["metadata"].get("generation"))
         known = self._sets.get(key)
         if gone:
@@ -35,7 +35,7 @@ class NodeFits:
             self._sets[key] = version, placement, {name(node): placement.fit(node) for node in self._nodes.values()}
 
     def follow_node(self, old: Object | None, new: Object | None) -> list[_Key]:
-        """A node has changed. Gives the sets for which it begins or ceases to fit; all sets when it is gone."""
+        """Follow an event of a node. Returns the sets whose fit changed; all sets after its deletion."""
         node = new or old
         if node is None:
             return []

@@ -1,4 +1,4 @@
-"""What is to be done for a daemon set: pods to delete and nodes that need one. Pure."""
+"""Plan of a reconcile of a daemon set: pods to delete and nodes that need a pod. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ByNode = Mapping[str, list[Object]]
 
 @dataclass(slots=True)
 class Plan:
-    """Pods to delete, names of nodes that need a pod, and failed pods (to be deleted too, not too often)."""
+    """Pods to delete, names of nodes that need a pod, and failed pods (deleted with a back-off)."""
 
     delete: list[Object] = field(default_factory=list)
     create: list[str] = field(default_factory=list)
@@ -31,7 +31,7 @@ Fit = tuple[bool, bool]
 
 
 class Placement:
-    """Where the pods of one set may run."""
+    """Placement rules of the pods of one set."""
 
     def __init__(self, dialect: Dialect, parent: Object) -> None:
         self._pod_spec = add_default_tolerations(dialect, spec(parent)["template"].get("spec") or {})
@@ -94,12 +94,12 @@ class Planner:
                 plan.delete.extend(pod for pod in pods if not deleting(pod))
         for node, pods in self._by_node.items():
             if node not in self._fit:
-                # Never to be scheduled, so that no node will ever confirm its end.
+                # The pod will never be scheduled, so no node confirms its deletion.
                 plan.delete.extend(pod for pod in pods if not spec(pod).get("nodeName") and not deleting(pod))
         return plan
 
     def _thin_out(self, plan: Plan, node: str, starts: bool, pods: list[Object]) -> None:
-        """Failed pods go, and all but one of the others; two stay while the newer one replaces the older."""
+        """Delete failed pods and all but one of the others; during a surge the new and the old pod stay."""
         running = []
         for pod in pods:
             if deleting(pod):
@@ -160,7 +160,7 @@ class Planner:
         plan.delete.extend(candidates[: max(0, most - missing)])
 
     def _surge(self, plan: Plan, most: int) -> None:
-        """New pods come beside old ones, and old ones go when the new ones are available."""
+        """Create new pods beside old ones, and delete old ones whose replacements are available."""
         surging = 0
         candidates: list[str] = []
         for node, fresh, old, clear in self._pairs():
@@ -177,7 +177,7 @@ class Planner:
         plan.create.extend(candidates[: max(0, most - surging)])
 
     def status(self) -> dict[str, int]:
-        """The numbers of the set's status."""
+        """The counts of the set's status."""
         desired = current = misplaced = ready = available = fresh = 0
         for node, (starts, _) in self._fit.items():
             pods = self._by_node.get(node)
@@ -203,7 +203,7 @@ class Planner:
 
 
 def by_target(pods: Iterable[Object], target: Callable[[Object], str]) -> dict[str, list[Object]]:
-    """Pods by the node that they run on or are meant for; those without one are left out."""
+    """Pods by assigned or intended node; pods without either are omitted."""
     found: dict[str, list[Object]] = {}
     for pod in pods:
         node = target(pod)

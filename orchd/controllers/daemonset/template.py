@@ -1,4 +1,4 @@
-"""The pods of a daemon set: their tolerations, labels and node, and which node a pod is meant for. Pure."""
+"""Pods of daemon sets: their tolerations, labels, and intended node. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OF_HOST_NETWORK: Final = ("network-unavailable", "NoSchedule")
 
 
 def generation(parent: Object) -> str | None:
-    """The generation of the template as the set's annotation has it."""
+    """The template generation in the set's annotation."""
     text = annotations_of(parent).get(_GENERATION_ANNOTATION, "")
     return text if text.lstrip("-").isdigit() else None
 
@@ -69,7 +69,7 @@ def pod_template(dialect: Dialect, parent: Object, revision: str) -> dict[str, A
 
 
 def on_node(template: Mapping[str, Any], node: str) -> dict[str, Any]:
-    """The template of the pod for one node: the scheduler binds it to that node and no other."""
+    """The pod template for one node, with a node affinity that allows only that node."""
     fields = [{"key": "metadata.name", "operator": "In", "values": [node]}]
     within = template["spec"]
     affinity = within.get("affinity") or {}
@@ -81,7 +81,7 @@ def on_node(template: Mapping[str, Any], node: str) -> dict[str, Any]:
 
 
 def target_node(pod: Object) -> str:
-    """The node that a pod runs on or is meant for; "" for none."""
+    """The assigned or intended node of a pod; "" for none."""
     if spec(pod).get("nodeName"):
         return str(spec(pod)["nodeName"])
     of_nodes = (spec(pod).get("affinity") or {}).get("nodeAffinity") or {}

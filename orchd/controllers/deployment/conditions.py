@@ -1,4 +1,4 @@
-"""Conditions of deployments: lists in, lists out."""
+"""Conditions of deployments: pure functions over lists of conditions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def without(conditions: Iterable[Mapping[str, Any]], type_: str) -> Conditions:
 
 
 def with_(conditions: Iterable[Mapping[str, Any]], fresh: Mapping[str, Any]) -> Conditions:
-    """Put `fresh` in; nothing changes where status and reason stay, nor the transition time where the status does."""
+    """Set the condition `fresh`. Unchanged if status and reason are equal; an equal status keeps the transition time."""
     kept = [dict(c) for c in conditions]
     old = find_in(kept, fresh["type"])
     if old is not None and old.get("status") == fresh["status"] and old.get("reason") == fresh["reason"]:

@@ -1,4 +1,4 @@
-"""The deployment controller: what makes work, and the order of one pass."""
+"""The deployment controller: event handlers and the reconcile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from orchd.kinds.objects.selectors import LabelSelector
 
 
 class DeploymentController(Controller):
-    """Reads pods only for strategy Recreate, which waits until the old ones have ended."""
+    """Reads pods only for the strategy Recreate, which waits for the end of old pods."""
 
     name = "deployment"
     account = "deployment-controller"
@@ -60,7 +60,7 @@ class DeploymentController(Controller):
                 self.queue.add(key_of(deployment))
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """The end of the last old pod lets a Recreate deployment go on."""
+        """Queue a Recreate deployment after its last old pod was deleted."""
         if new is not None or old is None:
             return
         above = owner(old)
@@ -102,7 +102,7 @@ class DeploymentController(Controller):
             raise
 
     async def _refuse(self, deployment: Object) -> float | None:
-        """Say that the selector selects everything, and do nothing: it would take what belongs to others."""
+        """Record a warning Event for a selector that matches everything; such a deployment is not reconciled."""
         self.record(
             deployment, WARNING, "SelectingAll", "This deployment is selecting all pods. A non-empty selector is required."
         )
@@ -136,7 +136,7 @@ class DeploymentController(Controller):
         return await rollout.tell_progress()
 
     async def _recreate(self, rollout: Rollout) -> bool:
-        """Strategy Recreate; False while old pods have to end first."""
+        """Run the strategy Recreate. False while old pods still exist."""
         await rollout.ensure_newest(create=False)
         if await rollout.stop_old() or self._old_pods_run(rollout):
             return False

@@ -1,4 +1,4 @@
-"""One pass over one deployment: its replica sets, their sizes, its status."""
+"""One reconcile of a deployment: its replica sets, their sizes, its status."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.conditions import find_condition, find_in
 
-#: Bytes of the list of past revisions in an annotation.
+#: Maximum length of the revision history annotation.
 _HISTORY = 2000
 HASH_LABEL = "pod-template-hash"
 
@@ -50,7 +50,7 @@ class Keys:
 
 
 def same_template(one: Object, other: Object) -> bool:
-    """Equal but for the hash that replica sets carry."""
+    """True if two templates are equal except for the pod-template-hash label."""
     return _unhashed(spec(one)["template"]) == _unhashed(spec(other)["template"])
 
 
@@ -64,7 +64,7 @@ def _unhashed(template: dict[str, Any]) -> dict[str, Any]:
 
 
 class Rollout:
-    """`deployment` is replaced by what each write gives back, `newest` and `old` by what scaling gives.
+    """`deployment`, `newest` and `old` are replaced by the results of writes.
 
     `record(deployment, type, reason, note)` records an Event.
     """
@@ -199,7 +199,7 @@ class Rollout:
         return True
 
     async def _collide(self, set_name: str, error: ApiError) -> Object:
-        """The name is taken: by our own set that the informer has not shown yet, or by another. Then count it."""
+        """Handle a name conflict: use our own set that the informer does not show yet, or count a collision."""
         deployment = self.deployment
         found: Object = await self._client.get(REPLICA_SETS, namespace(deployment), set_name)
         above = owner(found)
@@ -227,7 +227,7 @@ class Rollout:
         return updated
 
     async def scale(self, each: Object, size: int) -> bool:
-        """Give a set a size and the annotations that say what it is a part of; whether its size changed."""
+        """Set size and scale annotations of a set. True if its size changed."""
         notes = {**annotations_of(each), **self._scale_notes()}
         resized = desired_replicas(each) != size
         if not resized and notes == annotations_of(each):
@@ -255,7 +255,7 @@ class Rollout:
         return False
 
     async def rescale(self) -> None:
-        """Follow a change of scale: one live set takes it all, several take their parts."""
+        """Apply a change of scale: to the single active set, or in proportion to several."""
         deployment = self.deployment
         live = alive(self.every)
         if len(live) <= 1:
@@ -282,7 +282,7 @@ class Rollout:
         return desired_replicas(newest) == size and count(newest, "availableReplicas") == size
 
     async def roll(self) -> None:
-        """One step of a rolling update: the new set up, or the old ones down."""
+        """One step of a rolling update: scale the new set up, or old ones down."""
         assert self.newest is not None
         size = desired_replicas(self.deployment)
         if desired_replicas(self.newest) > size:
@@ -299,7 +299,7 @@ class Rollout:
         most = total(self.every) - least - unavailable
         if most <= 0:
             return
-        # First pods that do not work anyway.
+        # Unhealthy pods first.
         gone = 0
         for each in by_age(self.old):
             broken = desired_replicas(each) - count(each, "availableReplicas")
@@ -318,14 +318,14 @@ class Rollout:
                 spare -= fewer
 
     async def stop_old(self) -> bool:
-        """All old sets to nothing (Recreate); whether any had to be."""
+        """Scale all old sets to 0 (Recreate). True if any was scaled."""
         moved = False
         for each in alive(self.old):
             moved = await self.scale(each, 0) or moved
         return moved
 
     async def clean_up(self) -> None:
-        """Old sets beyond the history limit go, the lowest revisions first."""
+        """Delete old sets beyond the history limit, lowest revisions first."""
         limit = spec(self.deployment).get("revisionHistoryLimit")
         if limit is None or limit == sizing.NO_LIMIT:
             return
@@ -344,7 +344,7 @@ class Rollout:
     # -- status
 
     def status(self) -> dict[str, Any]:
-        """What the sets amount to."""
+        """The status computed from the replica sets."""
         deployment = self.deployment
         available = sizing.total_status(self.every, "availableReplicas")
         numbers = {
@@ -374,7 +374,7 @@ class Rollout:
         await self._write(self.status())
 
     async def tell_progress(self) -> float | None:
-        """Write the status with what is known of progress; seconds after which the deadline is to be looked at."""
+        """Write the status with the Progressing condition. Returns seconds until the progress deadline."""
         fresh = self.status()
         deployment = self.deployment
         current = find_condition(status(deployment), "Progressing")
@@ -410,7 +410,7 @@ class Rollout:
                 return conditions.with_(found, news)
             if current.get("status") == "True":
                 news["lastTransitionTime"] = current.get("lastTransitionTime")
-            # Each step forward starts the deadline anew.
+            # Progress restarts the deadline.
             return [*conditions.without(found, "Progressing"), news]
         if self._timed_out(current):
             return conditions.with_(found, said("False", "ProgressDeadlineExceeded", f"{who} has timed out progressing."))

@@ -10,7 +10,7 @@ from orchd.client.interfaces import Object
 from orchd.controllers.objects import annotations_of, spec, status
 from orchd.controllers.percent import scale_percent
 
-#: What int32 fields say when they mean "no limit".
+#: The int32 value for "no limit".
 NO_LIMIT = 2**31 - 1
 
 
@@ -20,7 +20,7 @@ def desired_replicas(obj: Mapping[str, Any]) -> int:
 
 
 def count(obj: Mapping[str, Any], member: str) -> int:
-    """A number in status."""
+    """A count in the status."""
     return int(status(obj).get(member) or 0)
 
 
@@ -37,7 +37,7 @@ def rolling(deployment: Object) -> bool:
 
 
 def _fenceposts(deployment: Object) -> tuple[int, int]:
-    """How many pods too many and too few there may be; never neither, or nothing would move."""
+    """maxSurge and maxUnavailable as numbers; never both 0, which would block the rollout."""
     limits = (spec(deployment).get("strategy") or {}).get("rollingUpdate") or {}
     replicas = desired_replicas(deployment)
     surge = scale_percent(limits.get("maxSurge"), replicas, up=True)
@@ -56,7 +56,7 @@ def max_unavailable(deployment: Object) -> int:
 
 
 def new_size(deployment: Object, every: Iterable[Object], newest: Object | int) -> int:
-    """The size of the newest set that all pods together leave room for."""
+    """The size of the new set within maxSurge."""
     current = newest if isinstance(newest, int) else desired_replicas(newest)
     if not rolling(deployment):
         return desired_replicas(deployment)
@@ -71,19 +71,19 @@ def _age(each: Object) -> tuple[str, str]:
 
 
 def by_age(sets: Iterable[Object]) -> list[Object]:
-    """Oldest first."""
+    """Replica sets by creation time, oldest first."""
     return sorted(sets, key=_age)
 
 
 def alive(sets: Iterable[Object | None]) -> list[Object]:
-    """Those that are to have pods."""
+    """Sets with a size above 0."""
     return [each for each in sets if each is not None and desired_replicas(each) > 0]
 
 
 def proportions(
     deployment: Object, sets: Sequence[Object], *, max_annotation: str
 ) -> list[tuple[Object, int]]:
-    """The sizes of several live sets after a change of scale, each about as large a part as before."""
+    """Sizes of several active sets after a change of scale, in proportion to their current sizes."""
     size = desired_replicas(deployment) + max_surge(deployment) if desired_replicas(deployment) > 0 else 0
     to_add = size - total(sets)
     ordered = by_age(sets)
@@ -106,7 +106,7 @@ def proportions(
 
 
 def _part(deployment: Object, each: Object, max_annotation: str) -> int:
-    """How much one set grows or shrinks so that it keeps its part of the whole."""
+    """The change of one set's size that keeps its proportion."""
     if not desired_replicas(deployment):
         return -desired_replicas(each)
     whole = desired_replicas(deployment) + max_surge(deployment)
@@ -117,7 +117,7 @@ def _part(deployment: Object, each: Object, max_annotation: str) -> int:
 
 
 def number(text: str | None) -> int | None:
-    """The int that an annotation holds, None for none."""
+    """The integer value of an annotation; None without one."""
     try:
         return None if text is None else int(text)
     except ValueError:

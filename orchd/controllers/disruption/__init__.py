@@ -1,4 +1,4 @@
-"""Pod disruption budgets: how many of the pods that a budget selects may be evicted now.
+"""Pod disruption budgets: the number of selected pods that may be evicted.
 
 Owns the disruption controller, whose status the eviction subresource reads and charges. Must not reach into the server. May
 import client and kinds.

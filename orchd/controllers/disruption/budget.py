@@ -12,7 +12,7 @@ from orchd.controllers.percent import scale_percent
 from orchd.kinds.conditions import with_condition
 from orchd.kinds.objects.scalars import timestamp
 
-#: Seconds after which an eviction that has not deleted its pod is taken back.
+#: Seconds after which an eviction without a deletion of its pod is dropped.
 DELETION_TIMEOUT: Final = 120.0
 ALLOWED: Final = "DisruptionAllowed"
 
@@ -23,7 +23,7 @@ def needs_scale(budget: Object) -> bool:
 
 
 def compute_desired(budget: Object, pods: int, scale: int) -> tuple[int, int]:
-    """How many pods are expected and how many of them must be healthy. `scale` is that of the owners."""
+    """Expected and required healthy pods. `scale` is the total size of the owners."""
     most = spec(budget).get("maxUnavailable")
     least = spec(budget).get("minAvailable")
     if most is not None:
@@ -34,7 +34,7 @@ def compute_desired(budget: Object, pods: int, scale: int) -> tuple[int, int]:
 
 
 def sort_evictions(budget: Object, pods: Iterable[Object], now: float) -> tuple[dict[str, str], list[Object], float | None]:
-    """Evictions that are still to delete their pods, pods whose eviction has failed, and seconds until one may have."""
+    """Pending evictions, pods whose eviction timed out, and seconds until the next timeout."""
     found = status(budget).get("disruptedPods") or {}
     pending: dict[str, str] = {}
     failed: list[Object] = []
@@ -53,14 +53,14 @@ def sort_evictions(budget: Object, pods: Iterable[Object], now: float) -> tuple[
 
 
 def count_healthy(pods: Iterable[Object], pending: Mapping[str, str]) -> int:
-    """Pods that are ready and not about to be deleted."""
+    """Pods that are ready and not being deleted or evicted."""
     return sum(1 for pod in pods if not deleting(pod) and name(pod) not in pending and podfacts.ready(pod))
 
 
 def next_status(
     budget: Object, *, expected: int, wanted: int, current: int, pending: Mapping[str, str], now: float
 ) -> dict[str, Any]:
-    """The status after a count."""
+    """The status after a successful sync."""
     allowed = max(0, current - wanted) if expected > 0 else 0
     generation = int(budget["metadata"].get("generation") or 0)
     fresh: dict[str, Any] = {
@@ -79,7 +79,7 @@ def next_status(
 
 
 def make_failed_status(budget: Object, message: str, now: float) -> dict[str, Any]:
-    """The status after a count that failed: nothing may be evicted."""
+    """The status after a failed sync: no disruption is allowed."""
     generation = int(status(budget).get("observedGeneration") or 0)
     found = _conditions(budget, "False", "SyncFailed", message, generation, now)
     return {"currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0, **status(budget), "disruptionsAllowed": 0, "conditions": found}

@@ -1,4 +1,4 @@
-"""The disruption controller: what is queued, and the count of one budget."""
+"""The disruption controller: event handlers and the reconcile of a budget."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DisruptionController(Controller):
                 self.queue.add_after(key, batch_seconds(self._selected.count(key)))
 
     def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """Another size of an owner changes what budgets of its namespace expect; a new owner may be one that they missed."""
+        """Queue the budgets of an owner's namespace when its size changes or it is new."""
         if new is None or (old is not None and spec(old).get("replicas") == spec(new).get("replicas")):
             return
         for budget in self._budgets.list(namespace(new)):

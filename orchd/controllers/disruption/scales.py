@@ -1,4 +1,4 @@
-"""The sizes that the owners of pods are to have: built-in owners from informers, others through their scale subresource."""
+"""Desired replicas of the owners of pods: of built-in owners from informers, of others through the scale subresource."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KNOWN: Final = {
 
 
 class ScaleError(Exception):
-    """The size of some owner cannot be found out; the text says why."""
+    """The size of an owner is unknown; the text is the reason."""
 
 
 class Scales:
@@ -34,7 +34,7 @@ class Scales:
         self._informers = informers
 
     async def total(self, pods: Iterable[Object]) -> int:
-        """The sizes of all owners of these pods together; pods without an owner do not count. Raises ScaleError."""
+        """Total size of all owners of these pods; pods without an owner do not count. Raises ScaleError."""
         sizes: dict[str, int] = {}
         seen: set[str] = set()
         for pod in pods:
@@ -49,7 +49,7 @@ class Scales:
         return sum(sizes.values())
 
     async def _find(self, within: str, reference: dict[str, Any]) -> tuple[str, int] | None:
-        """Uid and size of the owner that sets the size: of a replica set its deployment, if it has one."""
+        """Uid and size of the top-level owner: for a replica set its deployment, if it has one."""
         group = str(reference.get("apiVersion", "")).rpartition("/")[0]
         ref = _KNOWN.get((group, str(reference.get("kind"))))
         if ref is None:

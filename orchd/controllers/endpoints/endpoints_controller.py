@@ -15,7 +15,7 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import ENDPOINTS, annotations_of, labels, name, namespace, spec
 from orchd.errors import ApiError
 
-#: Addresses in one object; what is more is left out and said to be.
+#: Maximum addresses per object; a truncated object is annotated.
 _MOST = 1000
 
 
@@ -31,7 +31,7 @@ class Target:
 
 
 def make_target(service: Object, pod: Object) -> Target | None:
-    """The target that a pod is, None if it is none."""
+    """The target for a pod, None for an unreachable pod."""
     if not targets.reachable(pod, terminating=_unready(service)):
         return None
     address = targets.address_of(pod, targets.families(service)[0])
@@ -51,7 +51,7 @@ def make_target(service: Object, pod: Object) -> Target | None:
 
 
 def subsets(found: Iterable[Target]) -> list[dict[str, Any]]:
-    """Addresses grouped by the ports that they share."""
+    """Addresses grouped by equal ports."""
     by_port: dict[targets.Port | None, dict[str, Target]] = {}
     for each in found:
         for port in each.ports:
@@ -86,7 +86,7 @@ def same_subsets(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool
 
 
 def limited(found: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
-    """At most so many addresses, ready ones before others; whether any were left out."""
+    """At most the given number of addresses, ready ones first, and True if any were omitted."""
     left, cut, out = _MOST, False, []
     for subset in found:
         kept = dict(subset)

@@ -10,6 +10,7 @@ from orchd.client.informers import key_of
 from orchd.client.interfaces import Object, ResourceRef
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.endpoints import targets
+from orchd.controllers.endpoints.slice_metrics import SliceMetrics
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
@@ -25,15 +26,17 @@ from orchd.controllers.objects import (
     spec,
 )
 from orchd.errors import ApiError
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Distribution
 
 _BY_SERVICE: Final = "controllers/mirrored-service"
 
-#: Address family and ports: what endpoints of one slice share.
+#: Address family and ports, equal for all endpoints of a slice.
 Group = tuple[str, tuple[targets.Port, ...]]
 
 
 def group_addresses(found: Object, most: int) -> tuple[dict[Group, list[dict[str, Any]]], int, int]:
-    """The endpoints of Endpoints by group, the number of wrong addresses and of those beyond `most` in their subset."""
+    """The endpoints of Endpoints by group, the number of invalid addresses and of those beyond `most` in their subset."""
     groups: dict[Group, list[dict[str, Any]]] = {}
     wrong = surplus = 0
     for subset in found.get("subsets") or ():
@@ -77,6 +80,10 @@ def _endpoint(address: dict[str, Any], ready: bool) -> dict[str, Any]:
     return out
 
 
+_SUBSYSTEM = "endpoint_slice_mirroring_controller"
+_NUMBERS = exponential(2, 2, 15)
+
+
 class EndpointSliceMirroringController(Controller):
     """Keys are those of Endpoints and of services, which have the same names."""
 
@@ -100,6 +107,15 @@ class EndpointSliceMirroringController(Controller):
         self._batch = env.settings.mirroring_endpointslice_updates_batch_period
         self._endpoints = self.follow(ENDPOINTS, self._endpoints_changed, primary=True)
         self._services = self.follow(SERVICES, self._service_changed)
+        self._numbers = SliceMetrics(_SUBSYSTEM, self._most)
+        self._updated = Distribution(f"{_SUBSYSTEM}_endpoints_updated_per_sync", "Endpoints of slices that were updated.", _NUMBERS)
+        self._skipped = Distribution(
+            f"{_SUBSYSTEM}_addresses_skipped_per_sync", "Addresses that were skipped: invalid ones, and those beyond the limit.", _NUMBERS
+        )
+        self._seconds = Distribution(
+            f"{_SUBSYSTEM}_endpoints_sync_duration", "Seconds to look at Endpoints.", exponential(0.001, 2, 15)
+        )
+        self.instruments = (*self._numbers.instruments, self._updated, self._skipped, self._seconds)
         self._slices = self.follow(self._ref, self._slice_changed)
         self._slices.add_index(_BY_SERVICE, self._service_of)
         self._expected: Expectations[Key] = Expectations(self._slices, env.clock.seconds)
@@ -126,6 +142,13 @@ class EndpointSliceMirroringController(Controller):
                 self.queue.add((within, called))
 
     async def reconcile(self, key: Key) -> float | None:
+        began = self.env.clock.seconds()
+        try:
+            return await self._mirror(key)
+        finally:
+            self._seconds.observe(self.env.clock.seconds() - began)
+
+    async def _mirror(self, key: Key) -> float | None:
         pause = self._expected.pause(key)
         if pause:
             return pause
@@ -134,8 +157,12 @@ class EndpointSliceMirroringController(Controller):
         if found is None or not self._mirrors(found):
             for each in current:
                 await self.remove(self._ref, namespace(each), name(each))
+                self._numbers.changes.add("delete")
+            self._numbers.forget(key)
             return None
         wanted, wrong, surplus = group_addresses(found, self._most)
+        self._skipped.observe(wrong + surplus)
+        self._numbers.record(key, [len(entries) for entries in wanted.values()], current)
         if wrong:
             note = f"Skipped {wrong} invalid IP addresses when mirroring to EndpointSlices"
             self.record(found, WARNING, "InvalidIPAddress", note)
@@ -177,6 +204,7 @@ class EndpointSliceMirroringController(Controller):
             await self._put(key, found, group, entries, old)
         for each in surplus:
             await self.remove(self._ref, namespace(each), name(each))
+            self._numbers.changes.add("delete")
 
     async def _put(
         self, key: Key, found: Object, group: Group, entries: list[dict[str, Any]], old: Object | None
@@ -191,6 +219,8 @@ class EndpointSliceMirroringController(Controller):
                 return
             metadata = {**old["metadata"], "labels": tags, "annotations": notes}
             await self.client.update(self._ref, namespace(old), name(old), {**old, **made, "metadata": metadata})
+            self._numbers.changes.add("update")
+            self._updated.observe(len(entries))
             return
         metadata = {
             "generateName": f"{name(found)}-",
@@ -201,3 +231,4 @@ class EndpointSliceMirroringController(Controller):
         }
         body = {"apiVersion": self._api_version, "kind": "EndpointSlice", "metadata": metadata, **made}
         self._expected.expect_creation(key, await self.client.create(self._ref, namespace(found), body))
+        self._numbers.changes.add("create")

@@ -1,4 +1,4 @@
-"""What the controllers of Endpoints and EndpointSlices have in common: services and their pods."""
+"""Base class of the Endpoints and EndpointSlice controllers: services and their pods."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from orchd.controllers.pods import ready
 from orchd.controllers.selection import SelectedPods, index_by_selector, list_selecting
 from orchd.kinds.objects.selectors import NOTHING, LabelSelector
 
-#: Pods that one turn of the reactor looks at.
+#: Pods per reactor turn.
 _PIECE: Final = 500
 
-#: What a controller writes about one pod of a service.
+#: A controller's description of one pod of a service.
 E = TypeVar("E")
-#: By uid of a pod: its view, the zone of its node, and what was made of them.
+#: By pod uid: its view, the zone of its node, and the description made from them.
 _Made = dict[str, tuple[Object, str, E]]
 
 
@@ -37,7 +37,7 @@ class ServiceController(Controller, Generic[E]):
         index_by_selector(self._services, _selector)
         pods = self.follow(PODS, self._pod_changed, complete=True)
         self._selected = SelectedPods(pods, _selector, env.clock)
-        #: By service: its resource version, and what was made of its pods.
+        #: By service: its resource version, and the descriptions of its pods.
         self._made: dict[Key, tuple[str, _Made[E]]] = {}
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -59,15 +59,15 @@ class ServiceController(Controller, Generic[E]):
         self.enqueue(event, old, new)
 
     def describe(self, service: Object, pod: Object, zone: str) -> E:
-        """What is to be written about a pod, given as its view. Depends on nothing else."""
+        """The description of a pod from its view. Must not depend on anything else."""
         raise NotImplementedError
 
     def zone_of(self, node: str) -> str:
-        """The zone of a node, "" where it does not matter."""
+        """The zone of a node, "" if the controller does not use zones."""
         return ""
 
     async def describe_pods(self, service: Object) -> list[E]:
-        """`describe` of each pod of the service by name, made anew only for those that have changed."""
+        """`describe` of each pod of the service by name, recomputed only for changed pods."""
         key, version = key_of(service), str(service["metadata"].get("resourceVersion", ""))
         known_version, known = self._made.get(key, ("", {}))
         if known_version != version:
@@ -91,7 +91,7 @@ def _selector(service: Object) -> LabelSelector:
 
 
 def _seen_from_outside(pod: Object) -> tuple[object, ...]:
-    """What of a pod its services depend on."""
+    """The properties of a pod that services depend on."""
     return (
         labels(pod),
         deleting(pod),

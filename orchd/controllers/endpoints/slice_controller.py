@@ -12,19 +12,25 @@ from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
+from orchd.controllers.endpoints.slice_metrics import SliceMetrics
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import NODES, deleting, labels, name, namespace, owner_reference, spec
 from orchd.errors import ApiError
+from orchd.txkit.instruments import Counter, Distribution
 
 _BY_SERVICE = "controllers/service"
 
 Group = tuple[str, tuple[targets.Port, ...]]
 
 
+#: Bucket bounds, the client library's own in the reference.
+_CHANGED = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
 class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]]]]):
-    """Slices keep their endpoints where they can: a change of one pod writes one slice."""
+    """Keeps endpoints in their slices where possible, so that a change of one pod writes one slice."""
 
     name = "endpointslice"
     account = "endpointslice-controller"
@@ -44,6 +50,13 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self._manager = env.dialect("endpointslice-controller.{abbr}.io")
         self._headless = env.dialect("service.{long}.io/headless")
         self._zone_label = env.dialect("topology.{long}.io/zone")
+        self._numbers = SliceMetrics("endpoint_slice_controller", self._most)
+        self._changed_per_sync = Distribution(
+            "endpoint_slice_controller_endpointslices_changed_per_sync",
+            "EndpointSlices changed, each time a service was looked at.", _CHANGED, ("topology",),
+        )  # fmt: skip
+        self._syncs = Counter("endpoint_slice_controller_syncs", "Services that were looked at, by result.", ("result",))
+        self.instruments = (*self._numbers.instruments, self._changed_per_sync, self._syncs)
         #: Zones of the nodes that have one.
         self._zones: dict[str, str] = {}
         self.follow(NODES, self._node_changed, complete=True)
@@ -73,17 +86,22 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
 
     async def reconcile(self, key: Key) -> float | None:
         service = self._services.get(*key)
-        # Slices of a service that has gone are collected as its dependents.
+        # The garbage collector deletes the slices of a deleted service.
         if service is None or deleting(service) or not spec(service).get("selector"):
+            self._numbers.forget(key)
             return None
         pause = self._expected.pause(key)
         if pause:
+            self._syncs.add("stale")
             return pause
         wanted = await self._wanted(service)
         current = [s for s in self._slices.by_index(_BY_SERVICE, f"{key[0]}/{key[1]}") if not deleting(s)]
+        self._numbers.record(key, [len(endpoints) for endpoints in wanted.values()], current)
         try:
             await self._write(service, wanted, current)
+            self._syncs.add("success")
         except ApiError as error:
+            self._syncs.add("error")
             if not terminating_namespace(error):
                 note = f"Error updating Endpoint Slices for Service {key[0]}/{key[1]}: {error.message}"
                 self.record(service, WARNING, "FailedToUpdateEndpointSlices", note)
@@ -96,7 +114,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         return self._zones.get(node, "")
 
     def describe(self, service: Object, pod: Object, zone: str) -> list[tuple[Group, dict[str, Any]]]:
-        """The pod's endpoint in each address family that it has."""
+        """The pod's endpoint by address family."""
         if not targets.reachable(pod, terminating=True):
             return []
         addresses = ((family, targets.address_of(pod, family)) for family in targets.families(service))
@@ -111,7 +129,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
                 wanted.setdefault(group, {})[_pod(endpoint)] = endpoint
         for family in targets.families(service):
             if not any(group[0] == family for group in wanted):
-                # A service without pods has one empty slice, so that "nothing" can be told from "not known yet".
+                # A service without pods has one empty slice, which distinguishes it from a service that was not synced yet.
                 wanted[family, ()] = {}
         return wanted
 
@@ -124,6 +142,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         for each in current:
             by_group.setdefault(_group(each), []).append(each)
         tags = self._labels(service)
+        before = self._operations()
         surplus: list[Object] = []
         for group, found in by_group.items():
             if group not in wanted:
@@ -150,6 +169,12 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
                 await self._put(service, group, tags, each_or_none, entries)
         for each in surplus:
             await self.remove(self._ref, namespace(each), name(each))
+            self._numbers.changes.add("delete")
+        self._changed_per_sync.observe(self._operations() - before, "Disabled")
+
+    def _operations(self) -> float:
+        """Changes of slices so far."""
+        return sum(self._numbers.changes.values.values())
 
     def _labels(self, service: Object) -> dict[str, str]:
         tags = {**labels(service), self._service_label: name(service), self._managed_label: self._manager}
@@ -168,6 +193,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
             await self.client.update(
                 self._ref, namespace(current), name(current), {**current, "metadata": metadata, "endpoints": entries}
             )
+            self._numbers.changes.add("update")
             return
         fresh = {
             "apiVersion": self._api_version,
@@ -183,6 +209,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
             "endpoints": entries,
         }
         made = await self.client.create(self._ref, namespace(service), fresh)
+        self._numbers.changes.add("create")
         self._expected.expect_creation((namespace(service), name(service)), made)
 
 

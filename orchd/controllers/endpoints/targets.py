@@ -1,4 +1,4 @@
-"""Which pods a service leads to, and by which ports. Pure."""
+"""Target pods and ports of a service. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def reachable(pod: Object, *, terminating: bool) -> bool:
 
 
 def ports_of(service: Object, pod: Object) -> tuple[Port, ...]:
-    """The ports by which `service` reaches `pod`; those that the pod does not have are left out."""
+    """The target ports of `service` on `pod`; ports that the pod lacks are omitted."""
     out = []
     for port in spec(service).get("ports") or ():
         number = _number(port, pod)
@@ -66,7 +66,7 @@ def _number(port: Mapping[str, Any], pod: Object) -> int | None:
 
 
 def reference(pod: Object) -> dict[str, Any]:
-    """The pod as endpoints name it."""
+    """The target reference of a pod."""
     return {
         "kind": "Pod",
         "namespace": namespace(pod),
@@ -109,12 +109,12 @@ def is_ready(service: Object, pod: Object) -> bool:
 def address_of(pod: Object, family: str) -> str:
     """The pod's address of a family (IPv4, IPv6), "" when it has none."""
     addresses = [a.get("ip", "") for a in status(pod).get("podIPs") or ()] or [status(pod).get("podIP", "")]
-    # Validation lets nothing but addresses pass; those with a colon are of IPv6.
+    # Validated addresses: a colon means IPv6.
     return next((str(text) for text in addresses if text and ("IPv6" if ":" in text else "IPv4") == family), "")
 
 
 def families(service: Object) -> list[str]:
-    """The address families of a service; that of its cluster address where it does not say, both without one."""
+    """The address families of a service; by default that of its cluster address, or both for headless services."""
     found = spec(service).get("ipFamilies")
     if found:
         return list(found)

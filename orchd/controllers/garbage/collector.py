@@ -1,4 +1,4 @@
-"""The garbage collector: objects whose owners are all gone go too; foreground and orphan deletions are carried out.
+"""The garbage collector: deletes objects without existing owners, and processes foreground and orphan deletions.
 
 The graph only says what to look at. Before anything is deleted or changed the server is asked how things are.
 """
@@ -6,6 +6,7 @@ The graph only says what to look at. Before anything is deleted or changed the s
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from twisted.internet.interfaces import IDelayedCall
@@ -23,10 +24,11 @@ from orchd.controllers.objects import MERGE, deleting
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.txkit.background import Background
+from orchd.txkit.instruments import Counter, Instrument
 
-#: Seconds between looks at whether the catalog has changed, which is one comparison; and after a custom kind changed.
+#: Seconds between checks for a changed catalog (one comparison), and after a change of a custom kind.
 _CATALOG_PERIOD, _CATALOG_SOON = 1.0, 0.25
-#: Absent owners that are remembered, so that many dependents of one cost one question.
+#: Number of cached absent owners, so that many dependents of one cost one request.
 _ABSENT = 500
 
 #: ("check", uid): does it still have an owner? ("orphan", uid): let its dependents go.
@@ -64,6 +66,8 @@ class GarbageCollector:
         )
         self._background = Background()
         self._monitors: dict[ResourceRef, Monitor] = {}
+        #: Failed lists and watches of resources that are not monitored any more.
+        self._past_failures = 0
         self._catalog: Catalog | None = None
         self._timer: IDelayedCall | None = None
         self._stopped = False
@@ -79,7 +83,7 @@ class GarbageCollector:
     # -- life
 
     async def start(self) -> None:
-        """Begin to list everything; work begins when all of it has been seen."""
+        """Start listing all resources; reconciliation starts when all lists are complete."""
         self._definitions.add_listener(lambda event, old, new: self._look_at_catalog(_CATALOG_SOON))
         self._follow_catalog()
         self._background.add(self._begin(), "garbage collector, first list")
@@ -100,7 +104,7 @@ class GarbageCollector:
         await self._background.stop()
 
     def _look_at_catalog(self, seconds: float) -> None:
-        """Look in so many seconds, or when it was going to be looked at, if that is sooner."""
+        """Queue a uid after a delay, unless it is due sooner."""
         if self._stopped:
             return
         if self._timer is not None:
@@ -114,12 +118,13 @@ class GarbageCollector:
         self._follow_catalog()
 
     def _follow_catalog(self) -> None:
-        """Monitor what the catalog has and nothing else."""
+        """Start and stop monitors, so that exactly the resources of the catalog are monitored."""
         catalog = self._env.catalog()
         if catalog is not self._catalog:
             self._catalog = catalog
             wanted = collectable(catalog)
             for ref in [r for r in self._monitors if r not in wanted]:
+                self._past_failures += self._monitors[ref].failed
                 self._monitors.pop(ref).close()
                 for node in self.graph.of_resource(ref):
                     self._gone(ref, node.uid)
@@ -127,6 +132,15 @@ class GarbageCollector:
                 if ref not in self._monitors:
                     self._monitor(ref)
         self._look_at_catalog(_CATALOG_PERIOD)
+
+    @property
+    def instruments(self) -> Sequence[Instrument]:
+        """Metrics."""
+        failed = Counter(
+            "garbagecollector_controller_resources_sync_error_total", "Resources that could not be listed or watched, each time."
+        )
+        failed.add(by=self._past_failures + sum(monitor.failed for monitor in self._monitors.values()))
+        return (failed,)
 
     def _monitor(self, ref: ResourceRef) -> None:
         env = self._env
@@ -137,7 +151,7 @@ class GarbageCollector:
         self._background.add(self._check_expecting(monitor), f"garbage collector, dependents of {ref.plural}")
 
     async def _check_expecting(self, monitor: Monitor) -> None:
-        """Look again at dependents of owners that have not been seen: the monitor's first list would have shown them."""
+        """Queue dependents of unseen owners: the monitor's first list would have contained these."""
         await monitor.wait_synced()
         for uid in self.graph.expecting():
             self._loop.queue.add(("check", uid))
@@ -158,7 +172,7 @@ class GarbageCollector:
         for uid in work.check:
             node = self.graph.nodes.get(uid)
             dependents = 0 if node is None or not node.waiting else len(node.dependents)
-            # An owner that waits for many dependents looks at all of them: not after every single one.
+            # An owner that waits for many dependents checks all of them, so the checks are batched.
             self._loop.queue.add_after(("check", uid), batch_seconds(dependents))
         for uid in work.orphan:
             self._loop.queue.add(("orphan", uid))
@@ -188,7 +202,7 @@ class GarbageCollector:
         return None
 
     async def _live(self, ref: ResourceRef, namespace: str, name: str, uid: str) -> Object | None:
-        """The object, None when it has gone or another has its name."""
+        """The object; None if it was deleted or another object has its name."""
         try:
             obj: Object = await self._client.get(ref, namespace, name)
         except ApiError as error:
@@ -216,7 +230,7 @@ class GarbageCollector:
         for owner in owners:
             found = await self._classify(node, owner)
             if found is None:
-                # A reference that can never be resolved neither keeps nor condemns the object.
+                # An unresolvable reference neither keeps the object nor causes its deletion.
                 return
             classes[owner.uid] = found
         if "solid" in classes.values():
@@ -225,7 +239,7 @@ class GarbageCollector:
                 await self._drop_owners(node.ref, latest, drop)
         elif "waiting" in classes.values() and node.dependents:
             if any(dependent.waiting for dependent in self.graph.dependents(node.uid)):
-                # A circle of foreground deletions would wait for itself.
+                # A cycle of foreground deletions would never end.
                 await self._unblock(node.ref, latest)
             await self._delete(node, "Foreground")
         else:
@@ -271,7 +285,7 @@ class GarbageCollector:
         return "solid"
 
     def _record_wrong_namespace(self, node: Node, owner: Owner) -> None:
-        """An Event about an object that names an owner of another namespace, if that is what is wrong."""
+        """Record a warning Event if an object refers to an owner in another namespace."""
         above = self.graph.nodes.get(owner.uid)
         if above is not None and above.namespace in ("", node.namespace):
             return
@@ -285,7 +299,7 @@ class GarbageCollector:
         self._recorder.event(obj, WARNING, "OwnerRefInvalidNamespace", note)
 
     async def _go_on(self, node: Node) -> None:
-        """The object waits for its dependents: go when none blocks it, else see that they go."""
+        """Continue a foreground deletion: remove the finalizer if no dependent blocks it, else delete dependents."""
         blocking = self.graph.blocking(node.uid)
         if not blocking:
             await self._remove_finalizer(node, FOREGROUND)
@@ -330,7 +344,7 @@ class GarbageCollector:
             await self._patch(node.ref, latest, {"finalizers": kept or None})
 
     async def _patch(self, ref: ResourceRef, latest: Object, metadata: dict[str, Any]) -> None:
-        """Change metadata of exactly the state that was looked at; 409 brings the task back."""
+        """Patch metadata of the version that was read; a conflict queues the task again."""
         found = latest["metadata"]
         guarded = {"metadata": {"resourceVersion": found["resourceVersion"], "uid": found["uid"], **metadata}}
         try:

@@ -1,4 +1,4 @@
-"""Who owns whom, as far as has been seen. Pure: events go in, uids that need a look come out.
+"""Graph of owner references, from observed events. Pure: processes events and returns the uids to examine.
 
 A node holds a few words of an object, never the object: the graph spans everything the server keeps.
 """
@@ -28,7 +28,7 @@ class Owner:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One object. `waiting`: it is being deleted in the foreground, so after its dependents."""
+    """One object. `waiting`: a foreground deletion is waiting for its dependents."""
 
     uid: str
     ref: ResourceRef
@@ -57,25 +57,25 @@ def owners_of(obj: Mapping[str, Any]) -> tuple[Owner, ...]:
 
 @dataclass(slots=True)
 class Work:
-    """What an event asks for: uids to look at, and owners whose dependents are to be let go."""
+    """Work that follows from an event: uids to reconcile, and owners whose dependents are orphaned."""
 
     check: list[str] = field(default_factory=list)
     orphan: list[str] = field(default_factory=list)
 
 
 class Graph:
-    """All nodes by uid. Dependents are known even where their owner has not been seen (yet)."""
+    """All nodes by uid. Dependents are tracked even if their owner has not been observed."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
-        #: Dependents of owners that have not been seen.
+        #: Dependents of unobserved owners.
         self._expecting: dict[str, set[str]] = {}
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     def seen(self, ref: ResourceRef, obj: Object) -> Work:
-        """An object exists in this state."""
+        """Follow the creation or update of an object."""
         work = Work()
         metadata = obj["metadata"]
         uid = metadata.get("uid", "")
@@ -108,7 +108,7 @@ class Graph:
         return work
 
     def gone(self, uid: str) -> Work:
-        """An object does not exist any more; also for owners that were never seen."""
+        """Follow the deletion of an object, also of an owner that was never observed."""
         work = Work()
         node = self.nodes.pop(uid, None)
         if node is None:
@@ -125,23 +125,23 @@ class Graph:
         return work
 
     def dependents(self, uid: str) -> list[Node]:
-        """The known dependents of a known owner."""
+        """The observed dependents of an observed owner."""
         node = self.nodes.get(uid)
         return [] if node is None else [self.nodes[d] for d in node.dependents if d in self.nodes]
 
     def blocking(self, uid: str) -> list[Node]:
-        """Dependents that hold up the foreground deletion of their owner."""
+        """Dependents that block the foreground deletion of their owner."""
         return [d for d in self.dependents(uid) if any(o.uid == uid and o.blocks for o in d.owners)]
 
     def expecting(self) -> list[str]:
-        """Dependents of owners that have not been seen."""
+        """Dependents of unobserved owners."""
         return [uid for dependents in self._expecting.values() for uid in dependents]
 
     def of_resource(self, ref: ResourceRef) -> list[Node]:
         return [node for node in self.nodes.values() if node.ref == ref]
 
     def _changed_owners(self, node: Node, owners: tuple[Owner, ...], work: Work) -> None:
-        """A waiting owner may go on when a dependent has left it or blocks it no longer."""
+        """Queue a waiting owner after a dependent was removed or stopped blocking it."""
         still = {o.uid for o in owners if o.blocks}
         for old in node.owners:
             above = self.nodes.get(old.uid)

@@ -1,8 +1,8 @@
-"""Nodes get ranges of pod addresses, one of each family of the cluster's ranges."""
+"""Assigns ranges of pod addresses to nodes, one of each of the cluster's ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from orchd.client.interfaces import Object
@@ -14,6 +14,8 @@ from orchd.controllers.nodeipam.ranges import Network, RangeError, RangeSet, net
 from orchd.controllers.objects import MERGE, NODES, name, spec, uid
 from orchd.controllers.settings import ControllerSettings
 from orchd.errors import ApiError
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Counter, Distribution, Gauge, Instrument
 from orchd.txkit.log import Logger
 
 #: Mask of a node's range unless a flag says otherwise.
@@ -48,7 +50,7 @@ def range_sets(settings: ControllerSettings) -> list[RangeSet]:
 
 
 class NodeIpamController(Controller):
-    """Does nothing unless ranges are to be given."""
+    """Does nothing unless pod ranges are allocated."""
 
     log = Logger()
     name = "nodeipam"
@@ -60,16 +62,34 @@ class NodeIpamController(Controller):
         super().__init__(env)
         self._enabled = env.settings.allocate_node_cidrs
         self._sets = range_sets(env.settings) if self._enabled else []
+        self._tries = Distribution(
+            "node_ipam_controller_cidrset_allocation_tries_per_request",
+            "Ranges in use that were passed over until a free one was found.", exponential(1, 5, 5), ("clusterCIDR",),
+        )  # fmt: skip
         #: Uids of nodes whose ranges are marked as used.
         self._known: set[str] = set()
         if self._enabled:
             self._nodes = self.follow(NODES, self._changed, primary=True)
 
+    @property
+    def instruments(self) -> Sequence[Instrument]:  # type: ignore[override]  # computed when it is read
+        """Metrics."""
+        label = ("clusterCIDR",)
+        given = Counter("node_ipam_controller_cidrset_cidrs_allocations_total", "Ranges that nodes got or had.", label)
+        released = Counter("node_ipam_controller_cidrset_cidrs_releases_total", "Ranges that were taken back.", label)
+        usage = Gauge("node_ipam_controller_cidrset_usage_cidrs", "Part of the ranges that is in use.", label)
+        for each in self._sets:
+            whole = str(each.whole)
+            given.add(whole, by=each.allocations)
+            released.add(whole, by=each.releases)
+            usage.set(each.usage, whole)
+        return given, released, usage, self._tries
+
     async def start(self) -> None:
         if not self._enabled:
             self.log.info("controller nodeipam gives no ranges: --allocate-node-cidrs is off")
             return
-        # What nodes have already must not be given again, so all of it is marked before the first is given.
+        # Ranges of existing nodes are marked as used before the first allocation.
         await self._nodes.wait_synced()
         for node in self._nodes.list():
             self._occupy(node)
@@ -101,7 +121,7 @@ class NodeIpamController(Controller):
 
     async def reconcile(self, key: Key) -> float | None:
         node = self._nodes.get(*key)
-        # Known nodes have their ranges, also when the news of that is late.
+        # Nodes with marked ranges have them, even if the informer does not show them yet.
         if node is None or spec(node).get("podCIDRs") or uid(node) in self._known:
             return None
         taken: list[tuple[RangeSet, Network]] = []
@@ -112,6 +132,7 @@ class NodeIpamController(Controller):
                 self._record(node, "CIDRNotAvailable")
                 raise RetryError
             taken.append((each, network))
+            self._tries.observe(each.tries, str(each.whole))
         texts = [str(network) for _, network in taken]
         change = {"metadata": {"uid": uid(node)}, "spec": {"podCIDR": texts[0], "podCIDRs": texts}}
         try:

@@ -1,4 +1,4 @@
-"""Ranges of one size out of a larger one, each given once. Pure."""
+"""Allocator of equally sized ranges from a larger one. Pure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 Network = IPv4Network | IPv6Network
 
-#: Ranges that one cluster range is divided into, at most (as the reference: 16 bits).
+#: Maximum bits of subnets in one cluster range (as the reference).
 MOST_BITS = 16
 
 
 class RangeError(ValueError):
-    """A range does not fit; the text says why."""
+    """An invalid combination of ranges; the text is the reason."""
 
 
 class RangeSet:
@@ -28,24 +28,37 @@ class RangeSet:
         self._count = 1 << (mask - whole.prefixlen)
         self._used: set[int] = set()
         self._next = 0
+        #: Ranges that were given or occupied, that were taken back, and the tries that the last `take` needed.
+        self.allocations = self.releases = self.tries = 0
+
+    @property
+    def usage(self) -> float:
+        """The part of the ranges that is in use."""
+        return len(self._used) / self._count
 
     def take(self) -> Network | None:
-        """A free range, None when all are in use."""
+        """Allocate a free range; None if all are in use."""
         for step in range(self._count):
             at = (self._next + step) % self._count
             if at not in self._used:
                 self._used.add(at)
+                self.allocations += 1
+                self.tries = step
                 self._next = (at + 1) % self._count
                 return self._range(at)
         return None
 
     def occupy(self, network: Network) -> None:
-        """Give none of the ranges that overlap `network`."""
-        self._used.update(self._touched(network))
+        """Mark the ranges that overlap `network` as used."""
+        touched = self._touched(network)
+        self.allocations += len(touched) - len(self._used.intersection(touched))
+        self._used.update(touched)
 
     def release(self, network: Network) -> None:
-        """Take a range back."""
-        self._used.difference_update(self._touched(network))
+        """Release a range."""
+        touched = self._touched(network)
+        self.releases += len(self._used.intersection(touched))
+        self._used.difference_update(touched)
 
     def _touched(self, network: Network) -> range:
         if network.version != self.whole.version or not overlap(self.whole, network):
@@ -59,7 +72,7 @@ class RangeSet:
     def _range(self, at: int) -> Network:
         shift = self.whole.max_prefixlen - self._mask
         made: Any = (int(self.whole.network_address) + (at << shift), self._mask)
-        # A number below 2^32 would be taken for an IPv4 address.
+        # An integer below 2^32 would become an IPv4 address.
         return IPv4Network(made) if self.whole.version == 4 else IPv6Network(made)
 
 

@@ -1,4 +1,4 @@
-"""Nodes that fall silent are marked, tainted, and emptied at the rate that the state of their zone allows."""
+"""The node lifecycle controller: marks and taints unresponsive nodes, and evicts their pods at the rate of their zone."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from orchd.controllers.nodelifecycle.health import (
     excluded,
     ready_status,
 )
+from orchd.controllers.nodelifecycle.metrics import NodeMetrics
 from orchd.controllers.nodelifecycle.pod_eviction import PodEviction
 from orchd.controllers.nodelifecycle.zones import Zones, zone_of
 from orchd.controllers.objects import (
@@ -41,7 +42,7 @@ from orchd.kinds.conditions import is_true
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
 
-#: Seconds between looks at whether a node's turn to be tainted has come, and between the writes of one look that failed.
+#: Seconds between checks of the taint queues, and between retries of failed writes.
 _TAINTING_PERIOD = 0.1
 
 
@@ -63,6 +64,8 @@ class NodeLifecycleController(Controller):
         self._zones = Zones(env.settings)
         self._health: dict[str, NodeHealth] = {}
         self._removed: list[NodeHealth] = []
+        self._numbers = NodeMetrics()
+        self.instruments = self._numbers.instruments
         self._background = Background()
         self._lease_namespace = env.dialect("{short}-node-lease")
         self._nodes = self.follow(NODES, self._node_changed, primary=True)
@@ -109,7 +112,7 @@ class NodeLifecycleController(Controller):
             heard = clock if ready else clock - max(0.0, self.env.wall() - created)
             found = self._health[name(node)] = NodeHealth(name=name(node), uid=uid(node), zone="", heard=heard, changed=clock)
         elif heartbeat != found.heartbeat or bool(ready) != bool(found.ready):
-            # What this controller wrote itself keeps the time of the last report.
+            # The controller's own writes keep the time of the last report.
             found.heard = clock
         if found.ready != ready:
             found.changed = clock
@@ -164,24 +167,30 @@ class NodeLifecycleController(Controller):
             await deferLater(self.env.clock, self._settings.node_monitor_period)
 
     async def judge(self) -> None:
-        """Judge the health of all nodes once."""
+        """Check the health of all nodes once."""
+        began = self.env.clock.seconds()
         gone, self._removed = self._removed, []
         for each in gone:
             self._announce(each, "RemovingNode", f"Removing Node {each.name} from Controller")
         readiness: dict[str, list[bool]] = {}
         for health in list(self._health.values()):
+            before = self.env.clock.seconds()
             try:
                 ready = await self._judge_one(health)
             except ApiError as error:
                 if error.code not in (404, 409):
                     self.log.warn("health of node {name}: {error}", name=health.name, error=error.message)
                 continue
+            finally:
+                self._numbers.one_node.observe(self.env.clock.seconds() - before)
             if not health.excluded:
                 readiness.setdefault(health.zone, []).append(ready == "True")
+        self._numbers.count_zones(readiness)
+        self._numbers.all_nodes.observe(self.env.clock.seconds() - began)
         await self._weigh_disruption(readiness)
 
     async def _judge_one(self, health: NodeHealth) -> str:
-        """Status of the node's Ready condition after what was to be done."""
+        """Update one node. Returns the status of its Ready condition."""
         new = not health.announced
         if new:
             health.announced = True
@@ -225,7 +234,7 @@ class NodeLifecycleController(Controller):
         return written
 
     async def _taint_by(self, node: Object, ready: str) -> None:
-        """What an observed readiness asks for: taints in turn, the other taint at once, or none."""
+        """Apply an observed readiness: queue the taint, swap to the other taint at once, or remove both."""
         if ready == "True":
             await self._mark_reachable(node)
             return
@@ -239,7 +248,7 @@ class NodeLifecycleController(Controller):
             self._zones.zone(zone_of(self.dialect, node), self.env.clock.seconds()).add(name(node))
 
     async def _empty_by(self, node: Object, ready: str, health: NodeHealth) -> None:
-        """Queue a node that has failed for too long; empty it again when pods have come since its turn."""
+        """Queue a node after the eviction timeout; queue it again if pods were added since its eviction."""
         if ready == "True":
             await self._mark_reachable(node)
             return
@@ -261,7 +270,7 @@ class NodeLifecycleController(Controller):
             await self._write_taints(node, self._taints.swap(node, [], present, "NoExecute", self.env.wall()))
 
     async def _mark_pods(self, node: str) -> None:
-        """Pods of a node that is not ready are not ready either."""
+        """Mark the pods of a node that is not ready as not ready."""
         for pod in self._pods.by_index(BY_NODE, node):
             found = status(pod).get("conditions") or ()
             if not is_true(status(pod), "Ready"):
@@ -311,6 +320,7 @@ class NodeLifecycleController(Controller):
             return
         if not self._settings.enable_taint_manager:
             await self._pod_eviction.empty(node)
+            self._numbers.count_eviction(zone_of(self.dialect, node))
             health = self._health.get(called)
             if health is not None:
                 health.emptied = health.evicting = True
@@ -319,6 +329,7 @@ class NodeLifecycleController(Controller):
         if ready == "Unknown":
             right, wrong = wrong, right
         await self._write_taints(node, self._taints.swap(node, [right], [wrong], "NoExecute", self.env.wall()))
+        self._numbers.count_eviction(zone_of(self.dialect, node))
 
     # -- events
 

@@ -1,4 +1,4 @@
-"""Pods that do not tolerate the NoExecute taints of their node are deleted, at once or when their toleration runs out."""
+"""Deletes pods that do not tolerate the NoExecute taints of their node, at once or when tolerationSeconds have passed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TaintEviction:
         self._pods = pods
         self._clock = clock
         self._taints: dict[str, list[Object]] = {}
-        #: When a pod's time began, and for which pod of that name.
+        #: Start of a pod's toleration time, and its uid.
         self._begun: dict[Key, tuple[str, float]] = {}
         self.loop: ControlLoop[Key] = ControlLoop("taint-eviction", clock, self._look, workers=8, refill=self._refill)
 

@@ -1,4 +1,4 @@
-"""What is known of a node's health, and what its conditions ask for. Pure."""
+"""Health of nodes, and the conditions and taints that follow from it. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchd.client.times import second_time
 from orchd.controllers.objects import condition, labels, spec, status
 from orchd.dialect import Dialect
 
-#: Conditions that become Unknown with a node that falls silent.
+#: Conditions that become Unknown when a node stops reporting.
 _REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 #: Condition, its status, and the taint (below node.{long}.io/) that follows from it.
 _TAINTS: Final = (
@@ -26,7 +26,7 @@ _TAINTS: Final = (
 
 @dataclass(slots=True)
 class NodeHealth:
-    """`heard` is when (monotonic seconds) the node last gave a sign of life: a report or a renewed lease. `ready` is the
+    """`heard` is the monotonic time of the node's last report or lease renewal. `ready` is the
     status of its Ready condition, "" when it has none, and `changed` when that was first seen. `emptied`: its pods were
     deleted since it failed."""
 
@@ -42,7 +42,7 @@ class NodeHealth:
     emptied: bool = False
     evicting: bool = False
     announced: bool = False
-    #: Pods have to be marked as not ready, which went wrong last time.
+    #: True if marking pods as not ready has failed and must be retried.
     retry: bool = False
 
     def overdue(self, now: float, *, startup: float, monitor: float) -> bool:
@@ -61,7 +61,7 @@ def excluded(dialect: Dialect, node: Mapping[str, Any]) -> bool:
 
 
 def conditions_of_silence(dialect: Dialect, node: Object, now: float) -> list[dict[str, Any]] | None:
-    """The conditions of a node that is silent for too long; None when they say so already."""
+    """The conditions of a node after its grace period; None if they are set already."""
     agent, stamp = dialect("{Short}let"), second_time(now)
     found = [dict(c) for c in status(node).get("conditions") or ()]
     known = {c["type"]: c for c in found}

@@ -1,4 +1,4 @@
-"""Deletion of all pods of failed nodes after a timeout, where --enable-taint-manager=false takes taints out of use."""
+"""Deletion of all pods of failed nodes after a timeout, with --enable-taint-manager=false."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zones of nodes: how bad things are in each, and how fast its nodes may be emptied. Pure but for the queues themselves."""
+"""Zones of nodes: the state of each zone, and its eviction rate. Pure except for the queues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INITIAL, NORMAL, PARTIAL, FULL = "Initial", "Normal", "PartialDisruption", "Full
 
 
 def zone_of(dialect: Dialect, node: Mapping[str, Any]) -> str:
-    """The key of a node's zone, "" for a node that names none."""
+    """The key of a node's zone, "" without zone labels."""
     found = labels(node)
     region, zone = (
         found.get(dialect(f"topology.{{long}}.io/{what}")) or found.get(dialect(f"failure-domain.beta.{{long}}.io/{what}"), "")
@@ -38,7 +38,7 @@ def zone_state(ready: Iterable[bool], threshold: float) -> str:
 
 @dataclass(slots=True)
 class Zone:
-    """Nodes of a zone that wait to be tainted; each is queued once until it is released."""
+    """Rate-limited queue of the nodes of a zone to taint; each node is queued once until it is released."""
 
     state: str = INITIAL
     bucket: TokenBucket | None = None
@@ -54,7 +54,7 @@ class Zone:
         return True
 
     def release(self, name: str) -> None:
-        """The node is reachable again: it may be queued anew."""
+        """Allow a node that is reachable again to be queued again."""
         if name in self.queued:
             self.queued.discard(name)
             if name in self.queue:
@@ -62,7 +62,7 @@ class Zone:
 
 
 class Zones:
-    """All zones by key. `update` takes the state of the cluster, `due` gives the nodes whose turn it is."""
+    """All zones by key. `update` sets the readiness of nodes, `due` returns the nodes to taint now."""
 
     def __init__(self, settings: ControllerSettings) -> None:
         self._settings = settings
@@ -85,7 +85,7 @@ class Zones:
             zone.release(name)
 
     def due(self, now: float) -> Iterator[tuple[Zone, str]]:
-        """Nodes to taint now. Each is taken out; `put_back` it when that failed."""
+        """Remove and return the nodes to taint now. Call `put_back` for a failed one."""
         for zone in self._zones.values():
             while zone.queue and zone.bucket is not None and zone.bucket.take(now):
                 yield zone, zone.queue.popleft()

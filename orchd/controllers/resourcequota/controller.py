@@ -5,30 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from twisted.internet.task import deferLater
+
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IInformer, Object, ResourceRef
-from orchd.controllers.base import Controller, Key
+from orchd.controllers.base import Controller, Key, Listener
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import CLAIMS, PODS, QUOTAS, SERVICES, deleting, namespace, seconds_of, spec, status
+from orchd.controllers.loop import RetryError
+from orchd.controllers.objects import CLAIMS, PODS, QUOTAS, SERVICES, namespace, spec, status
+from orchd.controllers.resourcequota.charges import Charges, ChargesOfQuotas, Concerned
 from orchd.controllers.resourcequota.counting import ObjectCounts
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.objects.quota.amounts import Usage, add, amounts
-from orchd.kinds.objects.quota.scopes import in_scopes
-from orchd.kinds.objects.quota.usage import ONE, concerns, count_name, usage_of
+from orchd.kinds.objects.quota.amounts import Usage, amounts
+from orchd.kinds.objects.quota.usage import concerns
 from orchd.kinds.objects.scalars import Quantity
 
-#: Kinds with a usage of their own; all others are only counted.
+#: Kinds with computed usage; all others are only counted.
 _MEASURED: Final = (PODS, SERVICES, CLAIMS)
-#: Seconds after which a quota is looked at again that names a kind which is not served, or not counted yet.
+#: Seconds until a quota is checked again that names a kind which is not served or not counted yet.
 _UNKNOWN: Final = 5.0
-#: What can be done with objects that are counted.
+#: Objects that one turn of the reactor looks at.
+_PIECE: Final = 30
+#: Verbs that a counted resource must support.
 _COUNTABLE: Final = frozenset(("create", "list", "watch", "delete"))
 
 
 def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> dict[ResourceRef, tuple[Resource, list[str]]]:
-    """The resources that the names of a quota are about, each in one version, with these names."""
+    """The resources that a quota names, each in one version, with their names."""
     wanted = set(hard)
     found: dict[tuple[str, str], tuple[Resource, list[str]]] = {}
     for group in catalog.groups:
@@ -57,12 +62,11 @@ class ResourceQuotaController(Controller):
         self._quotas = self.follow(QUOTAS, self._quota_changed, primary=True)
         self._measured: dict[ResourceRef, IInformer] = {}
         for ref in _MEASURED:
-            self._measured[ref] = self.follow(ref, self._listener(ref))
+            self._measured[ref] = self.follow(ref, self._listener(ref), complete=True)
         self._counts = ObjectCounts(self.client, env.clock, env.random, self._counted)
         self._resources: dict[frozenset[str], dict[ResourceRef, tuple[Resource, list[str]]]] = {}
         self._catalog: Catalog | None = None
-        #: Numbers of objects that are measured for a quota.
-        self._sizes: dict[Key, int] = {}
+        self._charges = ChargesOfQuotas()
 
     async def stop(self) -> None:
         await super().stop()
@@ -71,29 +75,32 @@ class ResourceQuotaController(Controller):
     # -- what makes work
 
     def _quota_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """Changes of the status alone are admission's, or our own."""
+        """Queue changed quotas; changes of the status alone come from admission or this controller."""
         if new is not None and (old is None or spec(old) != spec(new) or "used" not in status(new)):
             self.queue.add(key_of(new))
-        if new is None:
+        if new is None and old is not None:
+            self._charges.forget(key_of(old))
             self._counts.keep({ref for quota in self._quotas.list() for ref in self._concerned(quota)})
 
-    def _listener(self, ref: ResourceRef) -> Any:
+    def _listener(self, ref: ResourceRef) -> Listener:
         def changed(event: str, old: Object | None, new: Object | None) -> None:
-            if old is None or next(iter(self._quotas.list(namespace(old))), None) is None:
-                return
-            resource = self.env.catalog().resource(ref.group, ref.version, ref.plural)
-            if resource is None:
-                return
-            if new is None or usage_of(resource, old, self.dialect) != usage_of(resource, new, self.dialect):
-                self._counted(ref, namespace(old))
+            obj = new or old
+            if obj is not None:
+                quotas = self._charges.observe(ref, key_of(obj), new)
+                # What is new is charged by admission.
+                for key in quotas if old is not None else ():
+                    self._queue_soon(key)
 
         return changed
 
     def _counted(self, ref: ResourceRef, within: str) -> None:
         for quota in self._quotas.list(within):
             if ref in self._concerned(quota):
-                key = key_of(quota)
-                self.queue.add_after(key, batch_seconds(self._sizes.get(key, 0)))
+                self._queue_soon(key_of(quota))
+
+    def _queue_soon(self, key: Key) -> None:
+        """Of a namespace with many objects, changes are collected: each pass writes the quota."""
+        self.queue.add_after(key, batch_seconds(self._charges.count(key)))
 
     def _concerned(self, quota: Object) -> dict[ResourceRef, tuple[Resource, list[str]]]:
         catalog = self.env.catalog()
@@ -111,10 +118,9 @@ class ResourceQuotaController(Controller):
     async def reconcile(self, key: Key) -> float | None:
         quota = self._quotas.get(*key)
         if quota is None:
-            self._sizes.pop(key, None)
             return None
         hard = amounts(spec(quota).get("hard"))
-        fresh, complete = self._usage(quota)
+        fresh, complete = await self._usage(quota)
         before = status(quota)
         known = amounts(before.get("used"))
         used = {name: fresh.get(name, known.get(name)) for name in hard}
@@ -133,47 +139,37 @@ class ResourceQuotaController(Controller):
             if error.code != 404:
                 raise
 
-    def _usage(self, quota: Object) -> tuple[Usage, bool]:
-        """What is used of the quota, and whether that says something about every name in it."""
+    async def _usage(self, quota: Object) -> tuple[Usage, bool]:
+        """The usage of the quota, and True if it covers every name in it."""
         out: Usage = {}
         concerned = self._concerned(quota)
-        size = 0
-        for ref, (resource, names) in concerned.items():
-            if ref in self._measured:
-                objects = list(self._measured[ref].list(namespace(quota)))
-                size += len(objects)
-                out |= self._sum(quota, objects, ref, resource, names)
+        charges = await self._charged(quota, {ref: found for ref, found in concerned.items() if ref in self._measured})
+        for ref, (_, names) in concerned.items():
+            if ref in charges.concerned:
+                out |= charges.total(ref, self.env.wall())
             elif spec(quota).get("scopes") or spec(quota).get("scopeSelector"):
-                # Only pods are in any scope.
-                out |= {name: _none() for name in names}
+                # Scopes select pods only.
+                out |= {name: Quantity.of(0) for name in names}
             else:
                 number = self._counts.count(ref, namespace(quota))
                 if number is not None:
                     out |= {name: Quantity.of(number) for name in names}
-        self._sizes[key_of(quota)] = size
         tracked = {name for _, names in concerned.values() for name in names}
         return out, len(out) == len(tracked) == len(spec(quota).get("hard") or ())
 
-    def _sum(self, quota: Object, objects: list[Object], ref: ResourceRef, resource: Resource, names: list[str]) -> Usage:
-        total = {name: _none() for name in names}
-        now = self.env.wall()
-        for obj in objects:
-            if not in_scopes(resource, obj, quota):
-                continue
-            used = usage_of(resource, obj, self.dialect)
-            if ref == PODS and _overdue(obj, now):
-                used = {count_name(resource): ONE}
-            total = add(total, {name: used[name] for name in names if name in used})
-        return total
-
-
-def _none() -> Quantity:
-    return Quantity.of(0)
-
-
-def _overdue(pod: Object, now: float) -> bool:
-    """True if the pod's grace period is over: its node may be lost, so that no agent confirms the deletion."""
-    grace = pod["metadata"].get("deletionGracePeriodSeconds")
-    if not deleting(pod) or grace is None:
-        return False
-    return now > (seconds_of(pod["metadata"]["deletionTimestamp"]) or 0.0) + int(grace)
+    async def _charged(self, quota: Object, measured: Concerned) -> Charges:
+        """The charges of a quota; looks at all objects of its namespace at the first time. Raises RetryError when the quota was
+        changed meanwhile."""
+        found = self._charges.get(quota, measured)
+        if found is not None:
+            return found
+        charges = Charges(quota, measured, self.dialect)
+        self._charges.begin(charges)
+        for ref in measured:
+            for count, obj in enumerate(self._measured[ref].list(namespace(quota)), 1):
+                if not self._charges.fill(charges, ref, obj):
+                    raise RetryError
+                if not count % _PIECE:
+                    await deferLater(self.env.clock, 0)
+        self._charges.finish(charges)
+        return charges

@@ -1,4 +1,4 @@
-"""Numbers of objects by namespace, of those resources that quotas count. Nothing of the objects is kept but their uids."""
+"""Number of objects by namespace, for the resources that quotas count. Only their uids are stored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ObjectCounts:
         self._stopped = False
 
     def count(self, ref: ResourceRef, within: str) -> int | None:
-        """How many objects a namespace has; None while that is not known yet."""
+        """Number of objects in a namespace; None until it is known."""
         monitor = self._monitors.get(ref)
         if monitor is None:
             self._follow(ref)

@@ -1,8 +1,9 @@
-"""The stateful set controller: one step at a time, in order, unless the set says otherwise."""
+"""The stateful set controller: creates, replaces and deletes pods in order, one at a time unless podManagementPolicy is
+Parallel."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
@@ -31,13 +32,16 @@ from orchd.controllers.statefulset.identity import REVISION_LABEL
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 
+#: Pods made in one pass over a set without order.
+_BURST: Final = 500
+
 
 def _running_and_ready(pod: Object) -> bool:
     return status(pod).get("phase") == "Running" and podfacts.ready(pod)
 
 
 class StatefulSetController(PodViewController):
-    """Names make a second pod of the same number impossible, so nothing needs to be expected: a lost race is a 409."""
+    """No expectations are needed: pods have fixed names, so a repeated creation fails with 409."""
 
     name = "statefulset"
     account = "statefulset-controller"
@@ -96,12 +100,14 @@ class StatefulSetController(PodViewController):
         return _running_and_ready(pod) and podfacts.available(pod, least, self.env.wall())
 
     async def _step(self, parent: Object, numbered: dict[int, Object], current: Object, update: Object) -> None:
-        """Make what is missing, delete what is too much, replace what is outdated; with an order, one thing a pass."""
+        """Make what is missing, delete what is too much, replace what is outdated; with an order, one thing a pass. A pass makes
+        so many pods at most; events of these ask for the next one."""
         ordered = spec(parent).get("podManagementPolicy", "OrderedReady") == "OrderedReady"
         size = int(spec(parent).get("replicas", 1))
         strategy = spec(parent).get("updateStrategy") or {}
         partition = int((strategy.get("rollingUpdate") or {}).get("partition") or 0)
         rolling = strategy.get("type", "RollingUpdate") == "RollingUpdate"
+        made = 0
         for number in range(size):
             pod = numbered.get(number)
             if pod is not None and status(pod).get("phase") == "Failed" and not deleting(pod):
@@ -111,7 +117,8 @@ class StatefulSetController(PodViewController):
                 return
             if pod is None:
                 await self._create(parent, current if rolling and number < partition else update, number)
-                if ordered:
+                made += 1
+                if ordered or made == _BURST:
                     return
             elif ordered and (deleting(pod) or not self._available(parent, pod)):
                 return

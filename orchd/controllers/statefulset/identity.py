@@ -1,11 +1,11 @@
-"""What makes a pod of a stateful set itself: its number, its name, its volumes. Pure."""
+"""Identity of the pods of a stateful set: ordinal, name, volumes. Pure."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from orchd.client.interfaces import Object
-from orchd.controllers.objects import name, namespace, owner_reference, spec
+from orchd.controllers.objects import name, namespace, owner_reference, small_number, spec
 from orchd.dialect import Dialect
 
 REVISION_LABEL = "controller-revision-hash"
@@ -19,7 +19,7 @@ def pod_name_label(dialect: Dialect) -> str:
 def ordinal(parent: Object, pod: Object) -> int | None:
     """The pod's number; None for a pod with another name."""
     front, _, back = name(pod).rpartition("-")
-    return int(back) if front == name(parent) and back.isdigit() else None
+    return small_number(back) if front == name(parent) else None
 
 
 def claims(parent: Object, number: int) -> list[Object]:

@@ -1,4 +1,4 @@
-"""What a controller has written itself, ahead of an informer that does not show it yet."""
+"""Objects written by a controller, until its informer has delivered them."""
 
 from __future__ import annotations
 

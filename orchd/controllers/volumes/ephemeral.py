@@ -21,6 +21,7 @@ from orchd.controllers.volumes.usage import (
     not_made_for,
 )
 from orchd.errors import ApiError
+from orchd.txkit.instruments import Counter
 
 
 class EphemeralVolumeController(Controller):
@@ -33,6 +34,9 @@ class EphemeralVolumeController(Controller):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_ephemeralvolume_syncs)
+        self._created = Counter("ephemeral_volume_controller_create_total", "Claims that were to be created for volumes of pods.")
+        self._failed = Counter("ephemeral_volume_controller_create_failures_total", "Claims for volumes of pods that could not be created.")
+        self.instruments = (self._created, self._failed)
         self._pods = self.follow(PODS, self._pod_changed, primary=True)
         index_by_claim(self._pods)
         self._claims = self.follow(CLAIMS, self._claim_changed)
@@ -65,14 +69,16 @@ class EphemeralVolumeController(Controller):
         return None
 
     async def _ensure_claim(self, pod: Object, volume: Mapping[str, Any]) -> str:
-        """What prevents the claim of a volume; "" when it is there."""
+        """The reason why the claim of a volume does not exist; "" if it does."""
         called = ephemeral_claim_name(pod, volume)
         existing = self._claims.get(namespace(pod), called)
         if existing is not None:
             return "" if made_for(existing, pod) else not_made_for(existing, pod)
+        self._created.add()
         try:
             await self.client.create(CLAIMS, namespace(pod), _claim(pod, called, volume["ephemeral"]))
         except ApiError as error:
+            self._failed.add()
             return f"create PVC {called}: {error.message}"
         return ""
 

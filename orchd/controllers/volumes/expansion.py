@@ -1,4 +1,5 @@
-"""Expansion of claims: who is to make a volume larger, and the part of it that needs no storage backend."""
+"""Expansion of claims: selects the component that resizes a volume, and updates volume and claim where no storage backend
+is involved."""
 
 from __future__ import annotations
 

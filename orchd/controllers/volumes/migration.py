@@ -56,7 +56,7 @@ def driver_handle(volume: Object, dialect: Dialect) -> tuple[str, str]:
 
 
 def _handle(volume: Object, dialect: Dialect) -> str:
-    """What the driver calls a volume whose source was made for a plugin."""
+    """The driver's volume handle for an in-tree volume source."""
     found = spec(volume)
     if found.get("awsElasticBlockStore") is not None:
         return str(found["awsElasticBlockStore"]["volumeID"]).rpartition("/")[2]

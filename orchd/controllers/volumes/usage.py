@@ -1,4 +1,4 @@
-"""Resources of storage, and which claims a pod uses."""
+"""Storage resources, and the claims that a pod uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""JSON of objects without types, as the reference writes those of custom kinds: members sorted, numbers as its encoder spells them.
+"""JSON of objects without types, as the reference writes those of custom kinds: members sorted, numbers as its encoder
+spells them.
 
 A number with the value of a 64-bit integer has no fraction or exponent (1.0 becomes 1), other numbers are floats. HTML characters
 are escaped when objects are served.
@@ -33,14 +34,14 @@ def encode(value: Any, *, pretty: bool = False) -> bytes:
     return b"%b" % text
 
 
-def shown(obj: Any, *, pretty: bool = False) -> bytes:
-    """The JSON to serve of an object of a custom kind, or of a list of them."""
+def encode_escaped(obj: Any, *, pretty: bool = False) -> bytes:
+    """Encode an object of a custom kind, or a list of them, as it is served: with HTML characters escaped."""
     return json_.escaped(encode(obj, pretty=pretty))
 
 
 def sorted_form(json: bytes) -> bytes:
     """The JSON of an object with sorted members: `json` itself unless it begins with its kind, which no sorted object does."""
-    return shown(orjson.loads(json)) if json.startswith(UNSORTED) else json
+    return encode_escaped(orjson.loads(json)) if json.startswith(UNSORTED) else json
 
 
 def _spelled(value: Any) -> Any:

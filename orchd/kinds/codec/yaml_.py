@@ -16,6 +16,7 @@ import orjson
 import yaml
 
 from orchd.kinds.bounds import MAX_VALUES
+from orchd.kinds.codec import yaml_json
 from orchd.kinds.digits import integer
 
 #: Maximum nesting depth, as in the reference's parser; JSON has the same limit.
@@ -86,6 +87,9 @@ def _number(text: str) -> Any:
 
 def decode(data: bytes) -> Any:
     """Decode the first document to JSON data; None for a stream without documents. Raises YAMLError."""
+    found = yaml_json.decode_object(data)
+    if found is not None:
+        return found
     try:
         return _Builder(data).document()
     except yaml.MarkedYAMLError as error:

@@ -95,7 +95,7 @@ def _unsupported_match(match: str, *supported: str) -> Cause:
 
 
 def _with_initial_events(options: ListOptions) -> list[Cause]:
-    """The errors of a watch that says whether it begins with the present objects, as in later releases."""
+    """Errors of a watch with sendInitialEvents, as in later releases."""
     causes: list[Cause] = []
     if options.match != "NotOlderThan":
         why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"

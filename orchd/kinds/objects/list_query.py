@@ -1,4 +1,4 @@
-"""`ListQuery`: what a list, watch or deletecollection of a resource asks for, parsed and checked once.
+"""`ListQuery`: the parameters of a list, watch or deletecollection, parsed and checked once.
 
 The verbs make it from the request's `ListOptions` and hand it down; nothing below them reads a parameter again.
 """

@@ -1,6 +1,6 @@
 """Aggregated discovery: one document with the resources of all groups and versions (kind APIGroupDiscoveryList).
 
-Documents are kept as encoded parts: a change of the catalog encodes the resources that are new and joins the rest.
+Documents are cached as encoded parts: a change of the catalog encodes only new resources.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 #: Values of a version's `freshness`.
 CURRENT: Final = "Current"
 STALE: Final = "Stale"
-#: Group and version of the document as clients ask for it, and its kind.
+#: Group and version in the Accept header, and kind of the document.
 GROUP: Final = "apidiscovery.{abbr}.io"
 VERSIONS: Final = ("v2", "v2beta1")
 KIND: Final = "APIGroupDiscoveryList"

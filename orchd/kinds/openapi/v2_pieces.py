@@ -1,13 +1,14 @@
 """The OpenAPI v2 document of a catalog as encoded pieces, one per resource, in JSON and in protobuf.
 
-A change of a custom kind affects a few pieces of thousands: only those are encoded again, the others are kept compressed.
+A change of a custom kind affects a few of thousands of pieces: only those are encoded again; the others are cached in
+compressed form.
 The bytes are those of the whole document (`v2.document`) encoded at once.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,9 +16,10 @@ import orjson
 
 from orchd.dialect import STOCK_GVK, Dialect
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.openapi import v2, v2_protobuf
+from orchd.kinds.openapi import v2, v2_merge, v2_protobuf
 from orchd.kinds.openapi.definitions import Definitions
 from orchd.kinds.openapi.paths import Paths
+from orchd.kinds.openapi.v2_merge import ForeignSpecification
 
 Json = dict[str, Any]
 
@@ -60,8 +62,9 @@ class DocumentPieces:
         self._builtin: tuple[tuple[Resource, ...], _Piece] | None = None
         self._custom: dict[Resource, _Piece] = {}
 
-    def assemble(self, catalog: Catalog) -> dict[str, Iterator[bytes]]:
-        """Form -> the parts of the document of `catalog`; they must be read before the next call."""
+    def assemble(self, catalog: Catalog, foreign: Sequence[ForeignSpecification] = ()) -> dict[str, Iterator[bytes]]:
+        """Form -> the parts of the document of `catalog`, merged with those of aggregated servers; they must be read before
+        the next call."""
         builtin = tuple(resource for resource in catalog.resources if not resource.custom)
         if self._builtin is None or self._builtin[0] != builtin:
             paths = Paths(catalog)
@@ -76,6 +79,9 @@ class DocumentPieces:
                 kept[resource] = self._custom_piece(catalog, resource, self._builtin[1]) if piece is None else piece
         self._custom = kept
         pieces = [self._piece(dict(Paths(catalog).roots()), {}), self._builtin[1], *kept.values()]
+        if foreign:
+            # In front: definitions with the kinds of other servers as well take the place of one's own.
+            pieces.insert(0, self._foreign_piece(pieces, foreign))
         head = v2.frame(catalog)
         return {
             JSON: _parts(_json_document(head, _merged(pieces, JSON, v2.PATHS), _merged(pieces, JSON, v2.DEFINITIONS))),
@@ -92,6 +98,18 @@ class DocumentPieces:
         return self._piece(
             dict(Paths(catalog).of(resource)), {name: schema for name, schema in needed.items() if name not in there}
         )
+
+    def _foreign_piece(self, pieces: list[_Piece], foreign: Sequence[ForeignSpecification]) -> _Piece:
+        paths = frozenset(name for piece in pieces for name in piece[JSON, v2.PATHS].names)
+        entries = dict(_found(pieces, JSON, v2.DEFINITIONS))
+
+        def definition(name: str) -> Json | None:
+            entry = entries.get(name)
+            found: Json | None = None if entry is None else orjson.loads(b"".join((b"{", entry, b"}")))[name]
+            return found
+
+        additions = v2_merge.union(foreign, paths, definition)
+        return self._piece(dict(additions.paths), dict(additions.definitions))
 
     def _piece(self, paths: Json, definitions: Json) -> _Piece:
         out: _Piece = {}
@@ -117,11 +135,16 @@ class DocumentPieces:
 
 def _merged(pieces: Iterable[_Piece], form: str, member: str) -> list[memoryview]:
     """The entries of all pieces in the order of their names; the first of several with the same name."""
+    found = _found(pieces, form, member)
+    return [found[name] for name in sorted(found)]
+
+
+def _found(pieces: Iterable[_Piece], form: str, member: str) -> dict[str, memoryview]:
     found: dict[str, memoryview] = {}
     for piece in pieces:
         for name, entry in piece[form, member].items():
             found.setdefault(name, entry)
-    return [found[name] for name in sorted(found)]
+    return found
 
 
 def _json_document(head: Json, paths: list[memoryview], definitions: list[memoryview]) -> Iterator[bytes | memoryview]:

@@ -1,7 +1,7 @@
 """OpenAPI v3 documents, one per group version, and the index of them.
 
 Operations are those of v2 in the form of v3: a body has its own member, media types stand with the contents, a parameter has a
-schema. Clients of releases after 1.23 read these documents, so they name what only such clients ask for: parameters of later
+schema. Clients of releases after 1.23 read these documents, so they contain what only such clients use: parameters of later
 releases, and the names of extensions that stock clients know.
 """
 

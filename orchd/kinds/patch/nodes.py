@@ -79,7 +79,7 @@ def root(type: Type) -> Node:
 
 
 def node(type: Type, preserve: bool = False) -> Node:
-    """The node of any type. `preserve`: inside an object whose unknown members are kept."""
+    """The node of any type. `preserve`: inside an object whose unknown members are preserved."""
     memo = "owned.kept" if preserve else "owned.part"
     found: Node | None = type.memo.get(memo)
     if found is None:

@@ -179,7 +179,7 @@ def _pairs(value: Any) -> list[tuple[str, Any]]:
 
 
 def _descend(value: Any, *steps: str | int) -> Any:
-    """The value at a path of a text; the last of several members of one name counts. None if there is none."""
+    """The value at a path, where the last of duplicate members counts; None for a path that does not exist."""
     for step in steps:
         if isinstance(step, str):
             value = dict(_pairs(value)).get(step)

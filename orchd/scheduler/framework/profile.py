@@ -76,6 +76,8 @@ class Profile:
             raise ConfigError(f'initializing plugin "{name}": {error}') from None
         if getattr(made, "name", None) != name:
             raise ConfigError(f'initializing plugin "{name}": its factory made one that is named otherwise')
+        if not all(isinstance(each, ClusterEvent) for each in getattr(made, "events", ANY_EVENT)):
+            raise ConfigError(f'initializing plugin "{name}": events must be a sequence of ClusterEvent, such as ANY_EVENT')
         return made
 
     def _at(self, point: str, name: str) -> Any:

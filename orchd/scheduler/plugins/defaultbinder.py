@@ -29,7 +29,9 @@ class DefaultBinder:
             "target": {"kind": "Node", "name": node_name},
         }
         try:
-            await self._client.create(PODS, pod.namespace, binding, name=pod.name, subresource="binding")
+            await self._client.create(
+                PODS, pod.namespace, binding, name=pod.name, subresource="binding", need_answer=False
+            )
         except ApiError as error:
             return failed(error.message)
         return None

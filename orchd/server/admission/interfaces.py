@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from twisted.internet.interfaces import IReactorTime
 from zope.interface import Attribute, Interface
 
 from orchd.client.interfaces import IClient, IInformers
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.identity import User
+from orchd.server.authz.interfaces import Action, Verdict
 
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 
@@ -45,7 +47,7 @@ class Review:
     webhook_time: Callable[[float], None] = lambda seconds: None
     #: Set by the mutating chain when a later plugin changed the object after this plugin ran (reinvocation).
     reinvocation: bool = False
-    #: A mutating plugin sets it to have the mutating chain run once more.
+    #: Set by a mutating plugin to run the mutating chain again.
     reinvoke: bool = False
     #: State that mutating webhooks keep from one run of the chain to the next.
     rounds: Any = None
@@ -82,8 +84,26 @@ class IValidatingPlugin(IAdmissionPlugin):
         """Check the final object; must not change it."""
 
 
-def _no_reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]:
-    raise ValueError("there is no way to services outside")
+#: Posts a review to a service; returns the response. Raises WebhookError.
+Ask = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookServices:
+    """Collaborators of the webhook plugins."""
+
+    #: Calls webhooks.
+    client: IWebhooks
+    #: Returns a random UUID.
+    uid: Callable[[], str]
+    #: Converts an object of a resource to the working version, with canonical shape and defaults.
+    settle: Callable[[Resource, dict[str, Any]], dict[str, Any]]
+    #: Converts custom objects to the version of a resource, through the conversion webhook if needed. Raises ApiError 500.
+    translate: Callable[[Resource, Sequence[dict[str, Any]]], Awaitable[Sequence[dict[str, Any]]]]
+    #: True once the server is ready. Until then webhooks are not called for its own writes.
+    serving: Callable[[], bool]
+    #: `observe(name, type, operation, seconds, rejected, error type, HTTP status)` after every call.
+    observe: Callable[[str, str, str, float, bool, str, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,35 +113,24 @@ class PluginContext:
     dialect: Dialect
     client: IClient
     informers: IInformers
-    #: The authorizer, for plugins that check permissions of the user: `async (Action) -> Verdict`.
-    authorize: Callable[..., Any]
+    #: The authorizer, for plugins that check permissions of the user.
+    authorize: Callable[[Action], Awaitable[Verdict]]
     #: Effective flags by name, and the plugin's own section of --admission-control-config-file (None without one).
     flags: Mapping[str, Any]
     configuration: Mapping[str, Any] | None = None
     #: Seconds since the epoch.
     wall: Callable[[], float]
-    #: An IReactorTime for bounded waits (for informers that have not synced); None: reject immediately instead.
-    reactor: Any = None
+    #: For bounded waits (for informers that have not synced); None: reject immediately instead.
+    reactor: IReactorTime | None
     #: The current catalog, to find the resource of a kind.
-    catalog: Callable[[], Catalog] | None = None
+    catalog: Callable[[], Catalog]
     #: Returns random characters that are valid at the end of a name.
-    random_suffix: Callable[[int], str] = field(default=lambda length: "x" * length)
-    #: Returns a random UUID.
-    uid: Callable[[], str] = field(default=lambda: "00000000-0000-4000-8000-000000000000")
-    #: Calls webhooks; None disables webhook plugins.
-    webhooks: IWebhooks | None = None
-    #: `reviewer(file, pause)` makes the client of the service in a client configuration file: it posts a review and
-    #: returns the response, retrying after `pause` seconds. Raises ValueError naming the file; the client raises
-    #: WebhookError.
-    reviewer: Callable[[str, float], Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]] = field(default=_no_reviewer)
-    #: Converts an object of a resource to the storage version, with canonical shape and defaults.
-    settle: Callable[[Resource, dict[str, Any]], dict[str, Any]] = field(default=lambda resource, obj: obj)
-    #: Converts custom objects to the version of a resource, through the conversion webhook if needed. Raises ApiError 500.
-    translate: Callable[[Resource, Sequence[dict[str, Any]]], Awaitable[Sequence[dict[str, Any]]]] | None = None
-    #: True once the server is ready. Until then webhooks are not called for its own writes.
-    serving: Callable[[], bool] = field(default=lambda: True)
-    #: `observe_webhook(name, type, operation, seconds, rejected, error type, HTTP status)` after every call.
-    observe_webhook: Callable[[str, str, str, float, bool, str, int], None] = field(default=lambda *_: None)
+    random_suffix: Callable[[int], str]
+    #: `reviewer(file, pause)` makes the client of the service in a client configuration file, which retries after `pause`
+    #: seconds. Raises ValueError naming the file.
+    reviewer: Callable[[str, float], Ask]
+    #: None disables webhook plugins.
+    webhooks: WebhookServices | None
 
 
 class IAdmissionPluginFactory(Interface):

@@ -20,7 +20,7 @@ from orchd.txkit.log import Logger
 #: Seconds between fetches from a server; pauses after failures grow from `_FIRST_PAUSE` to it.
 _EVERY = 60.0
 _FIRST_PAUSE = 0.5
-#: Number of servers that are asked at a time.
+#: Maximum number of concurrent fetches.
 _TOGETHER = 4
 
 _ACCEPT: Final = f"application/json;g={STOCK_DISCOVERY_GROUP};v=v2;as={KIND}"
@@ -48,7 +48,7 @@ class Download(Protocol):
 
 
 class DiscoveryError(Exception):
-    """A server answered with something else than discovery documents; the text says what."""
+    """A response that is not a discovery document; the text is the reason."""
 
 
 @dataclass(slots=True)
@@ -66,8 +66,8 @@ class _Server:
 
 
 class ForeignDiscovery:
-    """Asks each server when its APIServices change and every minute. A version whose server cannot be asked is listed as
-    stale, with the resources that were known last."""
+    """Fetches from each server when its APIServices change, and every minute. A version whose server cannot be reached is
+    listed as stale, with the resources of the last successful fetch."""
 
     _log = Logger()
 
@@ -149,7 +149,7 @@ class ForeignDiscovery:
             known.running = True
             self._background.add(self._ask_and_schedule(key, known), "discovery of other servers")
 
-    # -- asking
+    # -- fetching
 
     async def _ask_and_schedule(self, key: Key, known: _Server) -> None:
         try:

@@ -37,6 +37,7 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
 from orchd.txkit.coroutines import start
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
+from orchd.txkit.tracing import trace_headers, traced
 
 #: Maximum size in bytes of a forwarded request body, which is held in memory.
 BODY_LIMIT = 64 * 1024 * 1024
@@ -117,9 +118,12 @@ class AggregationProxy:
             return unavailable(str(error), code=500)
         try:
             if wants_upgrade(request) and request.hijack is not None:
-                return await upstream.hand_through(request, url, headers)
+                return await upstream.hand_through(request, url, with_trace(headers))
             body = await request.body.read(BODY_LIMIT)
-            reply = await upstream.fetch(request.method, url, headers, body)
+            with traced(f"HTTP {request.method}", {"http.host": server.origin}, outgoing=True) as span:
+                reply = await upstream.fetch(request.method, url, with_trace(headers), body)
+                if span is not None:
+                    span.set("http.status_code", reply.code)
         except UnreachableError as error:
             return unavailable(f"error trying to reach service: {error}")
         except UpgradeError as error:
@@ -250,6 +254,14 @@ def _absolute(location: str, server: AggregatedService, address: tuple[str, int]
         return location
     host = f"[{address[0]}]" if ":" in address[0] else address[0]
     return urlunsplit(("https", f"{host}:{address[1]}", parts.path, parts.query, parts.fragment))
+
+
+def with_trace(headers: Pairs) -> Pairs:
+    """`headers` with the current trace context instead of the client's, which is passed on outside of traces."""
+    own = trace_headers()
+    if not own:
+        return headers
+    return [*((n, v) for n, v in headers if n.lower() not in ("traceparent", "tracestate")), *own.items()]
 
 
 def _plain(headers: Pairs) -> Pairs:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from zope.interface import implementer
 
-from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
+from orchd.server.authn.interfaces import Authenticated, ITokenAuthenticator
+from orchd.server.authn.jose import claimed_issuer
 
 
 @implementer(ITokenAuthenticator)
 class JwtIssuers:
-    """Tries `methods` in order. Each accepts tokens of one issuer only, so that at most one has an opinion."""
+    """Leaves a token to the method of the issuer that it names; `methods` are by issuer. A token is read once, however many
+    issuers there are."""
 
     name = "jwt"
 
-    def __init__(self, methods: Sequence[ITokenAuthenticator] = ()) -> None:
-        self.methods = tuple(methods)
+    def __init__(self, methods: Mapping[str, ITokenAuthenticator] | None = None) -> None:
+        self.methods = dict(methods or {})
 
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
-        problems: list[str] = []
-        for method in self.methods:
-            try:
-                found = await method.authenticate_token(token, audiences)
-            except AuthenticationError as error:
-                problems.append(str(error))
-                continue
-            if found is not None:
-                return found
-        if problems:
-            raise AuthenticationError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
-        return None
+        if not self.methods:
+            return None
+        method = self.methods.get(claimed_issuer(token) or "")
+        return None if method is None else await method.authenticate_token(token, audiences)

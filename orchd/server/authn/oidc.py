@@ -14,7 +14,7 @@ from orchd.kinds.identity import User
 from orchd.server.authn.distributedclaims import DistributedClaims
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.authn.jose import TokenError, claimed_issuer
-from orchd.server.authn.oidcissuer import Fetcher, Issuer, Rules
+from orchd.server.authn.oidcissuer import NO_METRICS, Fetcher, Issuer, IssuerMetrics, Rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +53,17 @@ class OpenIdTokens:
         reactor: Any,
         wall: Callable[[], float],
         background: Callable[[Coroutine[Any, Any, object], str], object],
+        numbers: IssuerMetrics = NO_METRICS,
     ) -> None:
+        self._numbers, self._clock = numbers, reactor.seconds
         self._options = options
         self._audiences = frozenset(audiences)
         rules = Rules(audiences=options.audiences, algorithms=options.algorithms)
 
         def issuer(url: str, discovery: str = "") -> Issuer:
-            made = Issuer(fetch, url, rules, reactor=reactor, wall=wall, discovery=discovery)
+            # Issuers of distributed claims are named in tokens.
+            counted = numbers if url == options.issuer else NO_METRICS
+            made = Issuer(fetch, url, rules, reactor=reactor, wall=wall, discovery=discovery, numbers=counted)
             background(made.run(), f"reaching for {url}")
             return made
 
@@ -68,6 +72,11 @@ class OpenIdTokens:
         self._distributed = (
             DistributedClaims(options.groups_claim, fetch, issuer) if options.groups_claim else None
         )
+
+    @property
+    def url(self) -> str:
+        """The issuer."""
+        return self._options.issuer
 
     def begin(self) -> None:
         """Begin issuer discovery."""
@@ -86,6 +95,17 @@ class OpenIdTokens:
         good = tuple(a for a in audiences if a in self._audiences)
         if (audiences and not good) or claimed_issuer(token) != self._options.issuer:
             return None
+        began = self._clock()
+        ok = False
+        try:
+            user = await self._user(token)
+            ok = True
+        finally:
+            self._numbers.authenticated(self._options.issuer, ok, self._clock() - began)
+        return Authenticated(user=user, audiences=good)
+
+    async def _user(self, token: str) -> User:
+        """The user of a token of this issuer. Raises AuthenticationError."""
         issuer = self._issuer
         if issuer is None or not issuer.ready:
             raise AuthenticationError("oidc: authenticator not initialized")
@@ -99,7 +119,7 @@ class OpenIdTokens:
             except TokenError as error:
                 raise AuthenticationError(f"oidc: could not expand distributed claims: {error}") from error
         try:
-            return Authenticated(user=user_of(claims, self._options), audiences=good)
+            return user_of(claims, self._options)
         except TokenError as error:
             raise AuthenticationError(f"oidc: {error}") from error
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.client import responses
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urljoin, urlsplit
 
 from twisted.internet.defer import DeferredSemaphore
@@ -88,6 +88,29 @@ def _redirected(url: str, to: str) -> str:
     return there
 
 
+class IssuerMetrics(Protocol):
+    """Metrics of token issuers."""
+
+    def authenticated(self, issuer: str, ok: bool, seconds: float) -> None:
+        """Record the authentication of a token of `issuer`."""
+
+    def fetched(self, issuer: str, keys: bytes | None) -> None:
+        """Record a fetch of the key set of `issuer`, None for one that failed."""
+
+
+class NullIssuerMetrics:
+    """Records nothing."""
+
+    def authenticated(self, issuer: str, ok: bool, seconds: float) -> None:
+        pass
+
+    def fetched(self, issuer: str, keys: bytes | None) -> None:
+        pass
+
+
+NO_METRICS = NullIssuerMetrics()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """Requirements of an issuer's tokens: for one of `audiences`, signed with one of `algorithms`."""
@@ -97,9 +120,16 @@ class Rules:
 
 
 class RemoteKeys:
-    """The key set at a URL. `wall` returns epoch seconds."""
+    """The key set at a URL. `wall` returns epoch seconds; `fetched` is called with each key set, None for a failure."""
 
-    def __init__(self, fetch: Fetcher, url: str, wall: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        fetch: Fetcher,
+        url: str,
+        wall: Callable[[], float],
+        fetched: Callable[[bytes | None], object] = lambda keys: None,
+    ) -> None:
+        self._told = fetched
         self._fetch = fetch
         self._url = url
         self._wall = wall
@@ -130,6 +160,15 @@ class RemoteKeys:
 
     async def _update(self) -> list[Key]:
         try:
+            data, keys = await self._read()
+        except TokenError:
+            self._told(None)
+            raise
+        self._told(data)
+        return keys
+
+    async def _read(self) -> tuple[bytes, list[Key]]:
+        try:
             answer = await self._fetch(self._url)
         except TokenError as error:
             raise TokenError(f"oidc: get keys failed {error}") from error
@@ -141,7 +180,7 @@ class RemoteKeys:
             raise TokenError(f"oidc: failed to decode keys: {error}") from error
         now = self._wall()
         self._keys, self._expires = keys, max(now, now + _fresh_for(answer.headers, now))
-        return keys
+        return answer.data, keys
 
 
 def _any_signed(keys: list[Key], token: Signed) -> bool:
@@ -183,6 +222,7 @@ class Issuer:
         reactor: Any,
         wall: Callable[[], float],
         discovery: str = "",
+        numbers: IssuerMetrics = NO_METRICS,
     ) -> None:
         self.url = url
         self._discovery = discovery or url.removesuffix("/") + "/.well-known/openid-configuration"
@@ -190,6 +230,7 @@ class Issuer:
         self._rules = rules
         self._reactor = reactor
         self._wall = wall
+        self._numbers = numbers
         self._keys: RemoteKeys | None = None
         #: Why the last attempt of discovery failed, "" before it has.
         self.problem = ""
@@ -224,7 +265,7 @@ class Issuer:
                 "oidc: issuer did not match the issuer returned by provider, "
                 f"expected {quoted(self.url)} got {quoted(str(named or ''))}"
             )
-        return RemoteKeys(self._fetch, str(keys or ""), self._wall)
+        return RemoteKeys(self._fetch, str(keys or ""), self._wall, lambda data: self._numbers.fetched(self.url, data))
 
     async def verified(self, token: str) -> dict[str, Any]:
         """The claims of a token of this issuer. Raises TokenError."""

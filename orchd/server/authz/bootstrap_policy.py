@@ -16,10 +16,13 @@ from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.server.authz import bootstrap_bindings, bootstrap_controller_roles, bootstrap_roles
 from orchd.server.authz.rule_coverage import uncovered
+from orchd.txkit.for_each import for_each
 
 RBAC_GROUP = "rbac.authorization.{abbr}.io"
 _CONTROLLER = "system:controller:"
 _ATTEMPTS = 3
+#: Default objects that are ensured at a time.
+_AT_ONCE = 64
 
 
 def policy_rule(dialect: Dialect, row: dict[str, str]) -> Object:
@@ -156,20 +159,27 @@ def _with_rules(existing: Object, expected: Object) -> Object:
 
 
 async def ensure(client: IClient, dialect: Dialect) -> int:
-    """Create or reconcile every default object; returns the number of writes. Raises ApiError.
+    """Create or reconcile every default object, many at a time so that their writes share commits; returns the number of
+    writes. Raises the first ApiError.
 
     Several servers may do this concurrently, so lost races are retried. Roles in missing namespaces raise the
     namespace's 404: create the system namespaces first.
     """
     writes = 0
-    for expected in bootstrap_objects(dialect):
+
+    async def one(expected: Object) -> None:
+        nonlocal writes
         for attempt in range(_ATTEMPTS):
             try:
-                writes += await _ensure_one(client, dialect, expected)
-                break
+                written = await _ensure_one(client, dialect, expected)
             except ApiError as error:
                 if error.code != 409 or attempt == _ATTEMPTS - 1:
                     raise
+            else:
+                writes += written
+                return
+
+    await for_each(bootstrap_objects(dialect), one, at_once=_AT_ONCE)
     return writes
 
 

@@ -59,7 +59,9 @@ def rule_covers(owner: Rule, part: Rule) -> bool:
 def uncovered(owner: Iterable[Rule], wanted: Iterable[Rule]) -> list[Rule]:
     """The parts of `wanted` that no rule of `owner` covers."""
     held = list(owner)
-    return [part for rule in wanted for part in breakdown(rule) if not any(rule_covers(h, part) for h in held)]
+    # A rule covers itself: most are unchanged when a server starts, or a role is written again.
+    changed = (rule for rule in wanted if rule not in held)
+    return [part for rule in changed for part in breakdown(rule) if not any(rule_covers(h, part) for h in held)]
 
 
 def compact(rules: Iterable[Rule]) -> list[Rule]:

@@ -379,7 +379,7 @@ class HttpChannel(Protocol):
         bodiless = response.code in BODILESS
         framing = "" if bodiless else f"Content-Length: {size}\r\n"
         try:
-            text = head(response, framing + self._connection(), self._factory.date.at(self._factory.clock.seconds()))
+            text = head(response, framing + self._connection(), self._factory.date.at(self._factory.wall()))
         except ValueError:
             self._failed(Failure())
             return
@@ -441,7 +441,7 @@ class HttpChannel(Protocol):
             self._keep = False
         framing = ("Transfer-Encoding: chunked\r\n" if target.modern else "") + self._connection()
         try:
-            text = head(response, framing, self._factory.date.at(self._factory.clock.seconds()))
+            text = head(response, framing, self._factory.date.at(self._factory.wall()))
         except ValueError:
             stream.stop()
             self._failed(Failure())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from twisted.internet.defer import Deferred, TimeoutError, execute
@@ -39,9 +40,18 @@ class ApiServerFactory(Factory):
     noisy = False
     _log = Logger()
 
-    def __init__(self, pipeline: IPipeline, clock: IReactorTime, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        pipeline: IPipeline,
+        clock: IReactorTime,
+        limits: Limits | None = None,
+        *,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """`wall` returns epoch seconds, for the Date of responses."""
         self.pipeline = pipeline
         self.clock = clock
+        self.wall = wall
         self.limits = limits or Limits()
         self.date = DateHeader()
         self.chunks = ChunkCache()

@@ -8,10 +8,12 @@ limit is closed with ENHANCE_YOUR_CALM.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from h2.errors import ErrorCodes
 from h2.settings import SettingCodes, Settings
+from hyperframe.frame import GoAwayFrame
 from priority import DeadlockError  # type: ignore[import-untyped]  # it has no annotations
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ConnectionLost
@@ -46,6 +48,24 @@ class BoundedConnection(H2Connection):
         self._allowed = float(_BURST)
         self._counted = clock.seconds()
         self._more: IDelayedCall | None = None
+        #: Says of each request whether the client is to connect anew after it.
+        self.says_goodbye: Callable[[], bool] = lambda: False
+        self._going = False
+
+    def _requestReceived(self, event: Any) -> None:
+        H2Connection._requestReceived(self, event)
+        if not self._going and self.says_goodbye():
+            self._going = True
+            # The library's own way would end the streams that are under way, too.
+            frame = GoAwayFrame(0, last_stream_id=event.stream_id, error_code=ErrorCodes.NO_ERROR)
+            transport: Any = self.transport
+            transport.write(frame.serialize())
+
+    def _requestDone(self, stream: int) -> None:
+        H2Connection._requestDone(self, stream)
+        if self._going and not self.streams:
+            transport: Any = self.transport
+            transport.loseConnection()
 
     def dataReceived(self, data: bytes) -> None:
         self._arrived += data
@@ -184,17 +204,29 @@ class BoundedConnection(H2Connection):
 
 
 class Http2Factory(Factory):
-    """Makes connections that chose h2 by ALPN; each may have `streams` requests under way."""
+    """Creates connections that negotiated h2 by ALPN, each with up to `streams` concurrent requests. `says_goodbye` is called
+    for each request: True sends GOAWAY (RFC 9113, 6.8), so that the client opens a new connection, possibly to another server.
+    """
 
     noisy = False
 
-    def __init__(self, pipeline: IPipeline, clock: IReactorTime, *, streams: int, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        pipeline: IPipeline,
+        clock: IReactorTime,
+        *,
+        streams: int,
+        limits: Limits | None = None,
+        says_goodbye: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._says_goodbye = says_goodbye
         self._site = ApiSite(pipeline, clock, limits)
         self._clock = clock
         self._streams = streams
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
         protocol: Any = BoundedConnection(self._clock)
+        protocol.says_goodbye = self._says_goodbye
         protocol.conn.local_settings = Settings(
             client=False, initial_values={SettingCodes.MAX_CONCURRENT_STREAMS: self._streams}
         )

@@ -109,7 +109,7 @@ class Listener:
         return host.host, host.port
 
     async def start(self, failed: Callable[[Failure], None]) -> None:
-        """Listen. Raises OSError or what the endpoint raises."""
+        """Listen. Raises OSError or the error of the endpoint."""
         if isinstance(self._at, Binding):
             bound = self._at.open()
             try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ChunkCache:
-    """Caches the last encoded chunk: the same frame goes to many watchers in succession."""
+    """Caches the last encoded chunk: the same frame is sent to many watchers in succession."""
 
     __slots__ = ("chunk", "frame")
 

@@ -15,7 +15,7 @@ Function = Callable[[Object], Iterable[str]]
 class ObjectIndex:
     """Paths by the values that `function` returns for their objects.
 
-    Used by the informer: `wanted` says that the index has been used, so that changes must be added, `complete` that all
+    Used by the informer: `wanted`: the index has been used, so that changes must be added; `complete`: all
     objects have been added, `waiting` holds the waiters for that.
     """
 

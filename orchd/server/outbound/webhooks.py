@@ -35,6 +35,7 @@ from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import describe, was_cancelled, was_lost
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
+from orchd.txkit.tracing import trace_headers, traced
 
 #: Maximum number of cached combinations of CA bundle and credentials, with connections and TLS contexts.
 _MOST_POOLS = 64
@@ -60,7 +61,7 @@ _STATUS_TEXTS = {
 
 
 class WebhookError(Exception):
-    """A call that returned no valid document; the text says why. `code` is the HTTP status of the response, 0 without
+    """A call that returned no valid document; the text is the reason. `code` is the HTTP status of the response, 0 without
     one; `reset` is True if the connection was lost during the call, `timed_out` if it took too long."""
 
     def __init__(self, text: str, code: int = 0, *, reset: bool = False, timed_out: bool = False) -> None:
@@ -240,11 +241,15 @@ class WebhookClient:
         user: ClientConfig | None,
         service: Mapping[str, Any] | None,
     ) -> Answer:
-        waiting = Deferred.fromCoroutine(self._send(call, seconds, authority, user, service))
-        try:
-            return await within(waiting, seconds, self._reactor)
-        except TimeoutError:
-            raise WebhookError(f"{call}: context deadline exceeded", timed_out=True) from None
+        with traced(f"HTTP {call.method}", {"net.peer.name": call.host, "net.peer.port": call.port}, outgoing=True) as span:
+            waiting = Deferred.fromCoroutine(self._send(call, seconds, authority, user, service))
+            try:
+                answer = await within(waiting, seconds, self._reactor)
+            except TimeoutError:
+                raise WebhookError(f"{call}: context deadline exceeded", timed_out=True) from None
+            if span is not None:
+                span.set("http.status_code", answer.code)
+            return answer
 
     async def _send(
         self,
@@ -283,6 +288,8 @@ class WebhookClient:
 
     def _headers(self, call: _Call, user: ClientConfig | None) -> Headers:
         headers = Headers({"User-Agent": [self._agent]})
+        for name, value in trace_headers().items():
+            headers.setRawHeaders(name, [value])
         if call.body is not None:
             headers.setRawHeaders("Accept", ["application/json, */*"])
             headers.setRawHeaders("Content-Type", ["application/json"])

@@ -15,6 +15,7 @@ from zope.interface import Attribute, Interface
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.query import Query
+from orchd.txkit.tracing import RequestSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +82,15 @@ class Request:
     sent: Mapping[str, Any] | None = None
     #: True if the request is audited. Stages then record their decisions in `annotations`.
     audited: bool = False
+    #: The span of the request in a trace, None without one, and its begin in epoch seconds, 0.0 without traces.
+    span: RequestSpan | None = None
+    trace_began: float = 0.0
     #: Headers added to the response, whichever stage makes it.
     answer_headers: list[tuple[str, str]] = field(default_factory=list)
     #: True if the server ended the request to protect itself: a limit, a timeout, or an internal error.
     terminated: bool = False
+    #: False if the client, one in this process, uses nothing of a successful answer: its body may be empty.
+    need_answer: bool = True
     #: Seconds that admission webhooks took.
     webhook_seconds: float = 0.0
     #: For upgrade subresources: takes over the raw connection (None where the transport cannot).

@@ -9,6 +9,7 @@ from time import perf_counter
 
 from zope.interface import implementer
 
+from orchd.kinds.naming import random_uuid
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import IPipeline, Next, Request, Response, Stage
 from orchd.txkit.instruments import Distribution
@@ -17,7 +18,7 @@ from orchd.txkit.log import current_request
 #: Maximum characters of all warnings together, and of each one beyond that.
 _WARNINGS, _CUT_WARNING = 4096, 256
 #: Requests are measured whose number has none of these bits.
-_UNMEASURED = 15
+_UNMEASURED = 63
 _FILTER_SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 5.0)
 
 
@@ -32,7 +33,7 @@ class Pipeline:
         random: Random,
         timed: Mapping[Stage, str] | None = None,
     ) -> None:
-        """`timed` names the stages whose duration is measured, in one of 16 requests: measuring costs more than some of them."""
+        """`timed` names the stages whose duration is measured, in one of 64 requests: measuring costs more than some of them."""
         self.stages = tuple(stages)
         entrance: Next = answer
         measured: Next = answer
@@ -43,7 +44,7 @@ class Pipeline:
         self._entrance, self._measured = entrance, measured
         self._handled = 0
         self._filters = Distribution(
-            "apiserver_request_filter_duration_seconds", "Seconds of a stage of requests, measured in one of 16 requests.",
+            "apiserver_request_filter_duration_seconds", "Seconds of a stage of requests, measured in one of 64 requests.",
             _FILTER_SECONDS, ("filter",),
         )  # fmt: skip
         #: Metrics.
@@ -53,7 +54,7 @@ class Pipeline:
     async def handle(self, request: Request) -> Response:
         if request.info is None:
             request.info = requestinfo.parse(request.method, request.path, request.query)
-        request.audit_id = request.header("audit-id") or self._new_id()
+        request.audit_id = request.header("audit-id") or random_uuid(self._random)
         # Requests of local clients run inside of other work, whose log lines are not theirs.
         outer = current_request.get()
         current_request.set(request.audit_id)
@@ -77,10 +78,6 @@ class Pipeline:
             return then(passed)
 
         return stage(request, ended)
-
-    def _new_id(self) -> str:
-        text = f"{self._random.getrandbits(128):032x}"
-        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
 
 
 def _enter(stage: Stage, then: Next, request: Request) -> Awaitable[Response]:

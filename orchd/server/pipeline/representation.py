@@ -20,7 +20,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, tables, yaml_
 from orchd.kinds.codec.mediatype import Form, Negotiated
-from orchd.kinds.codec.sortedjson import shown, sorted_form
+from orchd.kinds.codec.sortedjson import encode_escaped, sorted_form
 from orchd.kinds.named_types import type_of
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.objects.tabulate import table
@@ -168,7 +168,7 @@ class Presenter:
     def _document(self, view: Representation, obj: dict[str, Any]) -> bytes:
         """A body of an object, or of a list, of the view's resource."""
         if view.resource.custom and view.chosen.form is Form.JSON and not view.chosen.as_:
-            return shown(obj, pretty=True) if view.pretty else shown(obj) + b"\n"
+            return encode_escaped(obj, pretty=True) if view.pretty else encode_escaped(obj) + b"\n"
         return self.encode(view, obj)
 
     def _shown(self, view: Representation, entry: Entry) -> dict[str, Any]:
@@ -369,7 +369,7 @@ class Presenter:
         if body is None:
             obj = self._shown(view, entry)
             sorted_ = view.resource.custom and not view.chosen.as_
-            body = shown(obj) if sorted_ else self._body(view, obj)
+            body = encode_escaped(obj) if sorted_ else self._body(view, obj)
             entry.keep(key, body, len(body))
         return self._framed(view, kind, body)
 

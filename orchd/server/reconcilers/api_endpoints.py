@@ -14,7 +14,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
-from orchd.client.interfaces import IClient
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
@@ -53,20 +53,23 @@ class EndpointReconciler:
         self._loop.start(_INTERVAL, now=True).addErrback(self._broken)
 
     async def stop(self) -> None:
-        """Withdraw this server. The endpoints of the last server stay: it may restart."""
+        """Withdraw this server. The endpoints of the last server are preserved, since it may restart."""
         if not self._loop.running:
             return
         self._loop.stop()
         if self._running is not None:
             self._running.cancel()
         try:
-            found = await self._store.get(self._key)
-            if found is not None:
-                await self._store.delete(self._key, expected=found.revision)
+            await self._withdraw()
             await self._tell()
         except (StoreError, ApiError) as error:
             # The endpoint is then removed when this server's key expires.
             _log.warn("failed to remove this server from the endpoints of its service: {why}", why=str(error))
+
+    async def _withdraw(self) -> None:
+        found = await self._store.get(self._key)
+        if found is not None:
+            await self._store.delete(self._key, expected=found.revision)
 
     def _turn(self) -> Deferred[None]:
         self._running = start(self._once())
@@ -90,12 +93,17 @@ class EndpointReconciler:
             # The key has just expired, or another server wrote it: retry in the next period.
             return
 
-    async def _tell(self) -> None:
+    async def _servers(self) -> list[objects.Server]:
+        """The servers to publish."""
         found = await self._store.range(_PREFIX)
         servers = []
         for item in found.items:
             ip, _, port = item.key.removeprefix(_PREFIX).rpartition(":")
             servers.append(objects.Server(ip=ip, port=int(port)))
+        return servers
+
+    async def _tell(self) -> None:
+        servers = await self._servers()
         await ensure_objects.ensure(
             self._client, objects.own_endpoints(self._dialect, servers), now=timestamp(self._wall())
         )
@@ -104,3 +112,49 @@ class EndpointReconciler:
         if failure.check(CancelledError) and not self._loop.running:
             return
         _log.failure("endpoint reconciler stopped with an error", failure)
+
+
+class CountedEndpointReconciler(EndpointReconciler):
+    """Publishes up to `count` servers: this one, and those that the endpoints have already. Which of too many servers are gone
+    is not known: those that follow this one in the list are dropped. It is the "master-count" reconciler of the reference."""
+
+    def __init__(
+        self,
+        store: IStore,
+        client: IClient,
+        dialect: Dialect,
+        clock: Any,
+        wall: Callable[[], float],
+        at: objects.Server,
+        count: int,
+    ) -> None:
+        super().__init__(store, client, dialect, clock, wall, at)
+        self._count = count
+        self._leaving = False
+
+    async def _renew(self) -> None:
+        """Does nothing: the endpoints themselves are the list of servers."""
+        self._leaving = False
+
+    async def _withdraw(self) -> None:
+        self._leaving = True
+
+    async def _servers(self) -> list[objects.Server]:
+        try:
+            found = await self._client.get(ResourceRef("", "v1", "endpoints"), "default", self._dialect("{long}"))
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            found = {}
+        servers = {
+            objects.Server(ip=address["ip"], port=port["port"])
+            for subset in found.get("subsets") or ()
+            for port in subset.get("ports") or ()
+            for address in subset.get("addresses") or ()
+        }
+        if self._leaving:
+            return sorted(servers - {self._at})
+        known = sorted(servers | {self._at})
+        while len(known) > self._count:
+            del known[(known.index(self._at) + 1) % len(known)]
+        return known

@@ -22,7 +22,7 @@ _WARNING_INTERVAL: Final = 24 * 3600.0
 
 
 class CertificateRenewal:
-    """`renew` makes what is due anew, in its files, which the listener reads again by itself. `files` are (name, file, whether
+    """`renew` renews the certificates that are due in their files, which the listener reloads. `files` are (name, file, whether
     `renew` renews it)."""
 
     _log = Logger()
@@ -68,7 +68,7 @@ class CertificateRenewal:
             await self.look()
 
     async def look(self) -> None:
-        """Renew what is due, once."""
+        """Check the certificates once, and renew those that are due."""
         now = self._now()
         if any(expiry.renewed and now >= expiry.renewal for expiry in self._found.values()):
             before = self.ends()

@@ -38,6 +38,9 @@ class FieldManagement:
         self._access = access
         self._strategy = strategies
         self._aside = aside
+        #: Targets of kinds without a conversion webhook, by resource and subresource, as long as `_catalog` is served.
+        self._targets: dict[tuple[Resource, str], OwnershipTarget] = {}
+        self._catalog: Catalog | None = None
 
     async def update(self, context: Context, live: Object | None, obj: Object, *, patched: bool = False) -> Object:
         """`obj`, written over `live` (None: created), with its managedFields; without any if the conversion webhook fails for a
@@ -46,7 +49,7 @@ class FieldManagement:
         if not patched:
             obj = single_owners(obj, context.warn)
         if context.resource.converter is None:
-            owned = await self._aside(context.size, _update, context, live, obj, self._target(context))
+            owned = await self._aside(context.size, _update, context, live, obj, self._plain_target(context))
         else:
             try:
                 owned = await self._convert(context, lambda target: _update(context, live, obj, target))
@@ -61,6 +64,8 @@ class FieldManagement:
         def merge(target: OwnershipTarget) -> Object:
             return ownership.on_apply(target, live, config, manager=context.manager, force=force, now=context.now)
 
+        if context.resource.converter is None:
+            return merge(self._plain_target(context))
         return await self._convert(context, merge)
 
     async def _convert(self, context: Context, work: Callable[[OwnershipTarget], T]) -> T:
@@ -75,7 +80,19 @@ class FieldManagement:
                 (made,) = await self._access.versions.to_requested(wanted.resource, [wanted.object])
                 translations.add(wanted, made)
 
-    def _target(self, context: Context, translations: VersionTranslation | None = None) -> OwnershipTarget:
+    def _plain_target(self, context: Context) -> OwnershipTarget:
+        """The target of a write of a kind without a conversion webhook: it depends on the endpoint alone."""
+        catalog = self._access.catalog()
+        if catalog is not self._catalog:
+            self._catalog = catalog
+            self._targets.clear()
+        key = context.resource, context.subresource
+        target = self._targets.get(key)
+        if target is None:
+            target = self._targets[key] = self._target(context, None)
+        return target
+
+    def _target(self, context: Context, translations: VersionTranslation | None) -> OwnershipTarget:
         """The inputs of the field management algorithms for a write."""
         catalog, resource = self._access.catalog(), context.resource
         served = _ServedVersions(catalog, resource, translations)

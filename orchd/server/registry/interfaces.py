@@ -63,18 +63,18 @@ class IAdmission(Interface):
 
 
 class ICreateStrategy(Interface):
-    """What is special about new objects of a kind."""
+    """Kind-specific rules for new objects."""
 
     def prepare_create(context: Context, obj: Object) -> Object:
-        """Set what clients may not set and what the kind computes (status cleared, generation 1). After defaults."""
+        """Reset fields that clients may not set, and set computed fields (generation 1). Called after defaulting."""
 
     def validate_create(context: Context, obj: Object) -> Sequence[Cause]:
-        """All validation errors of a new object. Called in another thread for large objects: looks at nothing but its
-        arguments and what never changes."""
+        """All validation errors of a new object. Called in another thread for large objects: may use only its arguments and
+        immutable state."""
 
 
 class IUpdateStrategy(Interface):
-    """What is special about changes of a kind's objects."""
+    """Kind-specific rules for updates."""
 
     creates_on_update: bool = Attribute("May PUT and apply create the object?")
     unconditional_update: bool = Attribute("May PUT leave out metadata.resourceVersion?")
@@ -124,7 +124,7 @@ class IStorageStrategy(Interface):
 
     async def allocate(context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
         """Allocate values from ranges (cluster IPs, node ports), before prepare. Returns the object and a function to
-        call when the write has ended, however it ended: from then on the stored objects determine what is allocated."""
+        call when the write has ended, also after a failure: from then on the stored objects determine what is allocated."""
 
     def unique_values(obj: Object) -> frozenset[str]:
         """Cluster-wide unique values that the object holds (an address, a node port), by names that only this kind
@@ -138,7 +138,7 @@ class IStorageStrategy(Interface):
 
 
 class IStrategy(ICreateStrategy, IUpdateStrategy, IDeleteStrategy, IStorageStrategy):
-    """What is special about a kind. Every method is pure and fast unless it says otherwise. Objects are in the working version;
+    """The kind-specific part of writes. Every method is pure and fast unless stated otherwise. Objects are in the working version;
     they are shared trees, so prepare methods return new ones."""
 
     def warnings(context: Context, obj: Object, old: Object | None) -> Sequence[str]:
@@ -187,7 +187,7 @@ class IRegistry(Interface):
         """One entry. `resource_version` "" is a consistent read, "0" any version, N a version not older than N."""
 
     async def list(query: ListQuery) -> ListPage:
-        """The objects that a query asks for, or a page of them."""
+        """The objects of a query, or a page of them."""
 
     async def to_requested_version(resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries in the requested version for kinds with a conversion webhook; unchanged for other kinds."""

@@ -1,4 +1,4 @@
-"""`ObjectStore`: the stored objects of every resource, as entries of its cache and as what is written to the store."""
+"""`ObjectStore`: access to the stored objects of every resource: entries of its cache, and writers to the store."""
 
 from __future__ import annotations
 
@@ -119,6 +119,6 @@ class ObjectStore:
         return [
             entry
             if entry.json.startswith(head)
-            else Entry(entry.path, entry.revision, entry.created, sortedjson.shown(next(made)), entry.labels, entry.fields)
+            else Entry(entry.path, entry.revision, entry.created, sortedjson.encode_escaped(next(made)), entry.labels, entry.fields)
             for entry in entries
         ]

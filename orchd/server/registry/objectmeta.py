@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from random import Random
 from typing import Any
 
 from orchd import errors
-from orchd.kinds.naming import random_suffix
+from orchd.kinds.naming import random_suffix, random_uuid
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.registry.interfaces import Context, Object
 
@@ -34,7 +33,7 @@ class Naming:
         self._random = random
 
     def uid(self) -> str:
-        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+        return random_uuid(self._random)
 
     def generate(self, prefix: str) -> str:
         """`prefix` (cut to 58 characters) followed by five random characters."""

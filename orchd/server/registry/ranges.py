@@ -68,8 +68,9 @@ class NumberRange:
         raise Exhausted
 
     def count(self) -> int:
-        """Number of allocated values of the range."""
-        return sum(self.low <= value <= self.high for value in {*self._reserved, *self._used()})
+        """Number of allocated values; linear in the reserved ones alone."""
+        used = self._used()
+        return len(used) + sum(value not in used for value in self._reserved)
 
     def settle(self, value: int) -> None:
         """Release the reservation after the write: stored objects then determine whether the value is allocated."""

@@ -44,7 +44,7 @@ async def read_entry(cache: ICache, resource: Resource, path: str, resource_vers
 
 
 async def read_page(dialect: Dialect, cache: ICache, query: ListQuery) -> ListPage:
-    """The objects that a query asks for, or a page of them, as they are stored. Raises ApiError.
+    """The stored objects of a query, or a page of them. Raises ApiError.
 
     The reference serves some lists from its store and others from its cache, with different rules. A list of one object
     by name has no pages, and its Exact match does not need compacted history."""

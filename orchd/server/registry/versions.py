@@ -2,7 +2,7 @@
 
 An object is converted to the requested version (that of the URL), to the working version (in which the write sequence computes)
 or to the stored version. Working and stored version are the same, the storage version, except for custom kinds with a conversion
-webhook: these are worked on in the requested version, and converted for the store and for what was stored in another version.
+webhook: these are processed in the requested version, and converted for the store and from other stored versions.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Versions:
         return out
 
     async def _convert(self, resource: Resource, objects: Sequence[Object], to: str, type_: Type | None) -> Sequence[Object]:
-        """`type_` is the type of the version `to`, for what a webhook returns."""
+        """`type_` is the type of the version `to`, which the response of a webhook must match."""
         if all(obj["apiVersion"] == to for obj in objects):
             return objects
         if resource.converter is None:

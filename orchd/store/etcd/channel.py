@@ -43,6 +43,8 @@ class Channel:
         self._random = random
         self._next = random.randrange(len(servers))
         self._rounds = 0
+        #: URL of the server of the last connection.
+        self.url = ""
         self._connection: Connection | None = None
         self._connecting: Deferred[Any] | None = None
         self._retry: Any = None
@@ -101,6 +103,7 @@ class Channel:
             self._later()
             return
         self._connection = connection
+        self.url = server.url
         self._rounds = 0
         self.failure = ""
         self.connects += 1

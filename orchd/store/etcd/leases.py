@@ -11,6 +11,7 @@ from orchd.store.etcd import messages
 from orchd.store.etcd.channel import Channel
 from orchd.store.etcd.failures import CallError
 from orchd.txkit.coroutines import start
+from orchd.txkit.instruments import Distribution
 
 #: Maximum keys per lease: etcd deletes them in one transaction.
 _MOST_KEYS: Final = 1000
@@ -39,12 +40,16 @@ class Leases:
         self._reuse = reuse
         self._timeout = timeout
         self._leases: dict[int, _Lease] = {}
+        #: Keys of the leases that others have replaced.
+        self.objects = Distribution("etcd_lease_object_counts", "Objects attached to one lease.", (10, 50, 100, 500, 1000, 2500, 5000))
 
     async def lease(self, ttl: int) -> int:
         """The id of a lease that expires in `ttl` seconds or slightly later. Raises CallError."""
         lease = self._leases.get(ttl)
         now = self._reactor.seconds()
         if lease is None or lease.keys >= _MOST_KEYS or (lease.waiting is None and now > lease.until):
+            if lease is not None:
+                self.objects.observe(lease.keys)
             lease = self._leases[ttl] = _Lease()
             reuse = min(self._reuse, ttl * _PART)
             # One consumer per Deferred: each waiter gets its own.

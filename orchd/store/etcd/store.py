@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Coroutine, Sequence
 from random import Random
 from typing import Any, Final
@@ -38,6 +39,7 @@ from orchd.store.open_errors import DialectMismatchError, ForeignFileError
 from orchd.store.watching import Watch
 from orchd.txkit.coroutines import start
 from orchd.txkit.histogram import Histogram
+from orchd.txkit.instruments import Instrument
 from orchd.txkit.log import Logger
 
 _log = Logger()
@@ -54,13 +56,17 @@ REQUEST_BUCKETS: Final = (
 )  # fmt: skip
 
 
+#: Series of request durations at most; further types share one.
+_MOST_SERIES: Final = 2000
+
+
 @implementer(ISharedStore)
 class EtcdStore:
     """Other processes write too, so `revision` is the newest one seen, and advances by more than one.
 
     `timeout` is the timeout of a call, `start_timeout` how long etcd may be unreachable at start, `lease_reuse` how
     long keys with the same time to live share a lease, all in seconds. `trust_progress` overrides what etcd's release
-    implies. Metrics: `connects`, `writes`, `watchers`, `restarts` (watches that could not resume), histograms of
+    implies. Metrics: `instruments`, `connects`, `writes`, `watchers`, `restarts` (watches that could not resume), histograms of
     `request_seconds` by operation, `file_size` of the last checked member.
     """
 
@@ -79,6 +85,7 @@ class EtcdStore:
         health_timeout: float = 10.0,
         start_timeout: float = 20.0,
         lease_reuse: float = 60.0,
+        size_interval: float = 30.0,
         recent_events: int = 1000,
         recent_bytes: int = 8 * 1024 * 1024,
         trust_progress: bool | None = None,
@@ -86,8 +93,13 @@ class EtcdStore:
     ) -> None:
         self.writes = 0
         self.restarts = 0
-        self.request_seconds: dict[str, Histogram] = {}
+        #: By operation and type of the object, which is the first part of its key.
+        self.request_seconds: dict[tuple[str, str], Histogram] = {}
         self.file_size = 0
+        #: Sizes of databases by URL, which are measured at most once in `size_interval` seconds; 0 for never.
+        self.database_sizes: dict[str, int] = {}
+        self._size_interval = size_interval
+        self._sized = -math.inf
         self._urls = ", ".join(server.url for server in servers)
         self._reactor = reactor
         self._dialect_name = dialect_name
@@ -122,6 +134,10 @@ class EtcdStore:
     @property
     def compacted(self) -> int:
         return self._feed.compacted
+
+    @property
+    def instruments(self) -> tuple[Instrument, ...]:
+        return (self._leases.objects,)
 
     @property
     def connects(self) -> int:
@@ -268,11 +284,16 @@ class EtcdStore:
     def _ended(self, result: None, running: Deferred[Any]) -> None:
         self._busy.discard(running)
 
-    async def _call(self, operation: str, path: str, request: bytes, *, timeout: float, repeat: bool) -> bytes:
-        """A call with metrics of `operation`. Raises CallError."""
-        seconds = self.request_seconds.get(operation)
+    async def _call(
+        self, operation: str, path: str, request: bytes, *, timeout: float, repeat: bool, key: str = ""
+    ) -> bytes:
+        """A call with metrics of `operation`, on the object or the objects of `key`. Raises CallError."""
+        labels = operation, key[1:].partition("/")[0]
+        seconds = self.request_seconds.get(labels)
         if seconds is None:
-            seconds = self.request_seconds[operation] = Histogram(REQUEST_BUCKETS)
+            if len(self.request_seconds) >= _MOST_SERIES:
+                labels = operation, ""
+            seconds = self.request_seconds.setdefault(labels, Histogram(REQUEST_BUCKETS))
         began = self._reactor.seconds()
         try:
             return await self._channel.call(path, request, timeout=timeout, repeat=repeat)
@@ -313,6 +334,10 @@ class EtcdStore:
         data = await self._call("status", messages.STATUS, b"", timeout=timeout, repeat=True)
         response = messages.StatusResponse.FromString(data)
         self.file_size = response.size
+        now = self._reactor.seconds()
+        if self._size_interval and now - self._sized >= self._size_interval:
+            self._sized = now
+            self.database_sizes[self._channel.url] = response.size
         return response
 
     def _went_back(self, revision: int) -> None:
@@ -379,7 +404,7 @@ class EtcdStore:
             try:
                 if write.ttl is not None:
                     request.success[0].put.lease = await self._leases.lease(write.ttl)
-                response = await self._txn(write.operation, request, self._timeout, repeat=False)
+                response = await self._txn(write.operation, request, self._timeout, repeat=False, key=write.key)
                 revision = write.revision(self._space, response)
             except CallError as error:
                 failure = Failure(of_write(error, len(write.value or b"")))
@@ -396,15 +421,15 @@ class EtcdStore:
         await self._feed.wait_for(revision)
         result.callback(revision)
 
-    async def _txn(self, operation: str, request: Any, timeout: float, *, repeat: bool) -> Any:
-        data = await self._call(operation, messages.TXN, request.SerializeToString(), timeout=timeout, repeat=repeat)
+    async def _txn(self, operation: str, request: Any, timeout: float, *, repeat: bool, key: str = "") -> Any:
+        data = await self._call(operation, messages.TXN, request.SerializeToString(), timeout=timeout, repeat=repeat, key=key)
         return messages.TxnResponse.FromString(data)
 
     # Reads.
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         request = messages.RangeRequest(key=self._space.key(key), revision=revision)
-        response = await self._range("get", request)
+        response = await self._range("get", request, key)
         return self._space.item(response.kvs[0]) if response.kvs else None
 
     async def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Range:
@@ -416,7 +441,7 @@ class EtcdStore:
             size = min(left, page) if left and page else left or page
             request = messages.RangeRequest(key=low, range_end=high, limit=size, revision=at)
             try:
-                response = await self._range("list", request)
+                response = await self._range("list", request, prefix)
             except CompactedError:
                 if revision or not at:
                     raise
@@ -431,7 +456,7 @@ class EtcdStore:
                 return Range(tuple(items), at, response.count - len(response.kvs))
             low = response.kvs[-1].key + b"\0"
 
-    async def _range(self, operation: str, request: Any) -> Any:
+    async def _range(self, operation: str, request: Any, key: str) -> Any:
         """One response. Raises StoreError."""
         revision = request.revision
         if self._refusal:
@@ -440,7 +465,7 @@ class EtcdStore:
             raise CompactedError(revision, self.compacted)
         try:
             data = await self._call(
-                operation, messages.RANGE, request.SerializeToString(), timeout=self._timeout, repeat=True
+                operation, messages.RANGE, request.SerializeToString(), timeout=self._timeout, repeat=True, key=key
             )
         except CallError as error:
             if error.compacted:

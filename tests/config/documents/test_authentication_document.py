@@ -152,7 +152,7 @@ def test_invalid_issuers(given: dict[str, Any], why: str) -> None:
 
 
 def test_several_issuers() -> None:
-    """Issuers and their discovery documents differ, and all errors are told."""
+    """Issuers and discovery URLs must be unique; all errors are reported."""
     other = {**ISSUER, "discoveryURL": "https://d.example"}
     assert problem(document(one(other), one(other))) == (
         '[jwt[1].issuer.url: Duplicate value: "https://a.example", '

@@ -106,7 +106,7 @@ def test_inline_names(source: Any, expected: str) -> None:
     ],
 )
 def test_conflict_notes(others: Any, expected: str) -> None:
-    """Names of pods are told within their namespace only."""
+    """Messages name only pods of the same namespace."""
     pods = [{"metadata": {"namespace": within, "name": called}} for within, called in others]
     told = conflict_note({"metadata": {"namespace": "a", "name": "p"}}, "v", pods)
     assert told == f'Multi-Attach error for volume "v" {expected}'

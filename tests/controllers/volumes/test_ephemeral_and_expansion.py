@@ -32,7 +32,7 @@ def test_ephemeral(storage: Storage) -> None:
 
 
 def test_ephemeral_conflict(storage: Storage) -> None:
-    """A claim that has the name already stays as it is, and the pod is told."""
+    """An existing claim of the name is not changed, and the pod gets an Event."""
     storage.add_claim(claim("p-v"))
     storage.add_pod(pod(ephemeral={"volumeClaimTemplate": TEMPLATE}))
     note = "ephemeral volume v: PVC a/p-v was not created for pod a/p (pod is not owner)"

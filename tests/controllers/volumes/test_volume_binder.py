@@ -260,7 +260,7 @@ def test_retain(storage: Storage) -> None:
     ],
 )
 def test_failed_reclaim(storage: Storage, given: Any, reason: str, message: str) -> None:
-    """What cannot be deleted or recycled fails with the reason, which is told once."""
+    """A volume that cannot be deleted or recycled becomes Failed with the reason, with one Event."""
     storage.add_volume(given)
     storage.add_claim(claim())
     storage.cluster.delete(CLAIMS, "c")

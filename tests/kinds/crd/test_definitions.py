@@ -64,7 +64,7 @@ def test_resource_says_what_the_definition_says() -> None:
 
 
 def test_storage_version_need_not_be_served() -> None:
-    """Objects are kept in a version that has a type though nobody can ask for it."""
+    """Objects are stored in a version that is not served."""
     whole = definition({"type": "object"}, obj({"a": {"type": "string"}}))
     whole["spec"]["versions"][0]["served"] = False
     kind = custom_kind(whole, lambda: whole, CATALOG.types, ORCH)
@@ -133,7 +133,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("value", "why"), WRONG)
 def test_embedded_objects_that_are_none(value: dict[str, Any], why: str) -> None:
-    """What cannot be apiVersion, kind or metadata is told with its place."""
+    """Invalid apiVersion, kind or metadata is reported with its path."""
     inner = {"type": "object", "x-orch-embedded-resource": True, "x-orch-preserve-unknown-fields": True}
     kind = made(
         obj({"e": inner, "l": {"type": "array", "items": inner}, "m": {"type": "object", "additionalProperties": inner}})
@@ -239,7 +239,7 @@ def test_scale_mapping() -> None:
 
 
 def test_names_are_granted_once() -> None:
-    """Who asks first gets a name; the other is told which one is taken and is not served."""
+    """The first definition gets a name; the other one has a condition that names the conflict, and is not served."""
     whole = definition({"type": "object"})
     free = decide_names(whole, taken_by([]), ORCH, now="T")
     assert free["acceptedNames"]["kind"] == "Thing" and condition({"status": free}, "Established") == "True"
@@ -282,7 +282,7 @@ def test_conditions_keep_the_time_of_their_transition() -> None:
 
 
 def test_a_look_leaves_nothing_behind() -> None:
-    """A document about every kind reads the types of kinds that nobody uses without keeping them."""
+    """Documents of all kinds read the types of unused kinds without caching them."""
     type_ = made(obj({"spec": obj({"a": {"type": "string"}})})).resources[0].type
     looked_at = type_.uncached()
     assert looked_at is not type_ and "spec" in looked_at.fields and type_.members_ is None

@@ -92,7 +92,7 @@ def test_other_metrics_travel_in_annotations() -> None:
 
 
 def test_unreadable_annotations_are_ignored() -> None:
-    """Annotations that somebody wrote by hand cannot break a read."""
+    """Invalid annotations do not make reads fail."""
     for text in ("{", "[5]", '[{"type":7}]', "{}"):
         note = {ORCH("autoscaling.alpha.{long}.io/metrics"): text, ORCH("autoscaling.alpha.{long}.io/behavior"): text}
         old = shaped({
@@ -105,7 +105,7 @@ def test_unreadable_annotations_are_ignored() -> None:
 
 
 def test_empty_selectors_keep_their_meaning() -> None:
-    """Everything in v1 and nothing in v1beta1 are both written {}, and are told apart."""
+    """{} means all in v1 and none in v1beta1; the conversion distinguishes them."""
     def budget(version: str, selector: Any) -> dict[str, Any]:
         return shaped({"apiVersion": f"policy/{version}", "kind": "PodDisruptionBudget", "metadata": {}, "spec": {"selector": selector}})
 

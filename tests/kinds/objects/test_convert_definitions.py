@@ -85,7 +85,7 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("spec", "message"), CONTRADICTIONS)
 def test_contradictions(spec: dict[str, Any], message: str) -> None:
-    """What is said in two places is refused: nobody could tell which of them is meant."""
+    """A field that is set both per version and at the top level is rejected as ambiguous."""
     with pytest.raises(ApiError) as caught:
         convert(whole(V1BETA1, spec), V1, CATALOG)
     assert caught.value.code == 422 and message in caught.value.message

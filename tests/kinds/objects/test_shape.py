@@ -1,4 +1,4 @@
-"""What reading an object into its types and writing it again makes of it."""
+"""Canonical shape: the result of decoding an object into its type and encoding it."""
 
 from __future__ import annotations
 

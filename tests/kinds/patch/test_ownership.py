@@ -66,7 +66,8 @@ def _owned(obj: Any) -> dict[str, Any]:
 
 
 def test_create_and_update() -> None:
-    """The creator owns what it set; whoever changes a field takes it; what is removed nobody owns."""
+    """The creator owns the fields that it set; a changed field belongs to the manager that changed it; a removed field has
+    no owner."""
     one = _write(None, _thing({"a": "1", "b": "1", "items": [{"name": "x"}]}), "m1")
     assert _owned(one) == {
         "m1/Update": {
@@ -107,7 +108,7 @@ def test_main_endpoint_does_not_own_status() -> None:
 
 @pytest.mark.parametrize("reset", [[], [{}]])
 def test_reset(reset: Any) -> None:
-    """An empty list or entry makes the server forget all owners, until somebody applies."""
+    """An empty list or entry removes all managers, until the next apply."""
     one = _write(None, _thing({"a": "1"}), "m1")
     two = _write(one, _thing({"a": "2"}, managedFields=reset), "m2")
     assert "managedFields" not in two["metadata"]
@@ -153,7 +154,7 @@ def test_updaters_are_capped() -> None:
 
 
 def test_apply_gives_up_fields() -> None:
-    """What an applier leaves out goes, unless somebody else owns it; what nobody owns inside stays."""
+    """A field that an applier omits is removed unless another manager owns it; unowned fields inside are preserved."""
     one = _apply(None, {"a": "1", "map": {"x": "1", "y": "1"}, "items": [{"name": "i", "v": "1"}]}, "m1")
     one = _apply(one, {"a": "1"}, "m2")
     filled = copy.deepcopy(one)
@@ -242,7 +243,7 @@ def test_configurations_refused(config: Any, code: int, message: str) -> None:
 
 
 def test_duplicates_in_the_live_object() -> None:
-    """A list with duplicate keys stops an apply, and after an update nobody is said to own anything."""
+    """A list with duplicate keys makes an apply fail, and an update leaves no managed fields."""
     live = _write(None, _thing({"a": "1"}), "m1")
     broken = {**live, "spec": {"a": "1", "set": ["x", "x"]}}
     assert on_write(TARGET, live, broken, manager="m2", now=1.0) == []
@@ -351,7 +352,7 @@ def test_owner_of_an_empty_struct() -> None:
 
 
 def test_another_order_is_no_change() -> None:
-    """Items that are there already stay where they are: their order is nobody's field."""
+    """Existing items keep their positions: order is not owned."""
     one = _apply(None, {"items": [{"name": "a"}, {"name": "b"}], "set": ["x", "y"]}, "m1")
     assert _apply(one, {"items": [{"name": "b"}, {"name": "a"}], "set": ["y", "x"]}, "m1", 20.0) is one
     two = _apply(one, {"items": [{"name": "b"}, {"name": "a"}]}, "m2")

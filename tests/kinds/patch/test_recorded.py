@@ -181,7 +181,7 @@ def test_scale(exchange: Any, catalog: Any) -> None:
     assert caught.value.status() == answers["scale-apply-conflict"][1]["body"]
 
 
-#: What the server fills in after owners are determined, so that nobody owns it.
+#: Fields that the server sets after managed fields are determined: they have no owner.
 _UNOWNED = re.compile(r"Service|Pod|Namespace|CertificateSigningRequest|PersistentVolume|PersistentVolumeClaim")
 
 

@@ -229,7 +229,7 @@ SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
         {"m2": {"f:free": {"f:x": {".": {}, "f:y": {}}}}},
     ),
     (
-        "Structs that an update left out are gone, and owned by nobody.",
+        "Structs that an update omitted are removed and have no owner.",
         [
             ("m1", {"obj": {"a": "1", "deep": {"x": "1"}}}),
             ("u*", {"obj": {"b": "1"}}),
@@ -270,7 +270,7 @@ SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
         None,
     ),
     (
-        "An empty list that merges by item is owned by nobody, and may go with its last item.",
+        "An empty list that merges by item has no owner, and may be removed with its last item.",
         [
             ("m1", {"set": [], "text": "t"}),
             ("m2", {"set": ["a"]}),

@@ -15,7 +15,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.identity import User
 from orchd.server.admission.builtin import NAMES, make_chain
-from orchd.server.admission.interfaces import CREATE, PluginContext, Review
+from orchd.server.admission.interfaces import CREATE, Ask, PluginContext, Review
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.results import result_of
@@ -56,6 +56,10 @@ class MemoryClient:
         return obj
 
 
+def _no_reviewer(path: str, pause: float) -> Ask:
+    raise ValueError("this test has no review service")
+
+
 class World:
     """A namespace ``ns`` with its account, and a chain of plugins: the default ones, or `only` some."""
 
@@ -88,6 +92,10 @@ class World:
             flags={},
             wall=lambda: self.now,
             catalog=lambda: CATALOG,
+            reactor=None,
+            random_suffix=lambda length: "x" * length,
+            reviewer=_no_reviewer,
+            webhooks=None,
         )
         self.chain = make_chain(self.context, [n for n in NAMES if n in on], configurations=configurations)
         self.namespace("ns")

@@ -19,7 +19,7 @@ POD = {
 
 
 class Service:
-    """Answers as it is told, and remembers what it was asked."""
+    """Returns scripted responses, and records the requests."""
 
     def __init__(self) -> None:
         self.answer: Any = {"status": {"allowed": True}}

@@ -238,7 +238,7 @@ KEY = ORCH("{long}.io/psp")
 
 
 def test_no_policy(chain: Any, pod: Callable[..., Object]) -> None:
-    """Without any policy no pod gets in, whoever makes it."""
+    """Without any policy, pods of all users are rejected."""
     error = chain().refusal("pods", pod())
     assert error.code == 403
     assert error.message == (

@@ -170,7 +170,7 @@ def test_unavailable(world: World) -> None:
 
 
 def test_changes_while_asking(world: World) -> None:
-    """An APIService that changes meanwhile has its server asked once more, and no more than that."""
+    """A change of an APIService during a fetch causes exactly one further fetch."""
     waiting: Deferred[Any] = Deferred()
     world.answers = [waiting, aggregated(FOO)]
     world.informer.put(service())

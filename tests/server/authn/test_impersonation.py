@@ -1,4 +1,4 @@
-"""Acting as somebody else."""
+"""Impersonation headers."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ VERIFY = "oidc: verify token: "
      "oidc: failed to unmarshal claims: json: cannot unmarshal number into Go struct field idToken._claim_names of type map[string]string"),
 ])  # fmt: skip
 def test_bad_claims(claims: dict[str, Any], why: str) -> None:
-    """Claims are checked before the signature, and what is wrong is told."""
+    """Claims are checked before the signature; the error names the claim."""
     assert Played().refused(signed({**CLAIMS, **claims})) == VERIFY + why
 
 
@@ -335,7 +335,7 @@ def test_keys_are_fetched_once_for_many() -> None:
     ({"keys": 3}, "oidc: failed to decode keys: there is no list of keys"),
 ])  # fmt: skip
 def test_keys_that_cannot_be_had(page: Any, why: str) -> None:
-    """A failed fetch is told, and tried again with the next token."""
+    """A failed fetch is an error, and is retried with the next token."""
     web = Web()
     good, web.pages[ISSUER + "/keys"] = web.pages[ISSUER + "/keys"], page
     played = Played(web)
@@ -417,7 +417,7 @@ def test_attributes_of_a_user() -> None:
     ({"sub": "a", "hd": "y"}, {"required": {"hd": "x"}}, "required claim hd value does not match. Got = y, want = x"),
 ])  # fmt: skip
 def test_claims_that_make_nobody(claims: dict[str, Any], given: dict[str, Any], why: str) -> None:
-    """What is missing or of the wrong type is told."""
+    """Missing claims and claims of the wrong type are errors that name them."""
     with pytest.raises(TokenError) as caught:
         user_of(claims, options(**given))
     assert str(caught.value) == why

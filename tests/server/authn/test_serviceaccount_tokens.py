@@ -211,7 +211,7 @@ def test_token_review_shows_the_reason() -> None:
 
 @pytest.mark.parametrize("deep", ["header", "claims"])
 def test_nesting_without_end(deep: Any) -> None:
-    """What is nested deeper than can be read is no token, whoever it says has made it."""
+    """A token with too deeply nested JSON is rejected, whatever its issuer."""
     brackets = b"[" * 100_000
     parts = {"header": b'{"alg":"ES256"}', "claims": b'{"iss":"https://me"}', deep: b'{"a":' + brackets}
     if deep == "header":

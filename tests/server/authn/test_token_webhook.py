@@ -122,7 +122,7 @@ _STATUSES = st.fixed_dictionaries({}, optional={"authenticated": st.just(True) |
 
 @given(_STATUSES | _VALUES)
 def test_any_answer_is_a_user_or_none(status: Any) -> None:
-    """Whatever a service says is a user, nobody, or an error; only a true authenticated makes a user."""
+    """Any response is a user, no user or an error; only `authenticated: true` is a user."""
     try:
         found = ask(status)
     except AuthenticationError:
@@ -214,7 +214,7 @@ def test_holders_and_strangers_are_remembered() -> None:
 
 
 def test_failures_are_not_remembered() -> None:
-    """An error is told to those who waited, and the next one asks again."""
+    """An error is raised in all concurrent callers, and the next call asks again."""
     memory = Memory()
     (_, first), (_, second) = memory.ask(), memory.ask()
     memory.slow.pending.pop().errback(AuthenticationError("away"))

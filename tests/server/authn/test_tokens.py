@@ -144,7 +144,8 @@ def bootstrap_secret(**data: Any) -> Object:
     ],
 )
 def test_bootstrap_tokens(data: Any, groups: Any) -> None:
-    """A secret of the right type, name, id, secret, use and time makes a bootstrapper; anything wrong makes nobody."""
+    """A secret of the right type, name, id, secret, use and time authenticates a bootstrap user; any defect rejects the
+    token."""
     informers = MemoryInformers()
     method = BootstrapTokens(ORCH, informers, wall=lambda: 1000.0, audiences=API)
     informers.put(ResourceRef("", "v1", "secrets"), bootstrap_secret(**data))

@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twisted.internet.defer import Deferred
 
 from orchd import errors
 from orchd.client.interfaces import Object, ResourceRef
@@ -14,8 +15,9 @@ from orchd.kinds.identity import User
 from orchd.server.authz.bootstrap_policy import bootstrap_objects, ensure
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action
-from orchd.server.authz.rule_coverage import uncovered
+from orchd.server.authz.rule_coverage import breakdown, rule_covers, uncovered
 from orchd.testing.results import result_of
+from orchd.txkit.coroutines import start
 
 
 class Client:
@@ -59,6 +61,33 @@ def test_defaults_are_written_once() -> None:
     assert len(client.objects[key]["rules"]) == 2 and client.lost == {key}
 
 
+class SlowClient(Client):
+    """A client whose writes end when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[Deferred[None]] = []
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object) -> None:
+        self.waiting.append(Deferred())
+        await self.waiting[-1]
+        await super().create(ref, namespace, obj)
+
+
+def test_defaults_are_written_side_by_side() -> None:
+    """Writes do not wait for one another, so that they share commits."""
+    client = SlowClient()
+    partial: Any = client
+    running, count = start(ensure(partial, ORCH)), len(bootstrap_objects(ORCH))
+    commits = 0
+    while not running.called:
+        waiting, client.waiting = client.waiting, []
+        commits += 1
+        for each in waiting:
+            each.callback(None)
+    assert commits <= 3 < count == len(client.objects)
+
+
 _words = st.lists(st.sampled_from(["a", "b", "*"]), min_size=1, max_size=2, unique=True)
 _resources = st.lists(st.sampled_from(["r", "r/s", "*/s", "*"]), min_size=1, max_size=2, unique=True)
 _names = st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True)
@@ -85,6 +114,15 @@ def test_who_covers_a_rule_may_do_what_it_allows(held: Any, granted: Any) -> Non
     if not uncovered(held, [granted]):
         mine, theirs = CompiledRules(held), CompiledRules([granted])
         assert all(mine.allow(action) for action in _actions if theirs.allow(action))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(_rules, max_size=3), st.lists(_rules, max_size=3))
+def test_rules_are_covered_part_by_part(held: Any, granted: Any) -> None:
+    """What is missing are the parts that no rule held covers, also if a rule is held as it is."""
+    expected = [part for rule in granted for part in breakdown(rule) if not any(rule_covers(each, part) for each in held)]
+    assert uncovered(held, granted) == expected
+    assert uncovered([*held, *granted], granted) == []
 
 
 @settings(max_examples=200, deadline=None)

@@ -1,4 +1,4 @@
-"""Nobody grants what they do not hold."""
+"""RBAC escalation check: users cannot grant permissions that they do not have."""
 
 from __future__ import annotations
 

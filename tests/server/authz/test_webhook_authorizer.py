@@ -56,13 +56,13 @@ def made(*statuses: Any, clock: Clock | None = None, **options: Any) -> tuple[We
         error="json: cannot unmarshal string into Go struct field SubjectAccessReviewStatus.status.allowed of type bool")),
 ])  # fmt: skip
 def test_decisions(status: Any, verdict: Verdict) -> None:
-    """Allow and deny decide, neither is no opinion, and neither is a failure, which is told."""
+    """Allow and deny decide; neither is no opinion; a failure is no opinion with an error."""
     authorizer, _ = made(status)
     assert result_of(authorizer.authorize(GET)) == verdict
 
 
 def test_failures_that_deny() -> None:
-    """A service that fails denies where that is chosen, whoever comes after it, and is not counted as failing open."""
+    """With failurePolicy Deny a failure denies, regardless of later authorizers, and does not count as fail-open."""
     opened: list[str] = []
     closed, _ = made(WebhookError("down", 500), on_failure=Decision.DENY, failed_open=opened.append)
     verdict = result_of(AuthorizerUnion([closed, AlwaysAllow()]).authorize(GET))
@@ -118,7 +118,7 @@ def test_answers_are_kept() -> None:
 
 
 def test_among_others() -> None:
-    """What went wrong is told only where nobody decides; a denial ends the matter."""
+    """Errors are reported only if no authorizer decides; a denial ends the evaluation."""
     failing, _ = made(WebhookError("one"), WebhookError("one"), WebhookError("one"))
     other, _ = made(WebhookError("two"), {"denied": True})
     assert result_of(AuthorizerUnion([failing, AlwaysAllow()]).authorize(GET)).decision is Decision.ALLOW

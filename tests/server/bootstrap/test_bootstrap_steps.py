@@ -55,7 +55,7 @@ def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_is_kept_comes_back(tmp_path: Path) -> None:
-    """A kept part that somebody changed is restored; what is not kept stays as it was made."""
+    """Changed members that are reconciled are restored; other members are preserved."""
     server = make_server(tmp_path)
     client, dialect = server.client(), server.dialect
     level = ResourceRef(dialect("flowcontrol.apiserver.{abbr}.io"), "v1beta2", "prioritylevelconfigurations")
@@ -130,7 +130,7 @@ class Racing:
 @pytest.mark.parametrize("exists", [False, True])
 @pytest.mark.parametrize(("times", "fine"), [(0, True), (4, True), (5, False)])
 def test_races_between_servers(exists: bool, times: int, fine: bool) -> None:
-    """A lost race is tried again, five times in all; after that the refusal is told."""
+    """A lost race is retried, up to five attempts; then the error is raised."""
     wanted = Wanted(ref=ResourceRef("", "v1", "namespaces"), object={"metadata": {"name": "a"}, "spec": {"x": 1}}, kept=("spec",))
     client = Racing(times, exists=exists)
     if fine:

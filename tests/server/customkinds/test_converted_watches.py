@@ -133,7 +133,7 @@ def test_all_events(server: InProcessServer, webhook: Webhook) -> None:
 
 
 def test_watchers_that_come_back(server: InProcessServer, webhook: Webhook) -> None:
-    """What an object looks like is asked for once, for however many watches; a changed definition asks anew."""
+    """An object is converted once for all watches, and again after a change of the definition."""
     admin = server.client()
     run(admin.create(V1, "default", thing("v1", "a", old="x")))
     for _ in range(3):
@@ -198,7 +198,7 @@ def test_selectors(server: InProcessServer, webhook: Webhook) -> None:
 
 
 def test_a_failure_ends_the_watch(server: InProcessServer, webhook: Webhook) -> None:
-    """What cannot be converted is told as an error, which is the last event."""
+    """A failed conversion is an ERROR event, which is the last one."""
     admin = server.client()
     streams = [run(admin.watch(V2, "default", resource_version="0")) for _ in range(2)]
     webhook.broken = True

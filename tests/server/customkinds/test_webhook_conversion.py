@@ -195,7 +195,7 @@ def patched(server: InProcessServer, version: str, manager: str, content: str, *
 
 
 def test_owners_of_another_version(server: InProcessServer, webhook: Webhook) -> None:
-    """What somebody owns in one version is lost when it is changed through another, and kept when it is not."""
+    """Ownership of a field in one version is lost when another version changes the field, and preserved otherwise."""
     assert patched(server, "v1", "one", "apply-patch+yaml", old="x").code == 201
     made = patched(server, "v2", "two", "merge-patch+json", new="x").json
     assert owners(made) == {("one", "v1"): ["f:old"]}

@@ -32,7 +32,7 @@ class Wire:
         self.clock = Clock()
         self.clock.advance(1_000_000)
         self.paths = Paths()
-        self.factory = ApiServerFactory(self.paths, self.clock, limits)
+        self.factory = ApiServerFactory(self.paths, self.clock, limits, wall=lambda: 2_000_000.0)
         self.connect()
 
     def connect(self) -> None:
@@ -82,7 +82,7 @@ def test_keep_alive() -> None:
         (answer,) = wire.answers()
         assert answer.body == b"GET /a"
         assert answer.headers == {
-            "content-type": "text/plain", "content-length": "6", "date": "Mon, 12 Jan 1970 13:46:40 GMT",
+            "content-type": "text/plain", "content-length": "6", "date": "Sat, 24 Jan 1970 03:33:20 GMT",
         }  # fmt: skip
     assert wire.paths.requests[0].query == {"b": ("c",)}
     assert wire.paths.requests[0].credentials.remote == "192.168.1.1"
@@ -120,7 +120,7 @@ def test_any_cut(cuts: list[int]) -> None:
 
 
 def test_expect_continue() -> None:
-    """The client is told to continue when somebody reads the body, once."""
+    """100 Continue is sent once, when the body is read."""
     wire = Wire()
     wire.send(_post(b"/echo", b"hello", b"Expect: 100-continue")[:-5])
     assert [answer.code for answer in wire.answers()] == [100]
@@ -281,7 +281,7 @@ def test_running_requests_do_not_time_out() -> None:
 
 
 def test_disconnect_cancels() -> None:
-    """A client that goes away cancels its request, and a reader of its body."""
+    """A disconnect cancels the request and the read of its body."""
     wire = Wire()
     wire.send(GET % b"/wait")
     wire.lose()

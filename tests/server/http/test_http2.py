@@ -15,7 +15,7 @@ from orchd.server.pipeline.interfaces import Request, Response
 from tests.server.http.http_doubles import Paths
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, PRIORITY, SETTINGS, PING, WINDOW = 0, 1, 2, 4, 6, 8
+DATA, HEADERS, PRIORITY, SETTINGS, PING, GOAWAY, WINDOW = 0, 1, 2, 4, 6, 7, 8
 
 
 def frame(kind: int, payload: bytes = b"", *, stream: int = 0, flags: int = 0) -> bytes:
@@ -75,7 +75,7 @@ class Wire:
     ],
 )
 def test_floods_of_frames_without_content(flood: bytes) -> None:
-    """A client that sends nothing but such frames is told to calm down and cut off."""
+    """A connection with only such frames is closed with ENHANCE_YOUR_CALM."""
     wire = Wire()
     for _ in range(2000):
         if wire.transport.disconnecting:
@@ -216,3 +216,26 @@ def test_streams_go_on() -> None:
         wire.paths.feeds[0].sink.write(b"x" * size)
         _settle(wire)
         assert _content(wire)[1] >= size
+
+
+def test_goodbye() -> None:
+    """A client that is told to go gets its answer first; the connection closes when nothing is under way."""
+    wire = Wire()
+    wire.connection.says_goodbye = lambda: True
+    wire.kinds()
+    wire.send(get(1))
+    wire.turns()
+    wire.clock.advance(0)
+    kinds = wire.kinds()
+    assert kinds.count(GOAWAY) == 1 and HEADERS in kinds
+    assert wire.transport.disconnecting
+
+
+def test_no_goodbye() -> None:
+    """Other clients keep their connection."""
+    wire = Wire()
+    wire.kinds()
+    wire.send(get(1))
+    wire.turns()
+    wire.clock.advance(0)
+    assert GOAWAY not in wire.kinds() and not wire.transport.disconnecting

@@ -115,7 +115,7 @@ def color(obj: Object) -> Iterable[str]:
 
 
 class Listening:
-    """A listener that notes what it is told and what that comes to."""
+    """A listener that records events and the resulting state."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []
@@ -136,7 +136,7 @@ class Listening:
 
 
 def test_objects_are_decoded_when_they_are_looked_at() -> None:
-    """An informer that nobody asks decodes nothing; what was looked at is not decoded again before it changes."""
+    """An unused informer decodes nothing; a decoded object is not decoded again until it changes."""
     bench = Bench()
     for name in "abc":
         bench.put(f"n/{name}")
@@ -154,7 +154,7 @@ def test_objects_are_decoded_when_they_are_looked_at() -> None:
 
 
 def test_lists() -> None:
-    """Of everything or of a namespace; whoever goes through everything leaves nothing behind."""
+    """Of all objects or of a namespace; listing all objects caches nothing."""
     bench = Bench()
     for path in ("m/a", "n/a", "n/b", "n-/a"):
         bench.put(path)
@@ -198,7 +198,7 @@ def test_an_index_is_made_when_it_is_asked_for() -> None:
 
 
 def test_an_index_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits for an index holds nobody up, and all who wait share one; changes meanwhile are not lost."""
+    """Building an index does not block; concurrent waiters share the build, and changes during it are included."""
     monkeypatch.setattr(module, "_PIECE", 2)
     bench = Bench()
     for name in "abcde":
@@ -305,7 +305,7 @@ def test_one_can_wait_until_late_listeners_have_been_told(monkeypatch: pytest.Mo
 
 
 def test_a_listener_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    """The others are told, and the write succeeds."""
+    """The other listeners are called, and the write succeeds."""
     bench = Bench()
     good = Listening()
 
@@ -354,7 +354,7 @@ def test_kinds_without_a_cache_are_left_to_others() -> None:
 
 
 def test_all_end_together() -> None:
-    """Who waits for an informer that is stopped is told so; nothing goes on."""
+    """Stopping an informer fails the waits on it; no task is left."""
     bench = Bench()
     ends: list[Any] = []
     bench.informer.add_index("color", color)

@@ -83,7 +83,7 @@ class Play:
 
 
 def test_one_good_call() -> None:
-    """The review is posted to where the configuration says, with its credentials; the time limit is told."""
+    """The review is posted to the configured server with its credentials and the time limit."""
     play = Play(GOOD)
     assert play.result()["status"] == {"ok": True}
     ((method, url, given),) = play.service.calls
@@ -93,7 +93,7 @@ def test_one_good_call() -> None:
 
 
 def test_attempts_and_their_results() -> None:
-    """Each attempt is told with its result, and a timeout of its own goes to the service."""
+    """Each attempt is observed with its result, and sends its own timeout to the service."""
     told: list[str] = []
     late = WebhookError("late", timed_out=True)
     play = Play(answer(500, "broken"), answer(504), GOOD, evaluated=lambda result, _: told.append(result), timeout=3.0)
@@ -123,7 +123,7 @@ def test_urls(server: str, url: str) -> None:
 
 
 def test_passing_failures_are_tried_again() -> None:
-    """Five attempts at most, with growing pauses, and the last error is told."""
+    """At most five attempts, with backoff; the last error is raised."""
     play = Play(answer(500, "broken"))
     _, outcome = play.ask()
     times: list[float] = []
@@ -192,7 +192,7 @@ def test_kind_and_version_may_be_left_out(data: Any) -> None:
 
 
 def test_calls_are_limited() -> None:
-    """Only so many calls are under way and so many wait; who goes away leaves its place."""
+    """Concurrent and waiting calls are bounded; a cancelled call frees its slot."""
     pending: list[Deferred[Any]] = [Deferred() for _ in range(4)]
     play = Play(*pending, GOOD, limits=Limits(at_once=2, waiting=1))
     asked = [play.ask() for _ in range(4)]
@@ -210,7 +210,7 @@ def test_calls_are_limited() -> None:
 
 
 def test_cancelling_ends_pauses() -> None:
-    """Nobody is called again for a request that is gone."""
+    """A cancelled review is not retried."""
     play = Play(answer(500))
     task, outcome = play.ask()
     task.cancel()
@@ -230,7 +230,7 @@ current-context: x
 
 
 def test_files_are_read_again(tmp_path: Path) -> None:
-    """After a minute the file counts anew, and what it names; one that cannot be read then is as before."""
+    """After a minute the file and the files that it names are read again; unreadable ones keep the previous configuration."""
     (tmp_path / "ca.pem").write_text("one")
     (tmp_path / "token").write_text("first\n")
     (tmp_path / "conf").write_text(TEXT)
@@ -260,7 +260,7 @@ def test_bad_files_are_named(tmp_path: Path, text: str) -> None:
 
 
 def test_members_of_a_status() -> None:
-    """Members of the wrong type are told with their place."""
+    """Errors about members of the wrong type name their paths."""
     status = ReviewStatus({"status": {"f": True, "t": "x", "l": ["a"], "o": {"p": 1}, "bad": 3}}, "ReviewStatus")
     assert (status.flag("f"), status.text("t"), status.texts("l"), status.inner("o", "O")) == (True, "x", ("a",), {"p": 1})
     assert (status.flag("no"), status.text("no"), status.texts("no"), status.inner("no", "O")) == (False, "", (), {})

@@ -60,7 +60,7 @@ def test_unknown_forms(server: Any) -> None:
 
 
 def test_tags(server: Any) -> None:
-    """A client that has the document is told so; a definition makes another one, its end the first again."""
+    """A matching Etag is answered 304; a definition changes the Etag, its deletion restores the first one."""
     first = asked(server, "/apis", ACCEPT).headers["Etag"]
     again = asked(server, "/apis", ACCEPT, **{"If-None-Match": first})
     assert (again.code, again.body, again.headers["Etag"]) == (304, b"", first)

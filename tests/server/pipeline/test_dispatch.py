@@ -76,7 +76,7 @@ class TestCustomKinds:
         assert odd.json["message"] == ' is not supported on resources of kind "foos.dispatch.example.com"'
 
     def test_subresources(self, space: Any, foos: str) -> None:
-        """The verb of a status endpoint that is none is named; an endpoint that is none is an object not found."""
+        """An unsupported verb of a status endpoint is 405 and named; an unknown subresource is 404."""
         url = f"{foos}/namespaces/{space.name}/foos/x"
         refused = run(space.server.request("DELETE", f"{url}/status"))
         assert refused.code == 405 and refused.json["message"].startswith("delete is not supported on resources of kind")
@@ -103,7 +103,7 @@ def test_rows_of_old_tables(space: Any, pretty: str) -> None:
 
 
 def test_proxy_to_a_service_without_endpoints(space: Any) -> None:
-    """It is the service that is not found where nobody has said what is behind it."""
+    """Without endpoints the service is reported as not found."""
     space.make("services", {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
     answer = space("GET", "services/s:80/proxy/")
     assert (answer.code, answer.json["details"]) == (404, {"name": "s", "kind": "services"})

@@ -158,7 +158,7 @@ class TestQueues:
             level.enter("a", 1, 0)
 
     def test_a_wide_request_is_served_alone_rather_than_never(self) -> None:
-        """More seats than the level has are had when nobody else has any."""
+        """A request wider than the level is admitted when no other request is executing."""
         level = Level(2, Queuing(queues=1, hand=1, length=5))
         first, wide, small = level.enter("a", 1, 0), level.enter("a", 10, 0), level.enter("a", 1, 0)
         assert wide.started is None and level.next(0) is None
@@ -168,7 +168,7 @@ class TestQueues:
         assert level.next(2) is small
 
     def test_who_leaves_a_queue_is_forgotten(self) -> None:
-        """A place that is given up is nobody's, and an idle level keeps nothing."""
+        """A cancelled request leaves its queue, and an idle level holds no state."""
         level = Level(1, Queuing(queues=8, hand=2, length=5))
         first, second = level.enter("a", 1, 0), level.enter("b", 1, 0)
         level.leave(second, 0)
@@ -211,7 +211,8 @@ class TestQueues:
 
     @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4), st.booleans()), max_size=60))
     def test_seats_are_never_overdrawn(self, steps: list[tuple[str, int, bool]]) -> None:
-        """However requests come and go: no more seats than there are (but for one wide one alone), nobody forgotten."""
+        """For any sequence of requests: seats are not exceeded (except by a single wide request), and every request is
+        answered."""
         level = Level(5, Queuing(queues=4, hand=2, length=10))
         placed: list[Ticket] = []
         for at, (flow, seats, end) in enumerate(steps):

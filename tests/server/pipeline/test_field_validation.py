@@ -1,4 +1,4 @@
-"""``fieldValidation``: who wants to know is told of fields that a kind does not know and of fields that stand twice."""
+"""``fieldValidation``: unknown and duplicate fields are reported on request."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ LATER_OF_YAML = [
 def test_who_asks_is_told_as_by_later_releases(
     later: InProcessServer, form: str, body: str, expected: list[str], why: list[str]
 ) -> None:
-    """Without the gate, a request that says nothing is told nothing; others are, with the paths of the fields."""
+    """Without the gate, requests without the parameter get no report; others get one with the paths of the fields."""
     silent = send(later, "POST", DEPLOYMENTS, body.replace("NAME", f"silent-{form}"), form)
     assert (silent.code, warnings(silent)) == (201, [])
     warned = send(later, "POST", DEPLOYMENTS + "?fieldValidation=Warn", body.replace("NAME", f"warned-{form}"), form)
@@ -319,7 +319,7 @@ def test_custom_kinds_of_who_asks(later: InProcessServer) -> None:
 
 
 def test_apply_of_who_asks(later: InProcessServer) -> None:
-    """Keys that stand twice are told with their lines."""
+    """Duplicate keys are reported with their lines."""
     body = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"},\n"data": {"a": "1",\n"a": "2"}}'
     path = "/api/v1/namespaces/a/configmaps/c?fieldManager=m"
     line = 'line 3: key "a" already set in map'

@@ -68,7 +68,7 @@ def test_strict_transport() -> None:
 
 class TestLeaving:
     def test_new_requests_are_sent_elsewhere(self) -> None:
-        """With a time to come back, over a connection to somebody else."""
+        """With Retry-After and Connection: close, so that the client connects to another server."""
         response, headers = send(DrainingStage(ORCH, lambda: True), ask(path="/api/v1/pods"))
         assert response.code == 429 and headers["Retry-After"] == "5" and headers["Connection"] == "close"
 

@@ -76,7 +76,7 @@ def judged(verdict: Verdict, query: dict[str, list[str]] | None = None) -> Respo
 
 @pytest.mark.parametrize("decision", [Decision.DENY, Decision.NO_OPINION])
 def test_what_goes_wrong_is_500(decision: Decision) -> None:
-    """An error is told in plain text with what was asked for, and without anything that a browser would take for markup."""
+    """The error is plain text that names the request, without characters that a browser would interpret as markup."""
     answer = judged(Verdict(decision, "because", 'no <"answer">'), {"a": ["1", "&"]})
     assert answer.code == 500 and answer.content_type == "text/plain; charset=utf-8"
     assert ("X-Content-Type-Options", "nosniff") in answer.headers

@@ -12,7 +12,7 @@ from orchd.server.pipeline.endpoints.packed import unpacked
 
 @pytest.mark.parametrize("size", [0, 1, 64 << 10, 300_001])
 def test_content_in_pieces(size: int) -> None:
-    """What is sent is the content, of the length that was said, and no piece of it is large; each time anew."""
+    """The content has the announced length, in small pieces, and can be read repeatedly."""
     content = random.Random(1).randbytes(size)
     body = unpacked(gzip.compress(content))
     assert body.size == size

@@ -33,7 +33,7 @@ def test_forms_of_one_object(space: Any, accept: str, content_type: str, begins:
 
 
 def test_nothing_acceptable(space: Any) -> None:
-    """406 for a form that there is none of, in JSON."""
+    """406 in JSON for an unsupported form."""
     answer = space("GET", "configmaps", accept="text/html")
     assert (answer.code, answer.json["reason"]) == (406, "NotAcceptable")
 
@@ -107,7 +107,7 @@ def test_another_version(space: Any) -> None:
 
 
 def test_deprecated_versions_warn(space: Any) -> None:
-    """Whoever uses a version that will go is told so once per answer."""
+    """A deprecated version is answered with one warning per response."""
     answer = space("GET", "poddisruptionbudgets", group="policy/v1beta1")
     assert "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+" in answer.headers["Warning"]
 

@@ -71,7 +71,7 @@ def test_deprecated_apis(call: Any, scrape: Scrape) -> None:
 
 
 def test_terminations(server: InProcessServer, call: Any, scrape: Scrape, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests that an internal error ends are terminations; a plain error of the client is none."""
+    """Requests that end with an internal error count as terminations; client errors do not."""
     assert call("GET", "/api/v1/namespaces/a/configmaps/missing").code == 404
 
     def broken(*arguments: object) -> None:

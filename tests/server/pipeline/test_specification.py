@@ -40,7 +40,7 @@ def _with(*plurals: str) -> Catalog:
 
 
 class Bench:
-    """A specification whose thread works when it is told to."""
+    """A specification whose thread is run by the test."""
 
     def __init__(self) -> None:
         self.clock = Clock()

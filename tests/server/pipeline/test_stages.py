@@ -110,7 +110,7 @@ class TestDeadline:
         assert bool(deadline.detached) is not stopped and not clock.getDelayedCalls()
 
     def test_a_detached_bug_is_logged(self) -> None:
-        """What fails when nobody listens any more is in the log."""
+        """A failure after the client disconnected is logged."""
         clock, slow = Clock(), Slow()
         seen: Any = []
         note: Any = seen.append

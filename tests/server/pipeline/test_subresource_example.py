@@ -35,14 +35,14 @@ def extended(resources: tuple[Row, ...], row: Subresource) -> tuple[Row, ...]:
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcessServer]:
+def server(tmp_path: Path, builtin_tables: pytest.MonkeyPatch) -> Iterator[InProcessServer]:
     module = example()
-    monkeypatch.setattr(core_v1, "RESOURCES", extended(core_v1.RESOURCES, module.ROW))
+    builtin_tables.setattr(core_v1, "RESOURCES", extended(core_v1.RESOURCES, module.ROW))
 
     def named_verbs(dependencies: verbs.VerbDependencies) -> Mapping[str, Any]:
         return {**verbs.named_verbs(dependencies), module.ROW.served_by: {"get": module.get_keys}}
 
-    monkeypatch.setattr(api, "named_verbs", named_verbs)
+    builtin_tables.setattr(api, "named_verbs", named_verbs)
     running = make_server(tmp_path)
     yield running
     running.stop()

@@ -156,7 +156,7 @@ class TestGrace:
         assert (less["deletionTimestamp"], less["deletionGracePeriodSeconds"]) == (at(1), 1)
 
     def test_pods_that_nobody_runs_go(self, space: Any) -> None:
-        """A pod without a node has nobody to wait for."""
+        """A pod without a node is deleted without a grace period."""
         space.make("pods", POD)
         assert space("DELETE", "pods/p").code == 200 and space("GET", "pods/p").code == 404
 
@@ -284,7 +284,7 @@ class TestSystemPriorityClasses:
     @pytest.mark.parametrize("name", ["system-node-critical", "system-cluster-critical"])
     @pytest.mark.parametrize("query", ["", "?dryRun=All", "?gracePeriodSeconds=0"])
     def test_stay(self, space: Any, name: str, query: str) -> None:
-        """They cannot be deleted, by nobody; not in a collection either."""
+        """They cannot be deleted by any user, individually or in a collection."""
         server = space.server
         answer = run(server.request("DELETE", f"{self.ROOT}/{name}{query}"))
         why = f'priorityclasses.scheduling.orch.io "{name}" is forbidden: this is a system priority class and cannot be deleted'

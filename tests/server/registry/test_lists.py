@@ -94,7 +94,7 @@ class TestPages:
         assert [o["metadata"]["name"] for o in third["items"]] == ["e"] and "continue" not in third["metadata"]
 
     def test_selectors_hide_what_remains(self, space: Any) -> None:
-        """With a selector nobody knows how many are left."""
+        """With a selector, remainingItemCount is omitted."""
         for name in "abc":
             space.config(name, labels={"x": "y"})
         shown = space("GET", "configmaps?limit=1&labelSelector=x%3Dy").json
@@ -207,7 +207,7 @@ def test_refusals(space: Any, query: str, code: int, message: str) -> None:
 
 
 def test_events_come_from_the_store(space: Any) -> None:
-    """Nothing of events is cached: a limit counts at version 0 too, and nobody waits for a version."""
+    """Events are not cached: limit applies at version 0 too, and reads do not wait for a version."""
     for name in "ab":
         space.make("events", {"metadata": {"name": name}, "involvedObject": {"namespace": space.name}})
     assert space("GET", "events?resourceVersion=0&limit=1").json["metadata"]["continue"]

@@ -150,8 +150,12 @@ def test_an_address_that_changes_is_not_looked_for(space: Any) -> None:
 
 
 def test_leading_zeros_are_no_part_of_an_address(space: Any) -> None:
-    made = space.make("services", service("a", clusterIP="010.0.0.077"))
-    assert made["spec"]["clusterIP"] == "010.0.0.077"
+    """An address with leading zeros is kept as written, and is the same address as without them."""
+    address = space.make("services", service("a"))["spec"]["clusterIP"]
+    padded = ".".join(octet.zfill(3) for octet in address.split("."))
+    assert space("POST", "services", service("b", clusterIP=padded)).code == 422
+    assert space("DELETE", "services/a").code == 200
+    assert space.make("services", service("b", clusterIP=padded))["spec"]["clusterIP"] == padded
 
 
 def test_health_checks_have_a_port(space: Any) -> None:

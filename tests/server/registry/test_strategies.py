@@ -223,7 +223,7 @@ class TestKinds:
         assert times == [3600, 3600, None]
 
     def test_one_strategy_per_resource(self, space: Any) -> None:
-        """A strategy is made once; a resource that takes another's place has its own, and the old one is let go."""
+        """A strategy is created once per resource; a replaced resource gets a new one, and the old one is released."""
         strategies = space.server.server.registry.strategies
         resource = space.server.server.catalog.resource("", "v1", "configmaps")
         first = strategies(resource)

@@ -55,7 +55,7 @@ class TestAutoscalers:
         assert "only allowed when HPAContainerMetrics" in space("POST", path, alone, group=group).json["message"]
 
     def test_annotations_that_mean_nothing_go(self, space: Any) -> None:
-        """What version 1 keeps in annotations is written anew: nonsense goes, and so does a status by that way."""
+        """Annotations of version 1 are regenerated: invalid values are dropped, and a status in them is ignored."""
         notes = {
             ORCH("autoscaling.alpha.{long}.io/metrics"): "{", ORCH("autoscaling.alpha.{long}.io/conditions"):
             '[{"type":"ScalingActive","status":"True"}]', "mine": "x",
@@ -67,7 +67,7 @@ class TestAutoscalers:
         assert made["spec"]["targetCPUUtilizationPercentage"] == 80
 
     def test_a_status_survives_changes_through_version_1(self, space: Any) -> None:
-        """Conditions are annotations there, and still nobody's but the status endpoint's."""
+        """Conditions are annotations in version 1, and only the status endpoint can change them."""
         path = "horizontalpodautoscalers"
         space.make(path, self.scaler(), group=HPA.format("v2"))
         condition = {"type": "ScalingActive", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}

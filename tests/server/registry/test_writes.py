@@ -44,7 +44,7 @@ class TestCreate:
             assert both.json["details"]["retryAfterSeconds"] == 1 and both.headers["Retry-After"] == "1"
 
     def test_a_name_of_a_terminating_object(self, space: Any) -> None:
-        """Who may not have a name is told that it will be free: also in a dry run and with a generated name."""
+        """A taken name is 409, also in a dry run and with a generated name."""
         space.config("a", finalizers=["example.com/hold"])
         space("DELETE", "configmaps/a")
         for query in ("", "?dryRun=All"):
@@ -112,7 +112,7 @@ class TestCreate:
 
 class TestUpdate:
     def test_only_one_writer_wins(self, space: Any) -> None:
-        """Of two writers with the same resourceVersion the second is told to look again."""
+        """Of two writes with the same resourceVersion the second is 409."""
         made = space.config("a")
         assert space("PUT", "configmaps/a", {**made, "data": {"k": "1"}}).code == 200
         lost = space("PUT", "configmaps/a", {**made, "data": {"k": "2"}})
@@ -150,7 +150,7 @@ class TestUpdate:
         ],
     )
     def test_refusals(self, space: Any, metadata: Any, code: int) -> None:
-        """Name, namespace, uid and version in the body must be the object's; nobody marks deletions by hand."""
+        """Name, namespace, uid and version in the body must be the object's; clients cannot set deletion fields."""
         space.config("a")
         before = revision(space)
         assert space("PUT", "configmaps/a", {"metadata": metadata}).code == code
@@ -179,7 +179,7 @@ class TestPatch:
             assert space("PATCH", "configmaps/a", {"metadata": change}, content_type=MERGE).code == code
 
     def test_patches_meet(self, space: Any) -> None:
-        """A patch without a version is made again on what somebody else wrote meanwhile."""
+        """A patch without a version is applied again after a concurrent write."""
         space.config("a")
         registry = space.server.server.registry
         store = registry.access.store
@@ -201,7 +201,7 @@ class TestPatch:
         assert raced and answer.json["data"] == {"k": "v", "first": "1", "second": "2"}
 
     def test_a_race_to_create(self, space: Any) -> None:
-        """An apply that finds its object made by somebody else meanwhile applies to that."""
+        """An apply that loses the race to create its object is applied to the existing one."""
         store = space.server.server.registry.access.store
         raced: list[Any] = []
         create = store.create
@@ -305,7 +305,7 @@ def test_refusals_name_the_home_of_a_kind(space: Any, group: str, plural: str, b
 
 class TestKinds:
     def test_template_generation(self, space: Any) -> None:
-        """A daemon set may begin with a number of template changes; what is none cannot be read."""
+        """A daemon set may start with a template generation; an invalid number is 400."""
         template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template, "updateStrategy": {"rollingUpdate": {}}}
         key = "deprecated.daemonset.template.generation"

@@ -1,4 +1,4 @@
-"""Who gets the page, and what it is told about its user."""
+"""Access to the page, and the session endpoint."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def test_the_session_names_the_user() -> None:
 
 
 def test_the_session_of_nobody() -> None:
-    """The anonymous user is nobody, and is told nothing."""
+    """The anonymous user has no session."""
     request = asked("/ui/session")
     request.user = User(name=ANONYMOUS)
     assert orjson.loads(session(request)) == {"user": None, "certificate": False, "names": {}}
 
 
 def test_the_session_is_for_those_who_get_the_page() -> None:
-    """With --ui=auto other machines are told nothing; with --ui=true they are."""
+    """The session endpoint answers other machines with --ui=true only."""
     assert session(asked("/ui/session", "10.1.2.3")) == b"answer"
     assert orjson.loads(session(asked("/ui/session", "10.1.2.3"), local=False))["user"]["name"] == "alice"
 

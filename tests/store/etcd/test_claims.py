@@ -74,7 +74,7 @@ async def test_only_one_wins(etcd: Etcd, opened: Open) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_freed_only_as_seen(etcd: Etcd, opened: Open) -> None:
-    """A claim that nobody needs can be freed, but not once somebody has it anew."""
+    """An unused claim can be freed, unless it has been claimed again."""
     async with opened(etcd.url) as store:
         await store.write("/a", b"", expected=0, take=["x"], leave=[])
         with pytest.raises(ClaimedError) as first:

@@ -91,7 +91,7 @@ def one_of_ours(server: ApiServer) -> str:
 
 @pytest_twisted.ensureDeferred
 async def test_what_is_asked_for(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
-    """Of those who ask for the same address or port at once one gets it, and the others are told as ever."""
+    """Of concurrent requests for the same address or port one succeeds; the others get the usual error."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
         servers = (one, two)
@@ -118,7 +118,7 @@ async def test_what_is_asked_for(etcd: Etcd, tmp_path: Path, prefix: str) -> Non
 
 @pytest_twisted.ensureDeferred
 async def test_holders_that_went_past_the_servers(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
-    """A service that somebody removed from etcd itself holds nothing for ever."""
+    """The allocations of a service that was deleted directly in etcd are released."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
     async with serving(tmp_path / "one", *flags) as one:
         wish = {"ports": [{"port": 80, "nodePort": 30001}], "clusterIP": "10.1.0.5"}

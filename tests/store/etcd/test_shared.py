@@ -70,7 +70,7 @@ async def test_counters_of_two_stores(etcd: Etcd, opened: Open) -> None:
 @pytest.mark.parametrize("trusted", [False, True])
 @pytest_twisted.ensureDeferred
 async def test_foreign_writes(etcd: Etcd, opened: Open, trusted: bool) -> None:
-    """Writes of others raise the revision; a consistent read gets there, and watches are told how far they are."""
+    """Writes of other users of etcd raise the revision; consistent reads reach it, and watches report progress."""
     async with opened(etcd.url, trust_progress=trusted) as store, opened(etcd.url, prefix="/elsewhere") as other:
         seen, late = Seen(), Seen()
         made = await store.create("/a", b"1")

@@ -55,7 +55,7 @@ def _by_node(sources: Mapping[str, Any], called: str, exclusive: bool, dialect: 
 
 
 def _target(field: str, source: Mapping[str, Any]) -> str:
-    """What nodes call the target of a source."""
+    """The name that nodes use for the volume of a source."""
     if field == "iscsi":
         return f"{source.get('targetPortal', '')}:{source.get('iqn', '')}:{source.get('lun', 0)}"
     if field == "rbd":
@@ -66,7 +66,7 @@ def _target(field: str, source: Mapping[str, Any]) -> str:
 
 
 def csi_prefix(dialect: Dialect) -> str:
-    """How the unique names of drivers' volumes begin."""
+    """Prefix of the unique names of CSI volumes."""
     return dialect(_CSI)
 
 

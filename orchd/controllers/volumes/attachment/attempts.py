@@ -1,4 +1,4 @@
-"""Attachments that are under way: how long they may take, and when a failed one is reported again."""
+"""Pending attachments: their timeout, and the backoff of repeated Events."""
 
 from __future__ import annotations
 

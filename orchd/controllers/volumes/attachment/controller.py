@@ -1,9 +1,10 @@
-"""The attachdetach controller: its queue of nodes, and one turn of a node."""
+"""The attachdetach controller: event handlers, and the reconcile of a node."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from orchd.client.interfaces import Object, ResourceRef
@@ -35,6 +36,7 @@ from orchd.controllers.volumes.attachment.conflicts import conflict_note
 from orchd.controllers.volumes.attachment.wanted import BY_NODE, Wanted, WantedVolumes, managed, node_of
 from orchd.controllers.volumes.usage import BY_CLAIM, POD_KIND, VOLUMES, index_by_claim, terminated
 from orchd.errors import ApiError
+from orchd.txkit import instruments
 
 #: Seconds for which a volume that its node still reports as in use stays attached after its last pod.
 UNMOUNT_PATIENCE: Final = 360.0
@@ -71,12 +73,28 @@ class AttachDetachController(Controller):
         drivers = self.follow(ResourceRef(group, "v1", "csidrivers"))
         self._wanted = WantedVolumes(self._pods, self._claims, self._volumes, drivers, env.dialect)
         self._attempts = Attempts()
+        #: Numbers of used volumes by node and plugin.
+        self._in_use: dict[str, Counter[str]] = {}
+        self._forced = instruments.Counter("attachdetach_controller_forced_detaches", "Volumes detached although their node may still use them.")
         #: Since when volumes wait to be detached, by node and unique name (or attachment, where the volume is unknown).
         self._leaving: dict[tuple[str, str], float] = {}
         #: Node and volume of attachments that were created and that the informer has not shown yet, by name.
         self._unseen: dict[str, tuple[str, str]] = {}
         #: Nodes that wait for another node to release a volume, and the conflicts of which their pods were told.
         self._blocked: dict[str, set[str]] = {}
+
+    @property
+    def instruments(self) -> Sequence[instruments.Instrument]:  # type: ignore[override]  # computed when it is read
+        """Numbers of volumes that pods use, and of those that are attached."""
+        used = instruments.Gauge("storage_count_attachable_volumes_in_use", "Volumes that pods use, by node and plugin.", ("node", "volume_plugin"))
+        total = instruments.Gauge("attachdetach_controller_total_volumes", "Volumes that are to be attached, and that are.", ("plugin_name", "state"))
+        for node, plugins in self._in_use.items():
+            for plugin, number in plugins.items():
+                used.add(number, node, plugin)
+                total.add(number, plugin, "desired_state_of_world")
+        for each in self._attachments.list():
+            total.add(1, self.dialect("{long}.io/csi:") + str(spec(each).get("attacher")), "actual_state_of_world")
+        return used, total, self._forced
 
     def _refill(self) -> None:
         for node in self._nodes.list():
@@ -137,6 +155,7 @@ class AttachDetachController(Controller):
         if node is not None and not managed(node, self.dialect):
             return None
         wanted = self._wanted.on(called, node)
+        self._count(called, wanted)
         waits = await self._detach(called, node, wanted)
         if node is not None:
             waits += await self._attach(called, node, wanted)
@@ -145,6 +164,15 @@ class AttachDetachController(Controller):
         if wanted and self._period >= 1.0:
             waits.append(self._period)
         return min(waits, default=None)
+
+    def _count(self, node_name: str, wanted: dict[str, Wanted]) -> None:
+        """Note how many volumes of each plugin the pods of a node use."""
+        prefix = self.dialect("{long}.io/csi:")
+        found = Counter(prefix + each.volume.driver for each in wanted.values())
+        if found:
+            self._in_use[node_name] = found
+        else:
+            self._in_use.pop(node_name, None)
 
     def _forget(self, node_name: str, wanted: dict[str, Wanted]) -> None:
         """The node was deleted; nothing is attached to it any more, and what is left is detached with its last pod."""
@@ -209,7 +237,10 @@ class AttachDetachController(Controller):
         begins = unique_name.endswith("^")
         if not any(each == unique_name or (begins and each.startswith(unique_name)) for each in in_use):
             return 0.0
-        return max(0.0, since + UNMOUNT_PATIENCE - now)
+        left = max(0.0, since + UNMOUNT_PATIENCE - now)
+        if not left:
+            self._forced.add()
+        return left
 
     async def _delete_attachment(self, called: str) -> None:
         self._attempts.end(called)

@@ -1,4 +1,4 @@
-"""Which volumes the pods of a node want attached."""
+"""Volumes to attach for the pods of a node."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class WantedVolumes:
         return found
 
     def _attachable(self, pod: Object, volume: Mapping[str, Any]) -> Attachable | None:
-        """What is to be attached for a volume of a pod; None when nothing is, or not yet."""
+        """The volume to attach for a pod's volume; None for a volume that is not attachable or not bound yet."""
         called = claim_name(pod, volume)
         if not called:
             return inline(volume, self._dialect)

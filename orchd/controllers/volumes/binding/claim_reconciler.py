@@ -1,4 +1,4 @@
-"""What is to happen with a claim: find it a volume, hand it to a provisioner, finish its binding, or call it lost."""
+"""Reconcile of a claim: find a volume, request provisioning, complete its binding, or mark it Lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The persistentvolume-binder: its queue, and what puts claims and volumes on it."""
+"""The persistentvolume-binder controller: its queue and event handlers."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, index_by_claim, terminated
 from orchd.dialect import Dialect
 from orchd.kinds.objects.volumes.claims import BIND_COMPLETED, class_of
+from orchd.txkit.instruments import Gauge
 
 #: Index of volumes: "class/NAME" for those without a claim, "claim/NAMESPACE/NAME" for those with one.
 _SUITABLE: Final = "binder/suitable"
@@ -27,6 +28,19 @@ _SUITABLE: Final = "binder/suitable"
 _WAITING: Final = "binder/waiting"
 #: Phases in which nothing is to be done until something changes.
 _SETTLED: Final = ("Bound", "Available", "Lost")
+
+
+#: Metrics: name, help and labels.
+_COUNTS = (
+    ("bound_pv", "Persistent volumes that are bound, by storage class", ("storage_class",)),
+    ("unbound_pv", "Persistent volumes that are unbound, by storage class", ("storage_class",)),
+    ("failed_pv", "Persistent volumes that are failed, by storage class", ("storage_class",)),
+    ("bound_pvc", "Claims that are bound, by namespace", ("namespace",)),
+    ("unbound_pvc", "Claims that are unbound, by namespace", ("namespace",)),
+    ("total_pv", "Persistent volumes, by plugin and mode", ("plugin_name", "volume_mode")),
+)
+#: Sources of volumes, and the names of their plugins in metrics.
+_PLUGINS = (("csi", "csi"), ("hostPath", "host-path"), ("local", "local-volume"), ("nfs", "nfs"), ("iscsi", "iscsi"), ("fc", "fc"), ("rbd", "rbd"))
 
 
 class PersistentVolumeBinder(Controller):
@@ -40,6 +54,10 @@ class PersistentVolumeBinder(Controller):
         super().__init__(env, workers=1)
         self._period = env.settings.pvclaimbinder_sync_period
         # Volumes first: a claim that is looked at before its volume is known would count as lost.
+        self._counts = {
+            name: Gauge(f"pv_collector_{name}_count", f"{what}.", labels) for name, what, labels in _COUNTS
+        }
+        self.instruments = tuple(self._counts.values())
         self._volumes = self.follow(VOLUMES, self._volume_changed)
         self._volumes.add_index(_SUITABLE, _volume_index(env.dialect))
         self._claims = self.follow(CLAIMS, self._claim_changed)
@@ -56,6 +74,21 @@ class PersistentVolumeBinder(Controller):
         provisioning = ProvisioningRequests(writer, classes, enabled=env.settings.enable_dynamic_provisioning)
         self._claim_reconciler = ClaimReconciler(writer, classes, provisioning, self._suitable, self._pods_without_node)
         self._volume_reconciler = VolumeReconciler(writer, self._reclaimer, self._live_claim, self._enqueue)
+
+    def _count_volume(self, volume: Object, step: int) -> None:
+        phase = status(volume).get("phase")
+        state = "bound" if phase == "Bound" else "failed" if phase == "Failed" else "unbound"
+        self._counts[f"{state}_pv"].add(step, class_of(volume, self.dialect))
+        self._counts["total_pv"].add(step, self._plugin_of(volume), str(spec(volume).get("volumeMode") or "N/A"))
+
+    def _count_claim(self, claim: Object, step: int) -> None:
+        state = "bound" if status(claim).get("phase") == "Bound" else "unbound"
+        self._counts[f"{state}_pvc"].add(step, namespace(claim))
+
+    def _plugin_of(self, volume: Object) -> str:
+        """Name of the plugin of a volume's source."""
+        source = next((plugin for key, plugin in _PLUGINS if key in spec(volume)), "")
+        return self.dialect("{long}.io/") + source if source else "N/A"
 
     def _refill(self) -> None:
         """Queue what may need work: everything, because the dropped keys are not known."""
@@ -75,6 +108,9 @@ class PersistentVolumeBinder(Controller):
     def _volume_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Also look at claims that the volume is, was or may become the volume of."""
         self._assumed_volumes.observe(old, new)
+        for each, step in ((old, -1), (new, 1)):
+            if each is not None:
+                self._count_volume(each, step)
         volume = new or old
         if volume is None:
             return
@@ -89,6 +125,9 @@ class PersistentVolumeBinder(Controller):
     def _claim_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Also look at volumes that were bound to the claim when it is deleted or bound to another."""
         self._assumed_claims.observe(old, new)
+        for each, step in ((old, -1), (new, 1)):
+            if each is not None:
+                self._count_claim(each, step)
         if new is not None:
             self._enqueue(new)
         claim = new or old

@@ -1,4 +1,4 @@
-"""Provisioning: claims are handed to external provisioners; what cannot be provisioned gets an Event."""
+"""Provisioning: annotates claims for external provisioners, and records Events for claims that cannot be provisioned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a volume whose claim was deleted: kept, recycled or deleted, as its reclaim policy says."""
+"""Reclaims a volume whose claim was deleted: retains, recycles or deletes it, according to its reclaim policy."""
 
 from __future__ import annotations
 

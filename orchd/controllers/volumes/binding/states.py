@@ -1,4 +1,4 @@
-"""Claims and volumes in the state that the binder wants: pure functions, which give the object itself when nothing changes."""
+"""Claims and volumes after changes of the binder: pure functions, which return the same object if nothing changes."""
 
 from __future__ import annotations
 

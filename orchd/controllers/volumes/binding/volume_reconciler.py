@@ -1,4 +1,4 @@
-"""What is to happen with a volume: make it available, follow its claim, or release and reclaim it."""
+"""Reconcile of a volume: make it Available, follow its claim, or release and reclaim it."""
 
 from __future__ import annotations
 

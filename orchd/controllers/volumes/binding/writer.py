@@ -1,4 +1,4 @@
-"""Writes of the binder: each only when it changes something, each answer remembered until the informers show it."""
+"""Writes of the binder: skipped if nothing changes; results are cached until the informers deliver them."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _status_served(version: Object) -> bool:
 
 
 def _inner(versions: list[Object] | None) -> GoText:
-    """The versions as messages print them: without what they share."""
+    """The versions as messages print them: without the members that all have."""
     moved = {m for m in _MOVABLE if versions and _shared(versions, m)}
     kept = None if versions is None else [{k: v for k, v in version.items() if k not in moved} for version in versions]
     return dump("[]apiextensions.CustomResourceDefinitionVersion", kept)

@@ -60,7 +60,7 @@ def validate_update(
             obj, old, resource, settings, subresource=subresource
         )
     if resource.stored:
-        # The rules for every kind come first, and once more with the kind's own rules.
+        # The rules for every kind are applied first, and again with the kind's own rules.
         metadata = obj.get("metadata") or {}
         meta.create(metadata, report, namespaced=resource.namespaced, name_rule=names.path_segment, core=False)
         meta.update(metadata, old.get("metadata") or {}, report, core=False)

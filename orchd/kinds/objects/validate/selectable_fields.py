@@ -17,7 +17,7 @@ _TOKEN: Final = re.compile(r"[.\[\]]|[^.\[\]]+")
 
 
 class _PathError(Exception):
-    """A path that leads nowhere; the text says why."""
+    """An invalid path; the text is the reason."""
 
 
 def validate_selectable_fields(version: Mapping[str, Any], schema: Mapping[str, Any] | None, at: Path, report: Report) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
+from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
@@ -28,7 +31,7 @@ _OLD_VOLUMES: Final = {
     "storageos": "deprecated in v1.22, support removal is planned in v1.26",
     "quobyte": "deprecated in v1.22, support removal is planned in v1.26",
 }
-#: Annotations without effect -> what the warning says.
+#: Annotations without effect -> text of the warning.
 _OLD_ANNOTATIONS: Final = {
     "scheduler.alpha.{long}.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
     "security.alpha.{long}.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
@@ -79,14 +82,19 @@ def _at(obj: Object, steps: tuple[str, ...]) -> Object:
     return value
 
 
+@cache
+def _replaced_labels(dialect: Dialect) -> Mapping[str, str]:
+    """Deprecated node labels, and what their warnings say."""
+    return {dialect(k): _INSTEAD.format(since, dialect(new)) for k, (since, new) in _OLD_LABELS.items()}
+
+
 class _Warnings:
     """Collects the warnings of one object."""
 
     def __init__(self, settings: ObjectSettings) -> None:
         self.texts: list[str] = []
         self._dialect = settings.dialect
-        dialect = settings.dialect
-        self._labels = {dialect(k): _INSTEAD.format(since, dialect(new)) for k, (since, new) in _OLD_LABELS.items()}
+        self._labels = _replaced_labels(settings.dialect)
 
     def _say(self, at: Path, text: str) -> None:
         self.texts.append(f"{at}: {text}")

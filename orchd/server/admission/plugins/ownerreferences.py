@@ -54,8 +54,7 @@ class OwnerReferencesPermissionEnforcement(Plugin):
 
     async def _check_block(self, review: Review, reference: dict[str, Any]) -> None:
         api_version, kind = reference.get("apiVersion", ""), reference.get("kind", "")
-        catalog = self.context.catalog() if self.context.catalog is not None else None
-        owner = catalog.kind(api_version, kind) if catalog is not None else None
+        owner = self.context.catalog().kind(api_version, kind)
         if owner is None:
             group, version = split_group_version(api_version)
             shown = f"{kind}.{group}" if group else kind

@@ -13,6 +13,12 @@ from orchd.server.admission.plugin import Plugin, refuse, spec, with_spec
 
 _LOWER = "PreemptLowerPriority"
 _COMPUTED = "must not be provided in pod spec; priority admission controller computed"
+#: Index of the default classes.
+_DEFAULTS = "default"
+
+
+def _default_values(obj: Object) -> tuple[str, ...]:
+    return ("true",) if obj.get("globalDefault") else ()
 
 
 @implementer(IMutatingPlugin, IValidatingPlugin)
@@ -21,6 +27,9 @@ class Priority(Plugin):
     help = "Sets priority and preemption policy of pods from their priority class."
     resources = ("pods", "priorityclasses.scheduling.{abbr}.io")
     informers = (("scheduling.{abbr}.io", "v1", "priorityclasses"),)
+
+    def setup(self) -> None:
+        self.informer(0).add_index(_DEFAULTS, _default_values)
 
     async def admit(self, review: Review) -> None:
         pod = review.object
@@ -82,7 +91,7 @@ class Priority(Plugin):
 
     def _default(self) -> Object | None:
         """The default class; of several, which only a race can create, the lowest."""
-        defaults = [c for c in self.informer(0).list() if c.get("globalDefault")]
+        defaults = list(self.informer(0).by_index(_DEFAULTS, "true"))
         return min(defaults, key=lambda c: c.get("value", 0)) if defaults else None
 
     async def validate(self, review: Review) -> None:

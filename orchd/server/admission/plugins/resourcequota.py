@@ -40,6 +40,7 @@ class ResourceQuota(Plugin):
     informers = (("", "v1", "resourcequotas"),)
 
     def setup(self) -> None:
+        self.index_namespaces(0)
         self._locks: dict[str, DeferredLock] = {}
         #: Quotas as written by this plugin, until the informer has caught up.
         self._written: dict[tuple[str, str], Object] = {}
@@ -55,7 +56,7 @@ class ResourceQuota(Plugin):
         if review.operation == UPDATE and not (resource.row.quota and resource.row.quota.on_update):
             return
         await self.wait_ready(review)
-        if not any(True for _ in self.informer(0).list(review.namespace)):
+        if not self.in_namespace(0, review.namespace):
             return
         delta = self._delta(review)
         if review.dry_run:
@@ -81,7 +82,7 @@ class ResourceQuota(Plugin):
 
     def _quotas(self, namespace: str) -> list[Object]:
         quotas = []
-        for quota in self.informer(0).list(namespace):
+        for quota in self.in_namespace(0, namespace):
             key = namespace, quota["metadata"]["name"]
             written = self._written.get(key)
             if written is not None and written["metadata"].get("uid") == quota["metadata"].get("uid"):

@@ -78,10 +78,11 @@ class ServiceAccount(Plugin):
         account = self.informer(0).get(review.namespace, name)
         if account is not None:
             return account
-        attempts = _ATTEMPTS if name == "default" and self.context.reactor is not None else 1
+        reactor = self.context.reactor
+        attempts = _ATTEMPTS if name == "default" and reactor is not None else 1
         for attempt in range(attempts):
-            if attempt:
-                await deferLater(self.context.reactor, _PAUSE, lambda: None)
+            if attempt and reactor is not None:
+                await deferLater(reactor, _PAUSE, lambda: None)
             try:
                 found: Object = await self.context.client.get(ACCOUNTS, review.namespace, name)
                 return found

@@ -77,7 +77,7 @@ def _hook(configuration: str, hook: ObjectView, position: int) -> Hook:
 def calls_for(
     hooks: Iterable[Hook], operation: str, resource: Resource, subresource: str, *, namespaced: bool, catalog: Catalog
 ) -> list[Call]:
-    """The webhooks whose rules match. `namespaced` says whether the request has a namespace."""
+    """The webhooks whose rules match. `namespaced`: the request has a namespace."""
     others = [r for r in equivalents(catalog, resource) if r.api_version != resource.api_version]
     found: list[Call] = []
     for hook in hooks:

@@ -1,6 +1,6 @@
 """MutatingAdmissionWebhook: calls webhooks in series, each with the object as changed by the previous ones.
 
-After a change the mutating chain runs once more, including the webhooks with reinvocation policy IfNeeded
+After a change the mutating chain runs again, including the webhooks with reinvocation policy IfNeeded
 (specification, "Reinvocation policy").
 """
 
@@ -141,7 +141,6 @@ class MutatingAdmissionWebhook(WebhookPlugin):
 
     async def _canonicalize(self, call: Call, review: Review, patched: Any) -> Object:
         """A patched object in the version of the chain, with its shape and defaults."""
-        assert self.context.catalog is not None
         named = same_kind(patched, review, call.resource, self.context.catalog())
         if review.kind is not None:
             # A kind other than the resource's: the endpoint that accepts it defaults it.
@@ -154,8 +153,8 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         working_version = (review.object or {}).get("apiVersion") or review.resource.api_version
         if review.resource.converter is not None:
             # Objects with a conversion webhook are processed in the requested version.
-            return self.context.settle(review.resource, await self.in_version(review.resource, shaped))
-        return self.context.settle(review.resource, convert.convert(shaped, working_version, self.context.catalog()))
+            return self.services.settle(review.resource, await self.in_version(review.resource, shaped))
+        return self.services.settle(review.resource, convert.convert(shaped, working_version, self.context.catalog()))
 
 
 def _annotation_prefix(call: Call) -> str:

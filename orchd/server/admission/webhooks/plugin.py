@@ -14,11 +14,12 @@ from orchd.errors import ApiError, quoted
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects import convert
 from orchd.pki import clientconfig
-from orchd.server.admission.interfaces import CONNECT, CREATE, DELETE, UPDATE, Review
+from orchd.server.admission.interfaces import CONNECT, CREATE, DELETE, UPDATE, Review, WebhookServices
 from orchd.server.admission.plugin import Plugin, labels_of
 from orchd.server.admission.webhooks import matching, reviews
 from orchd.server.admission.webhooks.matching import Call, Hook
 from orchd.server.outbound.webhooks import NO_CREDENTIALS, Credentials, WebhookError
+from orchd.txkit.tracing import traced
 
 GROUP = "admissionregistration.{abbr}.io"
 _NAMESPACES = ResourceRef("", "v1", "namespaces")
@@ -48,6 +49,12 @@ class WebhookPlugin(Plugin):
         self._chosen: dict[Any, list[Call]] = {}
         self._read[0].add_listener(self._changed)
 
+    @property
+    def services(self) -> WebhookServices:
+        """The collaborators; only used once `calls` has returned webhooks."""
+        assert self.context.webhooks is not None
+        return self.context.webhooks
+
     def _changed(self, *_: Any) -> None:
         self._hooks = None
         self._chosen.clear()
@@ -58,15 +65,16 @@ class WebhookPlugin(Plugin):
 
     async def calls(self, review: Review) -> list[Call]:
         """The webhooks whose rules match a write. Raises ApiError 403 before configurations are synced."""
+        if self.context.webhooks is None:
+            return []
         if not self._read[0].synced:
             if not self._asks(review):
                 return []
             await self.wait_ready(review)
         if self._hooks is None:
             self._hooks = matching.hooks_of(self._read[0].list())
-        if not self._hooks or self.context.webhooks is None or not self._asks(review):
+        if not self._hooks or not self._asks(review):
             return []
-        assert self.context.catalog is not None
         namespaced = bool(review.namespace)
         catalog = self.context.catalog()
         # Another catalog may have other equivalent versions.
@@ -82,7 +90,7 @@ class WebhookPlugin(Plugin):
 
     def _asks(self, review: Review) -> bool:
         """False for the server's own writes during bootstrap: webhooks may depend on their completion."""
-        return self.context.serving() or review.user.name != "system:apiserver"
+        return self.services.serving() or review.user.name != "system:apiserver"
 
     async def matches_selectors(self, call: Call, review: Review) -> bool:
         """True if the selectors of a webhook match this write. Raises ApiError 404 for a missing namespace."""
@@ -115,7 +123,7 @@ class WebhookPlugin(Plugin):
         version = reviews.version_for(hook.versions)
         if not version:
             raise FailedCallError(hook, f"webhook does not accept known AdmissionReview versions ({', '.join(reviews.SPOKEN)})")
-        uid = self.context.uid()
+        uid = self.services.uid()
         document = reviews.question(
             review,
             call.resource,
@@ -125,9 +133,9 @@ class WebhookPlugin(Plugin):
             version=version,
             dialect=self.dialect,
         )
-        assert self.context.webhooks is not None
         try:
-            given = await self.context.webhooks.post(hook.where, document, hook.seconds, self._credentials)
+            with traced(f"Call {'mutating' if self.mutating else 'validating'} webhook", {"webhook": hook.name, "uid": uid}):
+                given = await self.services.client.post(hook.where, document, hook.seconds, self._credentials)
             verdict = reviews.answer(given, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect)
         except WebhookError as error:
             raise FailedCallError(hook, f"failed to call webhook: {error}", code=error.code) from error
@@ -146,9 +154,8 @@ class WebhookPlugin(Plugin):
     async def in_version(self, resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
         """Convert an object to the version of a resource of its kind. Raises ApiError 500 if a conversion webhook
         failed."""
-        if resource.converter is not None and self.context.translate is not None:
-            return (await self.context.translate(resource, (obj,)))[0]
-        assert self.context.catalog is not None
+        if resource.converter is not None:
+            return (await self.services.translate(resource, (obj,)))[0]
         return convert.convert(obj, resource.api_version, self.context.catalog())
 
     async def to_webhook_version(self, call: Call, review: Review, obj: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -172,7 +179,7 @@ class WebhookPlugin(Plugin):
             code = error.code
             if error.reason == "InternalError":
                 what = "apiserver_internal_error"
-        self.context.observe_webhook(
+        self.services.observe(
             call.hook.name, self.kind, review.operation, perf_counter() - began, rejected, what, code
         )
 

@@ -28,7 +28,7 @@ _CUT = "...TRUNCATED"
 
 @implementer(IBody)
 class RecordedFields:
-    """A body that keeps what was read of it, for audit levels that include the request object."""
+    """A body that records the decoded object, for audit levels that include the request object."""
 
     def __init__(self, body: IBody) -> None:
         self._body = body

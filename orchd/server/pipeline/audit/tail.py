@@ -20,7 +20,7 @@ from orchd.server.pipeline.representation import NO_STORE
 PATH = "/debug/audit"
 #: Clients that may follow at a time.
 _MOST_FOLLOWERS = 16
-#: Events that are kept, and their bytes.
+#: Maximum number of retained events, and of their bytes.
 _KEPT, _KEPT_BYTES = 200, 1 << 20
 #: Bytes that a client may leave unread; events beyond are not sent to it, and counted.
 _MOST_UNREAD = 256 << 10
@@ -102,7 +102,7 @@ class AuditTail:
 
 @implementer(IStream)
 class TailStream:
-    """One client that follows. A line ``{"lost": n}`` says that the client was too slow for n events."""
+    """The stream of one client. A line ``{"lost": n}`` reports n dropped events: the client reads too slowly."""
 
     def __init__(self, tail: AuditTail) -> None:
         self._tail = tail

@@ -24,7 +24,7 @@ class AgainError(Exception):
 
 class Remote:
     """Sends by `post`, which raises AgainError for transient failures and other exceptions for permanent ones. The
-    first pause is `backoff` seconds."""
+    first pause is `backoff` seconds. `version` is the apiVersion of lists, "" for v1."""
 
     def __init__(
         self,
@@ -34,8 +34,9 @@ class Remote:
         backoff: float,
         clock: IReactorTime,
         random: Random,
+        version: str = "",
     ) -> None:
-        self._version = dialect("audit.{abbr}.io/v1")
+        self._version = version or dialect("audit.{abbr}.io/v1")
         self._post = post
         self._backoff = backoff
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Aggregated discovery at ``/api`` and ``/apis``, for clients whose Accept header asks for it."""
+"""Aggregated discovery at ``/api`` and ``/apis``, for clients that accept that form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CACHED = ("Cache-Control", "public")
 
 
 class AggregatedDocuments:
-    """The documents of the catalog in force and their tags, made once per change.
+    """The documents of the current catalog and their tags, built once per change.
 
     `foreign` returns what other servers answer, as the same value until it changes.
     """
@@ -42,7 +42,7 @@ class AggregatedDocuments:
         self._bodies: dict[tuple[bool, str, bool], bytes] = {}
 
     def answer(self, request: Request, *, core: bool) -> Response | None:
-        """The document of the core group or of the named groups; None when the request asks for no aggregated form.
+        """The document of the core group or of the named groups; None if the request does not accept an aggregated form.
         Raises ApiError 406."""
         accept = ",".join(request.headers.get("accept", ()))
         chosen = mediatype.negotiate_aggregated(accept, dialect=self._catalog().dialect)

@@ -1,4 +1,4 @@
-"""`CatalogBuild`: a value that is computed from the catalog, in a thread, and again after each change."""
+"""`CatalogBuild`: a value that is computed from the catalog or another value, in a thread, and again after each change."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from orchd import errors
-from orchd.kinds.catalog import Catalog
 from orchd.txkit.background import Background
 
+S = TypeVar("S")
 T = TypeVar("T")
 
-#: Seconds from a change of definitions until the next build: definitions often come in groups.
+#: Seconds from a change of definitions until the next build: definitions are often created in groups.
 SETTLE = 0.5
 
 
-class _Build:
-    """A build under way. `stale` is set when the catalog has changed since, `made` when it has succeeded."""
+class _Build(Generic[S]):
+    """A running build. `stale` is set when the catalog has changed since its start, `made` when it has succeeded."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: S) -> None:
         self.catalog = catalog
         self.stale = self.made = self._over = False
         self._waiting: list[Deferred[None]] = []
 
     async def ended(self) -> bool:
-        """Wait for the end; whether the value was made."""
+        """Wait for the end of the build. True if it succeeded."""
         if not self._over:
             waiting: Deferred[None] = Deferred(self._waiting.remove)
             self._waiting.append(waiting)
@@ -41,8 +41,9 @@ class _Build:
             each.callback(None)
 
 
-class CatalogBuild(Generic[T]):
-    """Calls `make(catalog)` after each change of the catalog, one call at a time.
+class CatalogBuild(Generic[S, T]):
+    """Calls `make(catalog)` after each change of the catalog, one call at a time. Any value will do for a catalog that is the
+    same one until it changes.
 
     `in_thread` runs a function off the reactor's thread; `what` names the value in logs and errors. Without
     `in_background`, set before the start, no start is eager.
@@ -51,8 +52,8 @@ class CatalogBuild(Generic[T]):
     def __init__(
         self,
         what: str,
-        catalog: Callable[[], Catalog],
-        make: Callable[[Catalog], T],
+        catalog: Callable[[], S],
+        make: Callable[[S], T],
         *,
         in_thread: Callable[..., Awaitable[Any]],
         clock: IReactorTime,
@@ -63,29 +64,30 @@ class CatalogBuild(Generic[T]):
         self._in_thread = in_thread
         self._clock = clock
         self._background = Background()
-        self._made: tuple[Catalog, T] | None = None
-        self._build: _Build | None = None
+        self._made: tuple[S, T] | None = None
+        self._build: _Build[S] | None = None
         self._due: IDelayedCall | None = None
         self._running = self._wanted = False
         self.in_background = True
-        #: Builds so far, by why: "add" for the first one, "update" for later ones; and the seconds of the last one of each.
+        #: Builds so far by reason ("add" for the first one, "update" for later ones), and the duration of the last one in
+        #: seconds.
         self.builds: dict[str, int] = {}
         self.seconds: dict[str, float] = {}
 
     async def start(self, *, eager: bool = True) -> None:
-        """Have the value for the catalog in force built soon, and from now on for each later one. Not at once: a start has more
-        urgent work, and the first call of `current` builds it. If not `eager`, only that call begins it all."""
+        """Build the value for the current catalog soon, and for each later catalog. The first build is delayed, since the
+        server is starting; a call of `current` starts it at once. If not `eager`, only that call starts builds."""
         self._running, self._wanted = True, self._wanted or (eager and self.in_background)
         if self._build is None and self._made is None and self._due is None and self._wanted:
             self._due = self._clock.callLater(SETTLE, self._begin)
 
     def begin(self) -> None:
-        """Begin to build for the catalog in force now, where its value is neither at hand nor under construction."""
+        """Start a build for the current catalog, unless its value exists or is being built."""
         if self._build is None:
             self._begin()
 
     async def stop(self) -> None:
-        """End what waits to be built; a build that runs in its thread is waited for."""
+        """Cancel scheduled builds, and wait for a running one."""
         self._running = False
         if self._due is not None:
             self._due.cancel()
@@ -93,27 +95,27 @@ class CatalogBuild(Generic[T]):
         await self._background.idle()
 
     def changed(self) -> None:
-        """The catalog is another one, which may not have been made yet: the build begins in `SETTLE` seconds."""
+        """The catalog has changed: start a build in `SETTLE` seconds."""
         if self._build is not None:
             self._build.stale = True
         elif self._due is None and self._running and self._wanted:
             self._due = self._clock.callLater(SETTLE, self._begin)
 
     async def current(self) -> T:
-        """The value for the catalog in force now, or for a later one. Raises ApiError 500 when it cannot be built."""
+        """The value for the current catalog or a later one. Raises ApiError 500 if it cannot be built."""
         wanted, self._wanted = self._catalog(), True
         if self._build is not None and self._build.catalog is not wanted:
             await self._build.ended()
         if self._made is None or self._made[0] is not wanted:
-            # Begun after the request came, so for `wanted` or for a later catalog.
+            # Started after the request arrived, so for `wanted` or a later catalog.
             build = self._build or self._begin()
             if build is not None and not await build.ended():
                 raise errors.internal(f"the {self._what} cannot be built")
         assert self._made is not None
         return self._made[1]
 
-    def _begin(self) -> _Build | None:
-        """Build for the catalog in force; None when its value is at hand."""
+    def _begin(self) -> _Build[S] | None:
+        """Start a build for the current catalog; None if its value exists."""
         if self._due is not None and self._due.active():
             self._due.cancel()
         self._due = None
@@ -124,7 +126,7 @@ class CatalogBuild(Generic[T]):
         self._background.add(self._run(build), self._what)
         return build
 
-    async def _run(self, build: _Build) -> None:
+    async def _run(self, build: _Build[S]) -> None:
         began, reason = self._clock.seconds(), "add" if self._made is None else "update"
         try:
             self._made = build.catalog, await self._in_thread(self._make, build.catalog)

@@ -28,7 +28,7 @@ class Documents:
         elsewhere: Callable[[], tuple[dict[str, Any], ...]] = lambda: (),
         aggregated: AggregatedDocuments | None = None,
     ) -> None:
-        """`elsewhere` gives the groups with versions that other servers answer, as the same value until it changes.
+        """`elsewhere` returns the groups with versions that other servers serve; the same value until it changes.
         `aggregated` answers requests for aggregated discovery."""
         self._catalog = catalog
         self._elsewhere = elsewhere

@@ -1,8 +1,8 @@
-"""How busy the reactor is: the time of its ticks, how late timers are, and how many delayed calls wait.
+"""Load of the reactor: duration of its ticks, lateness of timers, number of delayed calls.
 
 A tick is one round of the reactor: the calls that are due, then the I/O that is ready. Ticks are sampled with two delayed
-calls, so that any reactor can be measured and nothing of it is replaced. A tick that blocks shows twice: in the tick time
-when a sample falls into it, and as the delay of the sample that it held up.
+calls, so that any reactor can be measured and nothing of it is replaced. A blocking tick is visible in two metrics: in the
+tick duration if it is sampled, and in the lateness of the sample that it delayed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class ReactorMetrics:
         self._call: Any = None
 
     async def start(self) -> None:
-        """Begin to sample."""
+        """Start sampling."""
         self._wait()
 
     async def stop(self) -> None:
-        """End it; nothing is left in the reactor."""
+        """Stop sampling, and cancel the delayed calls."""
         if self._call is not None:
             self._call.cancel()
             self._call = None
@@ -45,7 +45,7 @@ class ReactorMetrics:
     def _begin(self, due: float) -> None:
         now = self._reactor.seconds()
         self.delays.observe(BOUNDS, max(0.0, now - due))
-        # Runs in the next tick, and the reactor does not sleep before it: what passes until then is work.
+        # Called in the next tick, before which the reactor does not sleep: the elapsed time is that of the tick.
         self._call = self._reactor.callLater(0, self._end, now)
 
     def _end(self, began: float) -> None:

@@ -22,7 +22,7 @@ _KINDS = ((True, "mutating"), (False, "readOnly"))
 
 
 def request_metrics(requests: RequestMetrics, catalog: Callable[[], Catalog], deadline: Deadline) -> Source:
-    """Counts, durations and sizes of requests. `catalog` says which of the requested APIs are deprecated."""
+    """Counts, durations and sizes of requests. `catalog` is used to find deprecated APIs."""
 
     def families() -> Iterator[Metric]:
         yield from _completed(requests)

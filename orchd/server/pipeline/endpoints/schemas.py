@@ -26,7 +26,7 @@ from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.dispatch import text_not_found
 from orchd.txkit.lru_cache import LruCache
 
-#: Documents that are kept in the form in which they were asked for, compressed: some megabytes of built-in ones.
+#: Maximum number of cached documents in a requested form, compressed: some megabytes for the built-in ones.
 _MOST_KEPT = 128
 _YEAR = 365 * 24 * 3600
 

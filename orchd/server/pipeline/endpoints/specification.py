@@ -1,16 +1,18 @@
-"""``/openapi/v2``: the OpenAPI document of everything that is served, always that of the catalog in force."""
+"""``/openapi/v2``: the OpenAPI document of all served resources, for the current catalog."""
 
 from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from twisted.internet.interfaces import IReactorTime
 
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import mediatype
+from orchd.kinds.openapi.v2_merge import ForeignSpecification
 from orchd.kinds.openapi.v2_pieces import JSON, PROTOBUF, DocumentPieces
 from orchd.server.pipeline.endpoints.catalog_builds import CatalogBuild
 from orchd.server.pipeline.endpoints.packed import unpacked
@@ -33,18 +35,34 @@ _LEVEL = 5
 Forms = dict[str, tuple[bytes, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Of what a document is made."""
+
+    catalog: Catalog
+    foreign: Sequence[ForeignSpecification]
+
+
 class Specification:
     """Builds the document in the background after each change of the catalog, in a thread, from the pieces that are new.
 
-    A request is answered with the document of the catalog that was in force when it came, or of a later one: it waits
+    The response is the document of the catalog at the time of the request, or of a later one: the request waits
     for that when the background has not made it yet. `in_thread` runs a function off the reactor's thread.
     """
 
     def __init__(
-        self, catalog: Callable[[], Catalog], *, in_thread: Callable[..., Awaitable[Any]], clock: IReactorTime
+        self,
+        catalog: Callable[[], Catalog],
+        *,
+        in_thread: Callable[..., Awaitable[Any]],
+        clock: IReactorTime,
+        foreign: Callable[[], Sequence[ForeignSpecification]] = tuple,
     ) -> None:
+        """`foreign` returns what other servers document, as the same value until it changes; call `build.changed` then."""
+        self._catalog, self._foreign = catalog, foreign
+        self._source: _Source | None = None
         self._pieces: DocumentPieces | None = None
-        self.build = CatalogBuild("OpenAPI document", catalog, self._make, in_thread=in_thread, clock=clock)
+        self.build = CatalogBuild("OpenAPI document", self._current_source, self._make, in_thread=in_thread, clock=clock)
 
     async def answer(self, request: Request) -> Response:
         """The document in JSON or protobuf; 406 for other media types."""
@@ -63,14 +81,21 @@ class Specification:
         if "gzip" in request.header("accept-encoding"):
             headers.append(("Content-Encoding", "gzip"))
             return Response(content_type=kind, headers=headers, body=packed)
-        # Hardly anybody wants it so: not worth the megabytes that it would take to have it at hand.
+        # Rarely requested in this form: caching it would cost megabytes.
         return Response(content_type=kind, headers=headers, body=unpacked(packed))
 
-    def _make(self, catalog: Catalog) -> Forms:
+    def _current_source(self) -> _Source:
+        catalog, foreign = self._catalog(), self._foreign()
+        if self._source is None or self._source.catalog is not catalog or self._source.foreign is not foreign:
+            self._source = _Source(catalog, foreign)
+        return self._source
+
+    def _make(self, source: _Source) -> Forms:
+        catalog = source.catalog
         if self._pieces is None:
             self._pieces = DocumentPieces(catalog.dialect)
         out = {}
-        for form, parts in self._pieces.assemble(catalog).items():
+        for form, parts in self._pieces.assemble(catalog, source.foreign).items():
             digest, packer = hashlib.sha256(), zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
             packed = []
             for part in parts:

@@ -107,11 +107,31 @@ class RequestMetrics:
         self._served = served
         self._own_user = own_user
         self.series: dict[Labels, Series] = {}
+        self._known: dict[tuple[str | bool, ...], tuple[Labels, Series]] = {}
         #: Requests of the server to itself, by verb, resource and subresource.
         self.own: dict[tuple[str, str, str], int] = {}
 
     def series_of(self, request: Request) -> Series:
-        return self._series(_labels(request, self._served))
+        return self._labelled(request)[1]
+
+    def _labelled(self, request: Request) -> tuple[Labels, Series]:
+        """Labels and series of a request."""
+        info = request.info
+        assert info is not None
+        # Labels follow from these; a patch also has a content type.
+        key = (
+            info.verb, info.group, info.version, info.resource, info.subresource, not info.name, not info.namespace,
+            request.param("dryRun") == "All",
+        )  # fmt: skip
+        found = self._known.get(key)
+        if found is None:
+            labels = _labels(request, self._served)
+            found = labels, self._series(labels)
+            # Only labels of what is served: the number of other requests is not bounded. The labels of a deleted
+            # definition are kept.
+            if labels.resource and info.verb != "patch" and len(self._known) < _MOST:
+                self._known[key] = found
+        return found
 
     def _series(self, labels: Labels) -> Series:
         found = self.series.get(labels)
@@ -133,8 +153,7 @@ class RequestMetrics:
             if lasting is not None:
                 lasting.running -= 1
             raise
-        labels = _labels(request, self._served)
-        series = self._series(labels)
+        labels, series = self._labelled(request)
         code = response.code
         series.codes[code] = series.codes.get(code, 0) + 1
         if request.terminated:

@@ -19,10 +19,10 @@ from orchd.kinds.objects import shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers
 from orchd.kinds.strictness import Strictness, of_body, strictness
-from orchd.server.pipeline.interfaces import Body, Request
+from orchd.server.pipeline.interfaces import Body, Request, Response
 from orchd.server.pipeline.representation import Presenter, Representation
 from orchd.server.pipeline.verbs.options import WriteOptions, write_options
-from orchd.server.registry.interfaces import Context, IRegistry, ListPage, Object
+from orchd.server.registry.interfaces import Context, IRegistry, ListPage, Object, Written
 from orchd.txkit.aside import LARGE, Aside
 
 #: Bytes of the objects of a list above which it is encoded away from the reactor.
@@ -80,7 +80,7 @@ class VerbContext:
             size=request.size,
         )
 
-    async def shown(self, view: Representation, entry: Entry) -> Body:
+    async def encode_entry(self, view: Representation, entry: Entry) -> Body:
         """The body for one entry. Large objects that are not sent as they are stored are encoded away from the reactor."""
         if view.plain or len(entry.json) <= LARGE or view.key in entry.derived:
             return self.present.entry(view, entry)
@@ -89,7 +89,13 @@ class VerbContext:
         _keep((entry,), (apart,))
         return body
 
-    async def listed(self, view: Representation, page: ListPage) -> Body:
+    async def written_response(self, request: Request, view: Representation, written: Written) -> Response:
+        """The response of a write. The body is empty if neither the client nor the audit log uses it."""
+        needed = request.need_answer or request.audited
+        body = await self.encode_entry(view, written.entry) if needed else b""
+        return self.present.response(view, body, code=201 if written.created else 200)
+
+    async def encode_page(self, view: Representation, page: ListPage) -> Body:
         """The body for a list. Large lists that are not joined from stored bytes are encoded away from the reactor; YAML, which
         is slow, item by item, so that other large objects are not kept waiting."""
         missing = 0 if view.plain else sum(len(e.json) for e in page.entries if view.key not in e.derived)

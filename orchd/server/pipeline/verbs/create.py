@@ -12,4 +12,4 @@ async def create(tools: VerbContext, request: Request, target: ResourceTarget) -
     view = tools.present.view(request, target.resource)
     obj, options = await tools.decode_object(request, target.resource, "CreateOptions")
     written = await tools.registry.write(tools.context(request, target, options), Create(obj=obj))
-    return tools.present.response(view, await tools.shown(view, written.entry), code=201)
+    return await tools.written_response(request, view, written)

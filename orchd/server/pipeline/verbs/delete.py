@@ -73,7 +73,7 @@ async def finished(
         return tools.present.response(view, tools.present.other(view, status))
     entry = tools.registry.transient_entry(resource, target.namespace, deleted.object)
     late = not deleted.gone and options.get("orphanDependents") is False
-    return tools.present.response(view, await tools.shown(view, entry), code=202 if late else 200)
+    return tools.present.response(view, await tools.encode_entry(view, entry), code=202 if late else 200)
 
 
 async def deletecollection(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
@@ -97,4 +97,4 @@ async def deletecollection(tools: VerbContext, request: Request, target: Resourc
                 raise
 
     await for_each(page.entries, delete_one, at_once=tools.delete_workers)
-    return tools.present.response(view, await tools.listed(view, page))
+    return tools.present.response(view, await tools.encode_page(view, page))

@@ -16,4 +16,4 @@ async def get(tools: VerbContext, request: Request, target: ResourceTarget) -> R
     entry = await tools.registry.get(
         target.resource, target.namespace, target.name, resource_version=request.param("resourceVersion")
     )
-    return tools.present.response(view, await tools.shown(view, entry))
+    return tools.present.response(view, await tools.encode_entry(view, entry))

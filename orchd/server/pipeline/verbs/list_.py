@@ -11,4 +11,4 @@ async def list_(tools: VerbContext, request: Request, target: ResourceTarget) ->
     """200 with a list in the negotiated representation; metadata.continue if there are more items."""
     view = tools.present.view(request, target.resource)
     page = await tools.registry.list(list_query(tools.dialect, request, target.resource, target.namespace))
-    return tools.present.response(view, await tools.listed(view, page))
+    return tools.present.response(view, await tools.encode_page(view, page))

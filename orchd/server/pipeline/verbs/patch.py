@@ -19,7 +19,7 @@ async def patch(tools: VerbContext, request: Request, target: ResourceTarget) ->
     options = write_options(tools.dialect, request, "PatchOptions", apply=sent == APPLY_PATCH)
     operation = patch_operation(tools, request, target.name, sent, data, options)
     written = await tools.registry.write(tools.context(request, target, options), operation)
-    return tools.present.response(view, await tools.shown(view, written.entry), code=201 if written.created else 200)
+    return await tools.written_response(request, view, written)
 
 
 def patch_operation(

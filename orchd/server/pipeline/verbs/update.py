@@ -16,4 +16,4 @@ async def update(tools: VerbContext, request: Request, target: ResourceTarget) -
     check_name(target.name, target.namespace, obj)
     operation = Replace(name=target.name, obj=obj, authorize_create=partial(tools.authorize, request, "create"))
     written = await tools.registry.write(tools.context(request, target, options), operation)
-    return tools.present.response(view, await tools.shown(view, written.entry), code=201 if written.created else 200)
+    return await tools.written_response(request, view, written)

@@ -86,7 +86,7 @@ class Strategy:
         return self._empty_status
 
     def with_status(self, obj: Object, status: Any) -> Object:
-        """`obj` with another status; an empty one is left out where the kind's table says so."""
+        """`obj` with another status; an empty one is omitted if the field has the mark omit."""
         if not status and self.type.fields["status"].omit and self.type.fields["status"].ptr:
             return {k: v for k, v in obj.items() if k != "status"}
         return {**obj, "status": status}
@@ -109,7 +109,7 @@ class Strategy:
         return self.raise_generation(obj, old)
 
     def status_update(self, obj: Object, old: Object) -> Object:
-        """A change through the status endpoint: everything else stays, except metadata that clients may change."""
+        """A change through the status endpoint: other fields are reset, except metadata that clients may change."""
         kept = {k: v for k, v in old.items() if k not in ("metadata", "status")}
         kept["metadata"] = self._with_old(obj["metadata"], old["metadata"])
         if "status" in obj:

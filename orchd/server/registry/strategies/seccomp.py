@@ -46,7 +46,7 @@ def _with_profile(holder: Object, key: str, annotations: dict[str, Any]) -> Obje
 
 
 def sync_profiles(pod: Object, dialect: Dialect) -> Object:
-    """A new pod with annotations and fields in sync; where both are given, both stay."""
+    """A new pod with annotations and fields in sync; if both are given, both are preserved."""
     spec, metadata = pod.get("spec") or {}, pod["metadata"]
     annotations = dict(metadata.get("annotations") or {})
     given = len(annotations)

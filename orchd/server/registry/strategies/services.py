@@ -62,7 +62,7 @@ class ServiceStrategy(Strategy):
         for space in self.addresses:
             used = space.count()
             self._used.set(used, str(space.network))
-            self._free.set(space.size - used, str(space.network))
+            self._free.set(max(0, space.size - used), str(space.network))
         return self._used, self._free, self._allocations, self._failures
 
     async def allocate(self, context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:

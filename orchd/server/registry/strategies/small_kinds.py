@@ -49,7 +49,7 @@ class EventStrategy(Strategy):
 
 
 class ServiceAccountStrategy(Strategy):
-    """Only the names of secret references are kept."""
+    """Secret references are reduced to their names."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         return self._clean(super().prepare_create(context, obj))
@@ -79,7 +79,7 @@ class PriorityClassStrategy(Strategy):
 
 
 class JobStrategy(Strategy):
-    """A job without a manual selector gets one from its uid. Existing values stay, for validation to reject."""
+    """A job without a manual selector gets one from its uid. Existing values are preserved, for validation to reject."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = feature_gates.drop_job_tracking(super().prepare_create(context, obj), self.settings)

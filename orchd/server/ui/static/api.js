@@ -33,6 +33,10 @@ export function path(...segments) {
  * @returns {Promise<Response>}
  */
 export async function request(method, where, options = {}) {
+  // Browsers resolve such segments: a crafted address would lead to another object than the one it shows.
+  if (where.split('/').some((each) => each === '.' || each === '..')) {
+    throw new ApiError(404, {kind: 'Status', code: 404, reason: 'NotFound', message: `no such path: ${where}`});
+  }
   const headers = {Accept: options.accept || 'application/json'};
   const token = getToken();
   if (token) headers.Authorization = `Bearer ${token}`;

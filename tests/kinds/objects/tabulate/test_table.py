@@ -235,7 +235,7 @@ def test_table_forms() -> None:
 
 
 def test_kind_without_printer() -> None:
-    """A kind that nobody wrote a printer for shows its name and when it was created."""
+    """A kind without columns shows its name and creation time."""
     resource = Resource(
         group="", version="v1", kind="Odd", plural="odds", type=Type("struct", members=()), namespaced=False
     )

@@ -138,7 +138,7 @@ def test_ephemeral_containers() -> None:
 
 
 def test_changed_images_are_judged_twice() -> None:
-    """Blanks, and no image at all, are wrong in a pod and once more in a change."""
+    """Images with white space and missing images are rejected in new and in updated pods."""
     old = pod(imagePullPolicy="Never")
     assert causes("pods", pod(image=" i", imagePullPolicy="Never"), old) == [f"{K}.image: Invalid"] * 2
     assert causes("pods", pod(image="", imagePullPolicy="Never"), old) == [f"{K}.image: Required"] * 2

@@ -13,7 +13,7 @@ from orchd.kinds.catalog import Resource
 from orchd.kinds.crd.resources import VersionEntry
 from orchd.kinds.ir import Type
 from orchd.kinds.objects.schema_check.definitions.defaults import pruned
-from orchd.kinds.objects.schema_check.definitions.extension_keywords import words
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import extension_keywords
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
 
@@ -61,7 +61,7 @@ def test_custom_objects_are_judged_as_recorded(reference: Callable[[str], Any]) 
         metadata = {"namespace": "facts", **body.pop("metadata", {})}
         head = {k: body.pop(k) for k in ("apiVersion", "kind") if k in body}
         body.pop("status", None)  # dropped on creation where status is a subresource
-        obj = {**head, "metadata": metadata, **_without_nulls(pruned(body, schema, words(ORCH)), schema)}
+        obj = {**head, "metadata": metadata, **_without_nulls(pruned(body, schema, extension_keywords(ORCH)), schema)}
         causes = dispatch.validate_create(obj, resource, SETTINGS)
         details = answer.get("details") or {}
         text = ""

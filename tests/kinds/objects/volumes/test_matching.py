@@ -58,6 +58,7 @@ CASES: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str | None]] = {
     "going away": (claim(), [volume("a", metadata={"deletionTimestamp": "x"})], None),
     "another's": (claim(), [volume("a", claimRef={"namespace": "n", "name": "d"})], None),
     "reserved by name": (claim(), [volume("a"), volume("b", "9Gi", phase="Pending", **reserved())], "b"),
+    "reserved twice": (claim(), [volume("a", **reserved()), volume("b", **reserved())], "a"),
     "reserved in another class": (claim(), [volume("b", storageClassName="t", **reserved())], "b"),
     "reserved for a claim of the past": (claim(), [volume("a", **reserved("old"))], None),
     "reserved but too small": (claim("2Gi"), [volume("a", **reserved()), volume("b", "3Gi")], "b"),

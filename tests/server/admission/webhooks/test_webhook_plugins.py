@@ -1,9 +1,9 @@
-"""Both plugins with webhooks that a test plays."""
+"""The webhook plugins, with scripted webhooks."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,10 @@ from orchd.client.interfaces import Object
 from orchd.config.choices import DEFAULT_ADMISSION_PLUGINS
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.catalog import Resource, builtin_catalog
+from orchd.kinds.identity import User
 from orchd.server.admission.builtin import NAMES, make_chain
+from orchd.server.admission.interfaces import WebhookServices
 from orchd.server.admission.webhooks.identity import same_kind
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.results import result_of
@@ -59,18 +61,28 @@ def append(tag: str) -> Callable[[Object], Object]:
     return answer
 
 
+async def _unchanged(resource: Resource, objects: Sequence[Object]) -> Sequence[Object]:
+    return objects
+
+
 class Play(World):
     """A world in which both webhook plugins are on. `counted` has the labels of observed calls."""
 
     def __init__(self) -> None:
         super().__init__(only=("NamespaceLifecycle",))
         self.webhooks = Webhooks()
+        self.serving = True
         self.counted: list[tuple[Any, ...]] = []
         self.context = replace(
             self.context,
-            webhooks=self.webhooks,
-            catalog=lambda: CATALOG,
-            observe_webhook=lambda *labels: self.counted.append(labels[:3] + labels[4:]),
+            webhooks=WebhookServices(
+                client=self.webhooks,
+                uid=lambda: "00000000-0000-4000-8000-000000000000",
+                settle=lambda resource, obj: obj,
+                translate=_unchanged,
+                serving=lambda: self.serving,
+                observe=lambda *labels: self.counted.append(labels[:3] + labels[4:]),
+            ),
         )
         self.chain = make_chain(self.context, [n for n in NAMES if n in DEFAULT_ADMISSION_PLUGINS])
 
@@ -106,13 +118,13 @@ def refused(play: Play, **more: Any) -> ApiError:
 
 
 def test_no_webhooks_cost_nothing(play: Play) -> None:
-    """Without configurations nobody is asked."""
+    """Without configurations no webhook is called."""
     assert play.run("configmaps", SECRET) is SECRET
     assert play.webhooks.asked == []
 
 
 def test_reinvocation(play: Play) -> None:
-    """Willing webhooks see once more what a later one changed; each round counts on its own."""
+    """Webhooks with reinvocation policy IfNeeded are called again after a later change; each round is annotated."""
     play.hooks(
         "mutating",
         hook("a", append("a"), play, reinvocationPolicy="IfNeeded"),
@@ -245,7 +257,7 @@ def test_namespace_selector(play: Play) -> None:
 
 
 def test_configurations_are_out_of_reach(play: Play) -> None:
-    """Nobody is asked about configurations of webhooks: else a bad one could not be repaired."""
+    """Webhooks are not called for webhook configurations, so that a broken one can be repaired."""
     play.hooks("validating", hook("a", {"allowed": False}, play))
     play.run("validatingwebhookconfigurations", {"metadata": {"name": "x"}}, group=GROUP)
     assert play.webhooks.asked == []
@@ -261,13 +273,10 @@ def test_warnings_and_annotations(play: Play) -> None:
 
 def test_own_writes_before_the_server_is_open(play: Play) -> None:
     """What the server does to become ready does not depend on webhooks."""
-    context = replace(play.context, serving=lambda: False)
-    from orchd.kinds.identity import User
-
+    play.serving = False
     play.hooks("validating", hook("a", {"allowed": False}, play))
-    chain = make_chain(context, [n for n in NAMES if n in DEFAULT_ADMISSION_PLUGINS])
     own = play.review("configmaps", SECRET, user=User(name="system:apiserver"))
-    result_of(chain.validate_review(own))
+    result_of(play.chain.validate_review(own))
     assert refused(play).code == 400
 
 

@@ -71,7 +71,7 @@ def test_what_a_rule_covers(rule: dict[str, Any], method: str, path: str, covere
 
 @pytest.mark.parametrize("rule", [{"users": ["alice"]}, {"userGroups": ["people"]}])
 def test_nobody_is_nobody(rule: dict[str, Any]) -> None:
-    """Rules for users do not cover requests of whom nobody knows."""
+    """Rules with users do not match unauthenticated requests."""
     assert level(rule, "GET", POD, None) == "None"
 
 

@@ -68,7 +68,7 @@ class TestDirect:
         assert out == [True] and target.batches == [["id-1"]]
 
     def test_a_failure_is_not_the_request_s(self) -> None:
-        """It is told, and nothing is raised; the end reaches the target."""
+        """A failure is logged and not raised; the end reaches the target."""
         target = Target(OSError("disk full"))
         sink = Direct("log", target.send, target.end, strict=True)
         assert run(sink.take(event(1))) is False and sink.strict and sink.lost == 1
@@ -118,7 +118,7 @@ class TestBatching:
         assert target.batches == [["id-2"]] and sink.lost == 1
 
     def test_the_end_brings_out_what_waits(self) -> None:
-        """Nothing is taken after it, and the target is told."""
+        """No events are accepted after the end, which reaches the target."""
         target, clock = Target(), Clock()
         sink = batching(target, clock, rate=0.001, burst=1)
         run(sink.take(event(1)))

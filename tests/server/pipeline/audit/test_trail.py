@@ -281,7 +281,7 @@ class TestEvents:
         assert sink.stages() == ["RequestReceived", "ResponseStarted", "ResponseComplete"]
 
     def test_stages_can_be_left_out(self) -> None:
-        """Whoever asks only for the end gets only that."""
+        """A policy that omits the other stages records only ResponseComplete."""
         sink = Kept()
         run(AuditStage(trail(sink, omitStages=["RequestReceived"]))(ask(), pod))
         assert sink.stages() == ["ResponseComplete"]
@@ -321,7 +321,7 @@ class TestStrangers:
         assert event["responseObject"] == errors.unauthorized().status()
 
     def test_others_are_not_its_business(self) -> None:
-        """A 401 of somebody who is known (a webhook's, say) has its own record."""
+        """A 401 for an authenticated user (such as one of a webhook) is recorded as usual."""
         sink = Kept()
 
         async def refused(request: Request) -> Response:
@@ -381,5 +381,5 @@ class TestSinks:
     ],
 )
 def test_source_addresses(headers: dict[str, Any], expected: list[str]) -> None:
-    """Proxies in their order, then whoever talks to us."""
+    """Source addresses are those of the proxies in order, then the peer's."""
     assert source_addresses(ask(**headers)) == expected

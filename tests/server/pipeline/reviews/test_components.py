@@ -1,4 +1,4 @@
-"""ComponentStatus: made when somebody looks, selected and shown like objects that are kept."""
+"""ComponentStatus: computed for each request, with selectors and tables like stored objects."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_impersonation(server: Any) -> None:
 
 
 def test_who_may(server: Any, tmp_path: Path) -> None:
-    """Every authenticated user where roles decide, as by a role of later releases; nobody where nothing is allowed."""
+    """With RBAC every authenticated user may create it, as with a role of later releases; with AlwaysDeny no user may."""
     nobody = User(name="system:anonymous", groups=("system:unauthenticated",))
     for asker, expected in ((user("alice", "people"), 201), (nobody, 403)):
         assert run(server.request("POST", url("v1"), body={}, user=asker)).code == expected

@@ -172,7 +172,7 @@ def test_names_with_scheme_and_port(call: Any, others: Everybody, name: str, url
 
 @pytest.mark.parametrize("method", ["OPTIONS", "HEAD"])
 def test_methods_that_are_no_verbs_go_through(call: Any, others: Everybody, method: str) -> None:
-    """Whoever is behind a proxy may take them; other endpoints do not."""
+    """Proxied backends receive them; other endpoints do not accept them."""
     call(method, f"{CORE}/pods/p/proxy/x")
     assert others.asked[-1][0] == method
     assert call("OPTIONS", f"{CORE}/pods/p/status").code == 405

@@ -146,7 +146,7 @@ def test_pending_pods_need_no_budget(call: Any, running: None) -> None:
 
 
 def test_two_budgets_are_one_too_many(call: Any, running: None) -> None:
-    """500, as nobody says which one counts."""
+    """500, since the container is ambiguous."""
     spec = {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "x"}}}
     call("POST", BUDGETS, {"metadata": {"name": "c"}, "spec": spec})
     assert evict(call, "p").code == 500

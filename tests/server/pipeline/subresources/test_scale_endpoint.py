@@ -110,7 +110,7 @@ def test_missing_objects(call: Any, path: str, named: str) -> None:
 
 
 def test_custom_kind_has_the_paths_of_its_definition() -> None:
-    """A definition's paths make a mapping; without them there is none."""
+    """The mapping follows from the paths in the definition; None without them."""
     described = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size", "labelSelectorPath": ".status.sel"}
     definition = {"subresources": {"scale": described}}
     more: dict[str, Any] = {"group": "x", "version": "v1", "kind": "K", "plural": "ks", "namespaced": True, "custom": True}

@@ -25,7 +25,7 @@ def test_token_is_the_accounts(call: Any, server: Any) -> None:
 
 
 def test_audiences_are_kept(call: Any, server: Any) -> None:
-    """A token for somebody else is not good here, and a review for him says which audience it is good for."""
+    """A token for another audience is not valid for this server; a review for that audience returns it."""
     token = call("POST", TOKEN, {"spec": {"audiences": ["vault", "other"]}}).json["status"]["token"]
     assert "error" in review(call, server, token)
     assert review(call, server, token, "vault", "nobody")["audiences"] == ["vault"]
@@ -49,7 +49,7 @@ def test_lifetimes_have_bounds(call: Any, seconds: int) -> None:
 
 
 def test_pod_of_another_account(call: Any) -> None:
-    """A token is not bound to a pod that runs as somebody else."""
+    """A token cannot be bound to a pod of another service account."""
     call("POST", "/api/v1/namespaces/a/serviceaccounts", {"metadata": {"name": "other"}})
     spec = {"containers": [{"name": "c", "image": "i"}], "serviceAccountName": "other"}
     assert call("POST", "/api/v1/namespaces/a/pods", {"metadata": {"name": "p"}, "spec": spec}).code == 201

@@ -48,6 +48,47 @@ def test_ended_connections_leave_no_timer(first: int) -> None:
     assert not clock.getDelayedCalls() and sides[1 - first].transport.disconnecting
 
 
+def test_paced_connections() -> None:
+    """A connection is read no faster than the rate: it pauses for as long as what was read takes at the rate."""
+    clock = Clock()
+    near, far = _joined(clock, 1000)
+    near.slow_down(clock, 100)
+    near.dataReceived(b"x" * 200)
+    assert far.transport.value() == b"x" * 200
+    assert near.transport.producerState == "paused" and far.transport.producerState == "producing"
+    clock.advance(1.9)
+    assert near.transport.producerState == "paused"
+    clock.advance(0.1)
+    assert near.transport.producerState == "producing"
+    near.dataReceived(b"x")
+    assert near.transport.producerState == "producing", "a pause of 10 ms is not worth a timer"
+
+
+def test_a_full_consumer_and_the_rate_both_pause() -> None:
+    """Reading goes on when the other side takes data again and the time of the rate is over, in either order."""
+    for first, second in (("rate", "consumer"), ("consumer", "rate")):
+        clock = Clock()
+        near, far = _joined(clock, 1000)
+        near.slow_down(clock, 100)
+        near.dataReceived(b"x" * 100)
+        far.transport.producer.pauseProducing()
+        for what in (first, second):
+            assert near.transport.producerState == "paused"
+            clock.advance(1) if what == "rate" else far.transport.producer.resumeProducing()
+        assert near.transport.producerState == "producing"
+
+
+def test_paced_connections_leave_no_timer() -> None:
+    """When a paced connection ends nothing is left to wait for."""
+    clock = Clock()
+    near, far = _joined(clock, 1000)
+    near.slow_down(clock, 10)
+    near.dataReceived(b"x" * 100)
+    near.connectionLost(Failure(connectionDone))
+    far.connectionLost(Failure(connectionDone))
+    assert not clock.getDelayedCalls()
+
+
 class _Request:
     """A request with ports in its query."""
 

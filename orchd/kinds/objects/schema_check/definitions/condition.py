@@ -9,7 +9,7 @@ from orchd.errors import Cause
 from orchd.kinds.conditions import find_condition
 from orchd.kinds.crd.conditions import with_condition
 from orchd.kinds.objects.schema_check.definitions import structural
-from orchd.kinds.objects.schema_check.definitions.extension_keywords import words
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import extension_keywords
 from orchd.kinds.objects.schema_check.definitions.schema import is_fine
 from orchd.kinds.objects.schema_check.findings import aggregate
 from orchd.kinds.objects.settings import ObjectSettings
@@ -38,7 +38,7 @@ def _said(spec: Mapping[str, Any], settings: ObjectSettings) -> tuple[str, str, 
     causes: list[Cause] = []
     if spec.get("preserveUnknownFields"):
         causes.append(Cause("FieldValueInvalid", "Invalid value: true: must be false", "spec.preserveUnknownFields"))
-    spelled = words(settings.dialect)
+    spelled = extension_keywords(settings.dialect)
     for i, version in enumerate(spec.get("versions") or ()):
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if schema is None or is_fine(schema, settings):

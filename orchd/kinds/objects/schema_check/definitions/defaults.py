@@ -11,7 +11,12 @@ from orchd.kinds.catalog import builtin_types
 from orchd.kinds.gotext.values import GoText, interface, show
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.schema_check import compiled, embedded
-from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, Words, one_schema, words
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import (
+    ExtensionKeywords,
+    Schema,
+    extension_keywords,
+    one_schema,
+)
 from orchd.kinds.objects.schema_check.findings import aggregate
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import Path
@@ -25,7 +30,7 @@ _Around = Callable[[Any], Any]
 def causes(schema: Schema, at: Path, settings: ObjectSettings, *, pruned_ones: bool) -> list[Cause]:
     """Findings about the defaults of a kind's schema. `pruned_ones`: including members that would be pruned."""
     report = Report(settings)
-    spelled = words(settings.dialect)
+    spelled = extension_keywords(settings.dialect)
     # The root is treated like an embedded object.
     whole = {**schema, spelled.embedded: True}
     _Defaults(report, spelled, pruned_ones).walk(whole, at, whole, _itself, in_metadata=False)
@@ -34,7 +39,7 @@ def causes(schema: Schema, at: Path, settings: ObjectSettings, *, pruned_ones: b
 
 def has_unpruned(schema: Schema, dialect: Dialect) -> bool:
     """True if pruning would change a default."""
-    spelled = words(dialect)
+    spelled = extension_keywords(dialect)
     given = schema.get("default")
     if given is not None and pruned(given, schema, spelled) != given:
         return True
@@ -46,7 +51,7 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def pruned(value: Any, schema: Schema | None, spelled: Words) -> Any:
+def pruned(value: Any, schema: Schema | None, spelled: ExtensionKeywords) -> Any:
     """Prune members that a schema does not specify."""
     if isinstance(value, list):
         items = None if schema is None else one_schema(schema.get("items"))
@@ -76,7 +81,7 @@ def pruned(value: Any, schema: Schema | None, spelled: Words) -> Any:
 class _Defaults:
     """Collects findings about the defaults of a schema."""
 
-    def __init__(self, report: Report, spelled: Words, pruned_ones: bool) -> None:
+    def __init__(self, report: Report, spelled: ExtensionKeywords, pruned_ones: bool) -> None:
         self._report = report
         self._words = spelled
         self._pruned_ones = pruned_ones

@@ -17,7 +17,7 @@ JUNCTORS: Final = ("allOf", "anyOf", "oneOf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class ExtensionKeywords:
     """The spelling of the extension keywords."""
 
     preserve: str
@@ -30,9 +30,9 @@ class Words:
 
 
 @lru_cache(maxsize=4)
-def words(dialect: Dialect) -> Words:
+def extension_keywords(dialect: Dialect) -> ExtensionKeywords:
     """The extension keywords of a dialect."""
-    return Words(
+    return ExtensionKeywords(
         preserve=dialect(PRESERVE),
         embedded=dialect(EMBEDDED),
         int_or_string=dialect(INT_OR_STRING),

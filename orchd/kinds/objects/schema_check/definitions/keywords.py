@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from orchd.kinds.gotext.values import GoText, quote
-from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, Words, one_schema
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import ExtensionKeywords, Schema, one_schema
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
@@ -26,7 +26,7 @@ class Place:
     `no_defaults` is None where defaults are allowed, else the reason ("" for none). `in_metadata`: inside metadata.
     """
 
-    words: Words
+    words: ExtensionKeywords
     validations: Validations
     types: bool = True
     atomic_sets: bool = True
@@ -125,7 +125,7 @@ def _wants_type(schema: Schema, wanted: str, word: str, at: Path, report: Report
     return False
 
 
-def _map_type(schema: Schema, at: Path, report: Report, words: Words) -> None:
+def _map_type(schema: Schema, at: Path, report: Report, words: ExtensionKeywords) -> None:
     chosen = schema.get(words.map_type)
     if chosen is None:
         return
@@ -157,7 +157,7 @@ def _list_type(schema: Schema, at: Path, report: Report, place: Place) -> None:
         _list_map(keys, schema.get("items"), at, report, words)
 
 
-def loose_set(schema: Schema, words: Words) -> str:
+def loose_set(schema: Schema, words: ExtensionKeywords) -> str:
     """The keyword that makes the items of a set non-atomic; "" if they are atomic, and for other schemas."""
     items = one_schema(schema.get("items"))
     if schema.get(words.list_type) != "set" or items is None:
@@ -169,7 +169,7 @@ def loose_set(schema: Schema, words: Words) -> str:
     return ""
 
 
-def _list_map(keys: list[str], items: Any, at: Path, report: Report, words: Words) -> None:
+def _list_map(keys: list[str], items: Any, at: Path, report: Report, words: ExtensionKeywords) -> None:
     is_map = f"if {words.list_type} is map"
     parent = f"if parent array's {words.list_type} is map"
     if not keys:
@@ -197,7 +197,7 @@ def _list_map(keys: list[str], items: Any, at: Path, report: Report, words: Word
         seen.add(name)
 
 
-def _keys(schema: Schema, at: Path, report: Report, words: Words) -> None:
+def _keys(schema: Schema, at: Path, report: Report, words: ExtensionKeywords) -> None:
     """Check that sets and maps have an item schema, and maps their keys."""
     items, chosen = one_schema(schema.get("items")), schema.get(words.list_type)
     if items is None or chosen not in ("set", "map"):
@@ -219,7 +219,7 @@ def _keys(schema: Schema, at: Path, report: Report, words: Words) -> None:
             report.forbidden(here / "nullable", f"{listed} cannot be nullable")
 
 
-def loose_keys(schema: Schema, words: Words) -> bool:
+def loose_keys(schema: Schema, words: ExtensionKeywords) -> bool:
     """True if items of a set or map may be null, or keys of a map absent."""
     items, chosen = one_schema(schema.get("items")), schema.get(words.list_type)
     if items is None or chosen not in ("set", "map"):

@@ -9,7 +9,7 @@ from typing import Final
 
 from orchd.dialect import Dialect
 from orchd.kinds.objects.schema_check.definitions import defaults, keywords, structural
-from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, everywhere, has, words
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, everywhere, extension_keywords, has
 
 TYPES: Final = keywords.TYPES
 
@@ -30,7 +30,7 @@ class Options:
 
 def options_after(schemas: Sequence[Schema | None], dialect: Dialect) -> Options:
     """The rules for an update of a definition with stored `schemas`, one per version."""
-    spelled = words(dialect)
+    spelled = extension_keywords(dialect)
     there = [schema for schema in schemas if schema is not None]
     all_ = [part for schema in there for part in everywhere(schema)]
     return Options(
@@ -63,7 +63,7 @@ def has_defaults(schema: Schema | None) -> bool:
 
 def has_extensions(schema: Schema | None, dialect: Dialect) -> bool:
     """True if a schema uses an extension keyword. Such a schema must be structural."""
-    spelled = words(dialect)
+    spelled = extension_keywords(dialect)
     asked = (
         spelled.embedded, spelled.preserve, spelled.int_or_string, spelled.list_keys, spelled.list_type, spelled.validations
     )  # fmt: skip

@@ -10,7 +10,7 @@ import orjson
 from orchd.dialect import Dialect
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.objects.schema_check.definitions import defaults, keywords, structural
-from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, words
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, extension_keywords
 from orchd.kinds.objects.schema_check.definitions.options import Options
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import Path, root
@@ -45,7 +45,7 @@ def check(schema: Schema, at: Path, report: Report, options: Options, *, status:
 
 
 def _check(schema: Schema, at: Path, report: Report, options: Options, *, status: bool) -> None:
-    spelled = words(report.dialect)
+    spelled = extension_keywords(report.dialect)
     before = len(report.causes)
     if status:
         _root_with_status(schema, at, report)
@@ -74,7 +74,7 @@ def _check(schema: Schema, at: Path, report: Report, options: Options, *, status
 
 
 def _root_with_status(schema: Schema, at: Path, report: Report) -> None:
-    spelled = words(report.dialect)
+    spelled = extension_keywords(report.dialect)
     allowed = {name[0].lower() + name[1:] for name in _AT_THE_ROOT.split()}
     allowed |= {spelled.preserve, spelled.validations}
     for word in _ORDER:

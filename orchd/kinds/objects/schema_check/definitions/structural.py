@@ -7,7 +7,13 @@ from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.errors import Cause
-from orchd.kinds.objects.schema_check.definitions.extension_keywords import JUNCTORS, Schema, Words, one_schema, words
+from orchd.kinds.objects.schema_check.definitions.extension_keywords import (
+    JUNCTORS,
+    ExtensionKeywords,
+    Schema,
+    extension_keywords,
+    one_schema,
+)
 from orchd.kinds.objects.schema_check.patterns import pattern_error
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import Path, root
@@ -21,7 +27,7 @@ _WITHOUT_PLACE: Final = ("id", "$schema", "$ref", "patternProperties", "dependen
 _REMARKS: Final = frozenset(("externalDocs", "example"))
 
 
-def unreadable(schema: Schema, spelled: Words) -> str:
+def unreadable(schema: Schema, spelled: ExtensionKeywords) -> str:
     """The reason why a schema cannot be converted to a structural one, "" if it can."""
     for word in _WITHOUT_PLACE:
         value = schema.get(word)
@@ -40,20 +46,20 @@ def unreadable(schema: Schema, spelled: Words) -> str:
 
 def is_structural(schema: Schema, dialect: Dialect) -> bool:
     """True if a schema is structural."""
-    spelled = words(dialect)
+    spelled = extension_keywords(dialect)
     return not unreadable(schema, spelled) and not causes(schema, root("x"), ObjectSettings(dialect=dialect))
 
 
 def causes(schema: Schema, at: Path, settings: ObjectSettings) -> list[Cause]:
     """Findings that make a schema non-structural, in the order of the messages."""
     report = Report(settings)
-    spelled = words(settings.dialect)
+    spelled = extension_keywords(settings.dialect)
     _invariants(schema, at, report, spelled, _ROOT)
     _values_complete(schema, schema, at, at, report)
     return sorted(report.causes, key=lambda cause: f"{cause.field}: {cause.message}")
 
 
-def _invariants(schema: Schema, at: Path, report: Report, spelled: Words, level: str) -> None:
+def _invariants(schema: Schema, at: Path, report: Report, spelled: ExtensionKeywords, level: str) -> None:
     kind = schema.get("type") or ""
     items, rest = one_schema(schema.get("items")), schema.get("additionalProperties")
     properties: dict[str, Schema] = schema.get("properties") or {}
@@ -132,7 +138,7 @@ def _value(
     schema: Schema,
     at: Path,
     report: Report,
-    spelled: Words,
+    spelled: ExtensionKeywords,
     *,
     skip_any_of: bool = False,
     skip_first_all_of: bool = False,
@@ -153,7 +159,7 @@ def _value(
             report.invalid(at / "pattern", schema["pattern"], why)
 
 
-def _nested(schema: Schema, at: Path, report: Report, spelled: Words, *, skip_any_of: bool = False) -> None:
+def _nested(schema: Schema, at: Path, report: Report, spelled: ExtensionKeywords, *, skip_any_of: bool = False) -> None:
     _value(schema, at, report, spelled, skip_any_of=skip_any_of)
     items = one_schema(schema.get("items"))
     if items is not None:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IDelayedCall, IPushProducer, IReactorTime
 from twisted.internet.protocol import Protocol as Wire
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
+from zope.interface import implementer
 
 from orchd.server.http.chunked import BadChunk, ChunkDecoder
 from orchd.server.pipeline.interfaces import Request
@@ -24,6 +25,8 @@ from orchd.server.pipeline.interfaces import Request
 MOST_HEAD = 64 * 1024
 MOST_REFUSAL = 1024 * 1024
 
+#: Seconds of a pause that is worth a timer.
+_SHORTEST_PAUSE = 0.05
 _END = b"\r\n\r\n"
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\x00-\x08\x0a-\x1f\x7f]*)?")
 _FIELD = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*")
@@ -36,7 +39,7 @@ Pairs = Sequence[tuple[str, str]]
 
 
 class UpgradeError(Exception):
-    """The backend's response to an upgrade cannot be forwarded; the text says why."""
+    """The backend's response to an upgrade cannot be forwarded; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,11 +127,56 @@ class IdleLimit:
             call.cancel()
 
 
+@implementer(IPushProducer)
+class PacedReading:
+    """Reads a transport no faster than `rate` bytes per second. It is a producer in place of the transport: reading goes on when
+    neither the rate nor the consumer stops it."""
+
+    def __init__(self, clock: IReactorTime, rate: int, transport: Any) -> None:
+        self._clock, self._rate, self._transport = clock, rate, transport
+        #: Time at which what has been read would have been read at the rate.
+        self._due = clock.seconds()
+        self._pause: IDelayedCall | None = None
+        self._full = False
+
+    def count(self, size: int) -> None:
+        """So many bytes have been read."""
+        now = self._clock.seconds()
+        self._due = max(self._due, now) + size / self._rate
+        if self._due - now > _SHORTEST_PAUSE and self._pause is None:
+            self._transport.pauseProducing()
+            self._pause = self._clock.callLater(self._due - now, self._go_on)
+
+    def _go_on(self) -> None:
+        self._pause = None
+        if not self._full:
+            self._transport.resumeProducing()
+
+    def pauseProducing(self) -> None:
+        self._full = True
+        self._transport.pauseProducing()
+
+    def resumeProducing(self) -> None:
+        self._full = False
+        if self._pause is None:
+            self._transport.resumeProducing()
+
+    def stopProducing(self) -> None:
+        self.stop()
+        self._transport.stopProducing()
+
+    def stop(self) -> None:
+        pause, self._pause = self._pause, None
+        if pause is not None:
+            pause.cancel()
+
+
 class Side(Wire):
     """One of two joined connections; each is read as fast as the other is written."""
 
     _peer: Side | None = None
     _idle: IdleLimit | None = None
+    _pace: PacedReading | None = None
     transport: Any
 
     def join(self, peer: Side) -> None:
@@ -138,6 +186,14 @@ class Side(Wire):
         """Cut both connections when neither has sent anything for `seconds`."""
         if self._peer is not None:
             self._idle = self._peer._idle = IdleLimit(clock, seconds, self._expired)
+
+    def slow_down(self, clock: IReactorTime, rate: int) -> None:
+        """Read both connections no faster than `rate` bytes per second each."""
+        for side in (self, self._peer):
+            if side is not None and side._peer is not None:
+                side._pace = PacedReading(clock, rate, side.transport)
+                side._peer.transport.unregisterProducer()
+                side._peer.transport.registerProducer(side._pace, True)
 
     def _expired(self) -> None:
         for side in (self, self._peer):
@@ -154,10 +210,14 @@ class Side(Wire):
             self._idle.touch()
         if self._peer is not None:
             self._peer.transport.write(data)
+        if self._pace is not None:
+            self._pace.count(len(data))
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self._idle is not None:
             self._idle.stop()
+        if self._pace is not None:
+            self._pace.stop()
         peer, self._peer = self._peer, None
         if peer is not None:
             peer._peer = None

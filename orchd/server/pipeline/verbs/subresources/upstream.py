@@ -49,7 +49,7 @@ _CONNECT_SECONDS = 30.0
 _HEAD_SECONDS, _REFUSAL_SECONDS = 30.0, 10.0
 #: Joined connections on which nothing is sent for this long are cut, as the reference's agents do.
 _IDLE_SECONDS = 4 * 3600.0
-#: Largest body of a request that asks for an upgrade, in bytes.
+#: Maximum body of an upgrade request, in bytes.
 _UPGRADE_BODY = 1 << 20
 
 #: Hop-by-hop headers (RFC 9110, 7.6.1), and client headers that must not be forwarded.
@@ -66,7 +66,7 @@ Pairs = Sequence[tuple[str, str]]
 
 
 class UnreachableError(Exception):
-    """Connecting to the backend failed; the text says why."""
+    """Connecting to the backend failed; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,8 @@ class NodePolicy:
 class Upstream:
     """`IUpstream` over real connections, one for each request. With `at` (host and port) they all lead there, whatever
     the URL says; its host is still who has to answer. `addresses` says which addresses may be connected to; others fail with
-    AddressNotAllowedError. A backend has `head_seconds` to answer an
+    AddressNotAllowedError. Connecting may take `connect_seconds`, and joined connections
+    carry `bytes_per_second` in each direction (0: no limit). A backend has `head_seconds` to answer an
     upgrade; joined connections end when neither side has sent anything for `idle_seconds`."""
 
     def __init__(
@@ -142,11 +143,15 @@ class Upstream:
         *,
         at: tuple[str, int] | None = None,
         addresses: AddressPolicy = global_unicast,
+        connect_seconds: float = _CONNECT_SECONDS,
+        bytes_per_second: int = 0,
         head_seconds: float = _HEAD_SECONDS,
         idle_seconds: float = _IDLE_SECONDS,
     ) -> None:
         self._reactor = reactor
         self._addresses = addresses
+        self._connect_seconds = connect_seconds
+        self._bytes_per_second = bytes_per_second
         self._head_seconds = head_seconds
         self._idle_seconds = idle_seconds
         self._policy = policy
@@ -161,9 +166,9 @@ class Upstream:
         to = self._at or (host, port)
         plain: Any
         if self._addresses is any_address:
-            plain = HostnameEndpoint(self._reactor, *to, timeout=_CONNECT_SECONDS)
+            plain = HostnameEndpoint(self._reactor, *to, timeout=self._connect_seconds)
         else:
-            plain = CheckedEndpoint(self._reactor, *to, self._addresses, seconds=_CONNECT_SECONDS)
+            plain = CheckedEndpoint(self._reactor, *to, self._addresses, seconds=self._connect_seconds)
         return wrapClientTLS(self._policy.creatorForNetloc(host.encode(), port), plain) if secure else plain
 
     async def fetch(self, method: str, url: str, headers: Pairs, body: bytes = b"") -> Reply:
@@ -202,6 +207,8 @@ class Upstream:
             if answer.agrees(offered_protocols(request)):
                 near = _joined(request, far, answer)
                 near.limit(self._reactor, self._idle_seconds)
+                if self._bytes_per_second:
+                    near.slow_down(self._reactor, self._bytes_per_second)
                 # The connection is not ours any longer: whatever we return is not sent.
                 return Response(code=101)
             if answer.code < 400:

@@ -83,7 +83,7 @@ class Watches(Protocol):
 
 @implementer(IStream)
 class WatchStream:
-    """One running watch. Everything that happens to it is an `Input`; `TRANSITIONS` says what follows.
+    """One running watch: a state machine. Its events are `Input`s; `TRANSITIONS` is the transition table.
 
     A client slower than the cache's window of past changes gets 410 and lists again; one that does not read changes as they
     occur is disconnected."""
@@ -226,7 +226,7 @@ class WatchStream:
         """The next bookmark in a minute, or shortly before the end if that is earlier; none after that. Watches shorter than
         `BOOKMARK_BEFORE_END` have none, as in the reference."""
         wait = min(BOOKMARK_EVERY, self._end - BOOKMARK_BEFORE_END - self._clock.seconds())
-        # A rounding remainder is not worth another bookmark.
+        # No bookmark for a rounding remainder.
         if wait > 0.01:
             self._bookmark = self._clock.callLater(wait, self._bookmark_due)
 

@@ -189,7 +189,7 @@ class WatchSocket(Protocol):
         self._stream.stop()
 
     def _ping(self, payload: bytes) -> None:
-        """Answer a ping. While the client does not read only the last ping is kept and answered later (RFC 6455,
+        """Answer a ping. While the client does not read, only the last ping is retained and answered later (RFC 6455,
         5.5.3), to bound memory."""
         if self._paused:
             self._pinged = payload

@@ -1,0 +1,89 @@
+"""The documents of one server: discovery and OpenAPI, built from the current catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from prometheus_client.core import Metric
+
+from orchd.assembly.aggregation import Aggregation
+from orchd.assembly.runtime import Runtime
+from orchd.server.bootstrap.apiservices import api_priorities
+from orchd.server.customkinds.tracker import DefinitionTracker
+from orchd.server.pipeline.endpoints.aggregated import AggregatedDocuments
+from orchd.server.pipeline.endpoints.documents import Documents
+from orchd.server.pipeline.endpoints.schemas import Schemas
+from orchd.server.pipeline.endpoints.specification import Specification
+from orchd.server.pipeline.representation import Presenter
+from orchd.txkit.instruments import Counter, Gauge, families
+from orchd.txkit.services import Member, as_member
+
+
+class ApiDocuments:
+    """`discovery` has the discovery documents, `specification` the OpenAPI v2 document, `schemas` the OpenAPI v3 documents
+    (None if the feature gate OpenAPIV3 is off)."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        definitions: DefinitionTracker,
+        aggregation: Aggregation,
+        presenter: Presenter,
+        address: str,
+    ) -> None:
+        """`address` is the advertised host and port of the server."""
+        self.discovery = Documents(
+            definitions.current,
+            presenter,
+            server_address=address,
+            elsewhere=aggregation.groups,
+            aggregated=AggregatedDocuments(
+                definitions.current, presenter, api_priorities(runtime.dialect), aggregation.discovered
+            ),
+        )
+        foreign = aggregation.specifications
+        self.specification = Specification(
+            definitions.current, in_thread=runtime.in_thread, clock=runtime.reactor, foreign=foreign.all
+        )
+        foreign.changed = self.specification.build.changed
+        self.schemas: Schemas | None = None
+        if runtime.objects.feature("OpenAPIV3", True):
+            self.schemas = Schemas(
+                definitions.current,
+                in_thread=runtime.in_thread,
+                clock=runtime.reactor,
+                wall=runtime.wall,
+                always=runtime.objects.feature("OpenAPIV3", False),
+                foreign=aggregation.discovered,
+            )
+
+    def members(self) -> list[Member]:
+        """The builds of OpenAPI documents."""
+        built = self.specification.build
+        members = [as_member("OpenAPI document", built.start, built.stop)]
+        if self.schemas is not None:
+            later = self.schemas.build
+            members.append(as_member("OpenAPI v3 documents", partial(later.start, eager=False), later.stop))
+        return members
+
+    def renew(self) -> None:
+        """Build the OpenAPI documents of another catalog."""
+        self.specification.build.changed()
+        if self.schemas is not None:
+            self.schemas.build.changed()
+
+    def metrics(self) -> Iterable[Metric]:
+        """Builds of the OpenAPI document. Each covers all definitions, so none is named as its cause."""
+        build = self.specification.build
+        counts = Counter("aggregator_openapi_v2_regeneration_count", "Builds of the OpenAPI document, by reason.", ("apiservice", "reason"))
+        seconds = Gauge("aggregator_openapi_v2_regeneration_duration", "Seconds of the last build of the OpenAPI document, by reason.", ("reason",))
+        definitions = Counter(
+            "apiextensions_openapi_v2_regeneration_count", "Builds of the OpenAPI document after changes of definitions.", ("crd", "reason")
+        )
+        for reason, number in build.builds.items():
+            counts.add("", reason, by=number)
+            seconds.set(build.seconds[reason], reason)
+            if reason == "update":
+                definitions.add("", reason, by=number)
+        return families(counts, seconds, definitions)

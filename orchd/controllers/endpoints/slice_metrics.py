@@ -1,0 +1,54 @@
+"""Metrics of the controllers that write EndpointSlices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchd.client.interfaces import Object
+from orchd.txkit.histogram import exponential
+from orchd.txkit.instruments import Counter, Distribution, Gauge
+
+_NUMBERS = exponential(2, 2, 15)
+
+#: Namespace and name of a service.
+Key = tuple[str, str]
+
+
+class SliceMetrics:
+    """Metrics whose names begin with `subsystem`. `size` is the greatest number of endpoints in a slice."""
+
+    def __init__(self, subsystem: str, size: int) -> None:
+        self._size = size
+        #: Wanted endpoints by group, and slices, of each service.
+        self._known: dict[Key, tuple[tuple[int, ...], int]] = {}
+        self.added = Distribution(f"{subsystem}_endpoints_added_per_sync", "Endpoints added, each time a service was looked at.", _NUMBERS)
+        self.removed = Distribution(
+            f"{subsystem}_endpoints_removed_per_sync", "Endpoints removed, each time a service was looked at.", _NUMBERS
+        )
+        self._desired = Gauge(f"{subsystem}_endpoints_desired", "Endpoints that there should be.")
+        self._slices = Gauge(f"{subsystem}_num_endpoint_slices", "EndpointSlices.")
+        self._fewest = Gauge(f"{subsystem}_desired_endpoint_slices", "EndpointSlices that would do.")
+        self.changes = Counter(f"{subsystem}_changes", "Changes of EndpointSlices, by operation.", ("operation",))
+        self.instruments = (self.added, self.removed, self._desired, self._slices, self._fewest, self.changes)
+
+    def record(self, key: Key, wanted: Sequence[int], current: Sequence[Object]) -> None:
+        """Take note of the wanted endpoints of a service, group by group, and of its slices."""
+        before = sum(len(each.get("endpoints") or ()) for each in current)
+        change = sum(wanted) - before
+        self.added.observe(max(0, change))
+        self.removed.observe(max(0, -change))
+        self._note(key, (tuple(wanted), len(current)))
+
+    def forget(self, key: Key) -> None:
+        """A service has no slices any more."""
+        self._note(key, None)
+
+    def _note(self, key: Key, found: tuple[tuple[int, ...], int] | None) -> None:
+        for known, sign in ((self._known.pop(key, None), -1), (found, 1)):
+            if known is not None:
+                wanted, slices = known
+                self._desired.add(sign * sum(wanted))
+                self._slices.add(sign * slices)
+                self._fewest.add(sign * sum(max(1, -(-number // self._size)) for number in wanted))
+        if found is not None:
+            self._known[key] = found

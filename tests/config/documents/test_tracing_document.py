@@ -1,0 +1,49 @@
+"""TracingConfiguration files."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from orchd.config.documents.decoding import DocumentError
+from orchd.config.documents.tracing import TracingConfiguration, parse_tracing
+from orchd.dialect import ORCH
+
+
+def document(version: str = "v1alpha1", **members: Any) -> bytes:
+    head = {"apiVersion": ORCH("apiserver.config.{abbr}.io/") + version, "kind": "TracingConfiguration"}
+    return json.dumps({**head, **members}).encode()
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha1"])
+def test_defaults_and_values(version: str) -> None:
+    """Without members, requests are traced that a trusted client has sampled, by a collector on this machine."""
+    assert parse_tracing(document(version), ORCH) == TracingConfiguration(endpoint="localhost:4317", ratio=0.0)
+    given = document(version, endpoint="otel.example:4317", samplingRatePerMillion=250_000)
+    assert parse_tracing(given, ORCH) == TracingConfiguration(endpoint="otel.example:4317", ratio=0.25)
+
+
+@pytest.mark.parametrize("endpoint", ["[::1]:4317", "dns://x:1", "unix:///run/otel.sock", "unix-abstract://otel"])
+def test_targets(endpoint: str) -> None:
+    """The schemes of gRPC that the reference knows."""
+    assert parse_tracing(document(endpoint=endpoint), ORCH).endpoint == endpoint
+
+
+@pytest.mark.parametrize(("members", "why"), [
+    ({"samplingRatePerMillion": -1}, "samplingRatePerMillion: Invalid value: -1: sampling rate must be positive"),
+    ({"samplingRatePerMillion": 1_000_001},
+     "samplingRatePerMillion: Invalid value: 1000001: sampling rate per million must be less than or equal to one million"),
+    ({"endpoint": "https://x:4317"},
+     'endpoint: Invalid value: "https://x:4317": unsupported scheme: https. Options are none, dns, unix, or unix-abstract'),
+    ({"endpoint": "x:y"}, 'endpoint: Invalid value: "x:y": Port could not be cast'),
+    ({"endpoint": ""}, 'endpoint: Invalid value: "": must be host:port'),
+    ({"endpoint": 3}, "json: cannot unmarshal number into Go struct field TracingConfiguration.endpoint of type string"),
+    ({"rate": 3}, 'strict decoding error: unknown field "rate"'),
+])  # fmt: skip
+def test_invalid_documents(members: dict[str, Any], why: str) -> None:
+    """Each rule names the field."""
+    with pytest.raises(DocumentError) as caught:
+        parse_tracing(document(**members), ORCH)
+    assert str(caught.value).startswith(why)

@@ -1,0 +1,85 @@
+"""What goes with its owner and what stays, and namespaces that wait for what is in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.objects import CONFIG_MAPS, NODES, PODS
+from tests.controllers.cluster_support import NAMESPACES, Cluster, template
+
+EVENTS = ResourceRef("", "v1", "events")
+
+
+def reference(owner: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    metadata = owner["metadata"]
+    return {"apiVersion": "v1", "kind": "ConfigMap", "name": metadata["name"], "uid": metadata["uid"], **changes}
+
+
+def make(cluster: Cluster, name: str, *owners: dict[str, Any], namespace: str = "a", **metadata: Any) -> dict[str, Any]:
+    body = {"metadata": {"name": name, "ownerReferences": list(owners), **metadata}}
+    made = cluster.create(CONFIG_MAPS, body, namespace)
+    cluster.settle()
+    return made
+
+
+def names(cluster: Cluster) -> list[str]:
+    return [name for name in cluster.names(CONFIG_MAPS) if len(name) == 1]
+
+
+@pytest.mark.parametrize(("finalizer", "left"), [("orphan", ["y"]), ("foregroundDeletion", []), ("", [])])
+def test_a_dependent_says_itself_what_becomes_of_its_own(cluster: Cluster, finalizer: str, left: list[str]) -> None:
+    """An object that goes with its owner is deleted as its finalizers say."""
+    owner = make(cluster, "o")
+    middle = make(cluster, "x", reference(owner), finalizers=[finalizer] if finalizer else [])
+    make(cluster, "y", reference(middle))
+    cluster.delete(CONFIG_MAPS, "o", propagationPolicy="Background")
+    cluster.settle(2)
+    assert names(cluster) == left
+    for name in left:
+        found = cluster.get(CONFIG_MAPS, name)
+        assert found is not None and "ownerReferences" not in found["metadata"]
+
+
+def test_owners_of_other_namespaces(cluster: Cluster) -> None:
+    """An owner must be in the dependent's namespace: another one's does not keep it, and an Event says why it goes."""
+    cluster.namespace("b")
+    owner = make(cluster, "o", namespace="b")
+    make(cluster, "x", reference(owner))
+    cluster.settle(5)
+    assert names(cluster) == []
+    assert "OwnerRefInvalidNamespace" in [e["reason"] for e in cluster.items(EVENTS)]
+    assert cluster.get(CONFIG_MAPS, "o", "b") is not None
+
+
+@pytest.mark.parametrize(("wrong", "stays"), [({}, True), ({"uid": "other"}, False), ({"name": "p"}, False), ({"kind": "Secret"}, False)])
+def test_an_owner_is_its_kind_its_name_and_its_uid(cluster: Cluster, wrong: dict[str, str], stays: bool) -> None:
+    """A reference that differs from its owner in any of them refers to nothing."""
+    owner = make(cluster, "o")
+    make(cluster, "x", reference(owner, **wrong))
+    cluster.settle(5)
+    assert names(cluster) == (["o", "x"] if stays else ["o"])
+
+
+def conditions(cluster: Cluster) -> dict[str, str]:
+    found = cluster.get(NAMESPACES, "a", "")
+    assert found is not None
+    return {c["type"]: c["status"] for c in found["status"].get("conditions") or ()}
+
+
+def test_a_namespace_waits_for_the_grace_of_its_pods(cluster: Cluster) -> None:
+    """Pods that may take their time are no failure until it has passed; the namespace goes with the last of them."""
+    cluster.create(NODES, {"metadata": {"name": "n"}}, "")
+    cluster.create(PODS, {"metadata": {"name": "p"}, "spec": template({}, nodeName="n", terminationGracePeriodSeconds=30)["spec"]})
+    cluster.delete(NAMESPACES, "a", "")
+    cluster.settle(20)
+    assert conditions(cluster)["NamespaceDeletionContentFailure"] == "False"
+    assert conditions(cluster)["NamespaceContentRemaining"] == "True"
+    cluster.settle(60)
+    assert conditions(cluster)["NamespaceDeletionContentFailure"] == "True"
+    cluster.delete(PODS, "p", gracePeriodSeconds=0)
+    for _ in range(20):
+        cluster.settle(60)
+    assert cluster.get(NAMESPACES, "a", "") is None

@@ -1,0 +1,61 @@
+"""Numbers that controllers keep beside those of their queues."""
+
+from __future__ import annotations
+
+from orchd.controllers.endpoints.slice_metrics import SliceMetrics
+from orchd.controllers.nodeipam.ranges import RangeSet, network_of
+from orchd.controllers.nodelifecycle.metrics import NodeMetrics
+from orchd.txkit.instruments import Counter, Gauge
+
+
+def value(instruments: object, name: str, *labels: str) -> float:
+    assert isinstance(instruments, tuple)
+    found = next(each for each in instruments if each.name == name)
+    assert isinstance(found, Counter | Gauge)
+    return found.values.get(labels, 0.0)
+
+
+def test_zones() -> None:
+    """Sizes and health of zones are those of the last look; a zone without nodes is not shown any more."""
+    numbers = NodeMetrics()
+    numbers.count_zones({"a": [True, True, False, True], "b": [True]})
+    prefix = "node_collector_"
+    found = [value(numbers.instruments, prefix + what, "a") for what in ("zone_health", "zone_size", "unhealthy_nodes_in_zone")]
+    assert found == [75, 4, 1]
+    numbers.count_zones({"b": [True]})
+    assert value(numbers.instruments, prefix + "zone_size", "a") == 0
+    numbers.count_eviction("b")
+    assert value(numbers.instruments, prefix + "evictions_number", "b") == value(numbers.instruments, prefix + "evictions_total", "b") == 1
+
+
+def test_slices() -> None:
+    """What is wanted and what there is adds up over services, and is taken away with them."""
+    numbers = SliceMetrics("x", 100)
+
+    def now() -> list[float]:
+        return [value(numbers.instruments, f"x_{what}") for what in ("endpoints_desired", "num_endpoint_slices", "desired_endpoint_slices")]
+
+    numbers.record(("n", "a"), [150, 0], [{"endpoints": [{}]}])
+    numbers.record(("n", "b"), [1], [{}, {}])
+    assert now() == [151, 3, 4]
+    assert (numbers.added.values[()].sum, numbers.removed.values[()].sum) == (150, 0)
+    numbers.record(("n", "a"), [100], [{"endpoints": [{}] * 120}])
+    assert now() == [101, 3, 2]
+    assert numbers.removed.values[()].sum == 20
+    numbers.forget(("n", "a"))
+    numbers.forget(("n", "b"))
+    assert now() == [0, 0, 0]
+
+
+def test_ranges() -> None:
+    """Each range counts once when it is taken and once when it is taken back."""
+    whole = network_of("10.0.0.0/24")
+    assert whole is not None
+    ranges = RangeSet(whole, 26)
+    first = ranges.take()
+    assert first is not None
+    ranges.occupy(first)
+    assert (ranges.allocations, ranges.releases, ranges.usage) == (1, 0, 0.25)
+    ranges.release(first)
+    ranges.release(first)
+    assert (ranges.allocations, ranges.releases, ranges.usage) == (1, 1, 0.0)

@@ -1,0 +1,52 @@
+"""Numbers of volumes and claims, scraped from a server with the controllers of volumes."""
+
+from __future__ import annotations
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from orchd.controllers.objects import CLAIMS, NODES
+from orchd.testing.server import run
+from tests.controllers.volumes.controller_volume_support import Storage, claim, pod, volume
+from tests.controllers.volumes.test_attachment import node
+
+_NAMES = ("pv_collector_", "storage_count_", "attachdetach_")
+
+
+def numbers(storage: Storage) -> dict[str, float]:
+    """Values of the metrics of volumes by name and values of labels."""
+    text = run(storage.cluster.server.request("GET", "/metrics")).body.decode()
+    return {
+        " ".join((sample.name, *(sample.labels[label] for label in sorted(sample.labels)))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name.startswith(_NAMES)
+    }
+
+
+def test_volumes_and_claims(storage: Storage) -> None:
+    """Each counts in its phase, as long as it exists."""
+    storage.add_volume(volume("free"))
+    storage.add_claim(claim("waits", "90Gi"))
+    found = numbers(storage)
+    assert found["pv_collector_unbound_pv_count k"] == found["pv_collector_unbound_pvc_count a"] == 1
+    storage.add_claim(claim())
+    found = numbers(storage)
+    assert found["pv_collector_bound_pv_count k"] == found["pv_collector_bound_pvc_count a"] == 1
+    assert "pv_collector_unbound_pv_count k" not in found
+    storage.cluster.delete(CLAIMS, "waits")
+    storage.cluster.settle()
+    assert "pv_collector_unbound_pvc_count a" not in numbers(storage)
+
+
+def test_attached_volumes(storage: Storage) -> None:
+    """Volumes that pods use count by node, and attachments beside them."""
+    storage.cluster.create(NODES, node(), "")
+    storage.add_volume(volume())
+    storage.add_claim(claim())
+    storage.add_pod(pod(node="n"))
+    found = numbers(storage)
+    driver = "orch.io/csi:d.example.com"
+    assert found[f"storage_count_attachable_volumes_in_use n {driver}"] == 1
+    assert found[f"attachdetach_controller_total_volumes {driver} desired_state_of_world"] == 1
+    assert found[f"attachdetach_controller_total_volumes {driver} actual_state_of_world"] == 1
+    assert found["attachdetach_controller_forced_detaches_total"] == 0

@@ -1,0 +1,72 @@
+"""JSON objects are decoded to what the YAML parser makes of them, or left to it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchd.kinds.codec import yaml_, yaml_json
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+#: Pieces of texts that are nearly JSON.
+_PIECES = st.sampled_from(
+    ['{"a":', "{", "}", "[", "]", ",", ":", '"', '"b"', " ", "\t", "\n", "1", "-0", "1e5", "0x1", "~", "yes", "<<", '"<<"', "&a",
+     "*a", "#", "\\", "\\u00e9", "\\/", "\\n", "true", "null", "- ", "? ", "!!str ", "%", "---", "'", "|", ">", "é"]
+)  # fmt: skip
+
+
+def _by_yaml(data: bytes) -> object:
+    return yaml_._Builder(data).document()
+
+
+def _typed(value: object) -> str:
+    """A text that tells 1 from True and 1.0."""
+    return json.dumps(value, sort_keys=True)
+
+
+@given(st.dictionaries(st.text(), _VALUES, max_size=5), st.booleans(), st.sampled_from([(",", ":"), (", ", ": "), (", ", " : ")]))
+def test_alike(value: dict[str, object], ascii_only: bool, separators: tuple[str, str]) -> None:
+    """An object that is decoded as JSON is the one of the YAML parser."""
+    data = json.dumps(value, ensure_ascii=ascii_only, separators=separators).encode("utf-8", "surrogatepass")
+    found = yaml_json.decode_object(data)
+    if found is not None:
+        assert _typed(found) == _typed(_by_yaml(data))
+
+
+@given(st.lists(_PIECES, max_size=14))
+def test_alike_when_odd(pieces: list[str]) -> None:
+    """The same for texts that may be no JSON, or no YAML."""
+    data = ('{"k":' + "".join(pieces) + "}").encode()
+    found = yaml_json.decode_object(data)
+    if found is not None:
+        assert _typed(found) == _typed(_by_yaml(data))
+
+
+def test_common_configurations_take_the_fast_path() -> None:
+    data = b'{"apiVersion":"v1","data":{"a":"x: y # \\"z\\"\\n","n":"1"},"kind":"ConfigMap","metadata":{"name":"c"},"n":[1,true,null]}\n'
+    assert yaml_json.decode_object(data) == _by_yaml(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"a":1.0}', b'{"a":[{"b":1e5}]}', b'{"a":"\\u00e9"}', b'{"a":"\\/"}', '{"a":"é"}'.encode(), b'{"a":\n1}', b'{"a" :1}',
+        b"{a: 1}", b'{"a":1}\n---\n{"b":1}', b'{"%b":1}' % (b"k" * 501), b'{"a":{"%b":1}}' % (b"k" * 501), b'{"a":"%b"}' % (b"x" * (1 << 16)),
+        b"[1]", b'"a"', b"", b'{"a":"\x7f"}',
+    ],
+)  # fmt: skip
+def test_left_to_yaml(data: bytes) -> None:
+    """Texts with a detail in which the languages may differ are not decoded as JSON."""
+    assert yaml_json.decode_object(data) is None
+
+
+def test_decode_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_, "_Builder", None)
+    assert yaml_.decode(b'{"a":1}') == {"a": 1}

@@ -1,0 +1,113 @@
+"""OpenAPI v2 documents of other servers: fetched when their APIServices change and every minute, and kept when that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import orjson
+import pytest
+from twisted.internet.task import Clock
+
+from orchd.client.interfaces import IInformer
+from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices
+from orchd.server.aggregation.discovered import Downloaded
+from orchd.server.aggregation.specifications import ForeignSpecifications
+from orchd.testing.server import run
+from tests.server.aggregation.test_discovered import Informer, service
+
+DOCUMENT: Any = {"swagger": "2.0", "paths": {"/apis/g.com/v1/foos": {"get": {"responses": {}}}, "/apis/g.com/v2/foos": {}}}
+
+
+def answer(code: int, body: Any = DOCUMENT, tag: str = "t") -> Downloaded:
+    return Downloaded(code=code, content_type="application/json", tag=tag, body=body if isinstance(body, bytes) else orjson.dumps(body))
+
+
+class World:
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.informer = Informer()
+        self.answers: list[Any] = []
+        self.asked: list[str] = []
+        self.changes = 0
+        informer = cast(IInformer, self.informer)
+        registry = AggregatedServices(informer, lambda old, new: None)
+        self.found = ForeignSpecifications(registry, informer, self.download, clock=self.clock, in_thread=self.call)
+        self.found.changed = self.change
+        run(self.found.start())
+
+    def change(self) -> None:
+        self.changes += 1
+
+    async def call(self, function: Any, *arguments: Any) -> Any:
+        return function(*arguments)
+
+    async def download(self, server: AggregatedService, path: str, *, accept: str, tag: str) -> Downloaded:
+        assert (path, accept) == ("/openapi/v2", "application/json")
+        self.asked.append(tag)
+        found = self.answers.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return cast(Downloaded, found)
+
+    def paths(self) -> list[list[str]]:
+        return [list(each.paths) for each in self.found.all()]
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    made = World()
+    yield made
+    run(made.found.stop())
+    assert not made.clock.getDelayedCalls()
+
+
+def test_every_minute(world: World) -> None:
+    """With the tag of what is known; what is as before is the same value, and nobody is told."""
+    world.answers = [answer(200), answer(304), answer(200, {**DOCUMENT, "paths": {"/apis/g.com/v1/bars": {}}}, "u"), answer(404)]
+    world.informer.put(service())
+    assert world.paths() == [["/apis/g.com/v1/foos"]]
+    found, changes = world.found.all(), world.changes
+    world.clock.advance(60)
+    assert (world.found.all() is found, world.changes) == (True, changes)
+    world.clock.advance(60)
+    assert world.paths() == [["/apis/g.com/v1/bars"]] and world.changes == changes + 1
+    world.clock.advance(60)
+    assert world.paths() == [] and world.asked == ["", "t", "t", "u"]
+
+
+def test_a_second_version_of_a_server(world: World) -> None:
+    """Its part of the document is read at once; that of a version which is gone is left out."""
+    world.answers = [answer(200), answer(200)]
+    world.informer.put(service())
+    world.informer.put(service("v2"))
+    assert sorted(world.paths()) == [["/apis/g.com/v1/foos"], ["/apis/g.com/v2/foos"]]
+    world.informer.remove("v1.g.com")
+    assert world.paths() == [["/apis/g.com/v2/foos"]]
+    world.informer.remove("v2.g.com")
+    assert world.paths() == []
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [OSError("unreachable"), answer(500), answer(200, b"{"), answer(200, []), answer(200, {"paths": {"/apis/g.com/v1/a": {"get": []}}}),
+     answer(200, b'{"paths":{"/apis/g.com/v1/a":{"get":{"x-a":' + b"[" * 500 + b"]" * 500 + b"}}}}")],
+    ids=["unreachable", "500", "no JSON", "no object", "no operation", "too deep"],
+)  # fmt: skip
+def test_what_cannot_be_read_is_kept_as_it_was(world: World, broken: Any) -> None:
+    """A malformed document neither reaches clients nor takes away what was known; it is asked for again soon."""
+    world.answers = [answer(200), broken, answer(200, {**DOCUMENT, "paths": {"/apis/g.com/v1/new": {}}})]
+    world.informer.put(service())
+    world.clock.advance(60)
+    assert world.paths() == [["/apis/g.com/v1/foos"]]
+    world.clock.advance(1)
+    assert world.paths() == [["/apis/g.com/v1/new"]]
+
+
+def test_a_server_that_is_not_available_is_not_asked(world: World) -> None:
+    """It is once it is."""
+    world.informer.put(service(available=False))
+    assert world.asked == []
+    world.answers = [answer(200)]
+    world.informer.put(service())
+    assert world.paths() == [["/apis/g.com/v1/foos"]]

@@ -1,0 +1,59 @@
+"""Endpoints of the API service by --apiserver-count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from twisted.internet.task import Clock
+
+from orchd.client.interfaces import ResourceRef
+from orchd.server.bootstrap.objects import Server
+from orchd.server.reconcilers.api_endpoints import CountedEndpointReconciler
+from orchd.store.memory import MemoryStore
+from orchd.testing.server import InProcessServer, make_server, run
+
+ENDPOINTS = ResourceRef("", "v1", "endpoints")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path, "--endpoint-reconciler-type=none", "--advertise-address=192.0.2.9", "--dialect=kubernetes")
+    yield made
+    made.stop()
+
+
+def addresses(server: InProcessServer) -> list[str]:
+    found = run(server.client().list(ENDPOINTS, "default"))["items"]
+    return [each["ip"] for obj in found for subset in obj.get("subsets") or () for each in subset["addresses"]]
+
+
+def reconciler(server: InProcessServer, ip: str, count: int) -> CountedEndpointReconciler:
+    clock = Clock()
+    parts = MemoryStore(clock), server.client(), server.dialect, clock, lambda: 0.0
+    return CountedEndpointReconciler(*parts, Server(ip=ip, port=6443), count)
+
+
+def test_nobody_writes_them(server: InProcessServer) -> None:
+    """With the type none, this server has not written its own address."""
+    assert addresses(server) == []
+
+
+def test_servers_join_up_to_their_number(server: InProcessServer) -> None:
+    """Servers add themselves; one too many takes the place of the one that follows it."""
+    for ip in ("192.0.2.1", "192.0.2.3"):
+        run(reconciler(server, ip, 2)._once())
+    assert addresses(server) == ["192.0.2.1", "192.0.2.3"]
+    run(reconciler(server, "192.0.2.2", 2)._once())
+    assert addresses(server) == ["192.0.2.1", "192.0.2.2"]
+
+
+def test_a_server_that_stops_leaves(server: InProcessServer) -> None:
+    """Its address is removed, those of others stay."""
+    one, other = (reconciler(server, ip, 2) for ip in ("192.0.2.1", "192.0.2.3"))
+    run(other._once())
+    run(one.start())
+    assert addresses(server) == ["192.0.2.1", "192.0.2.3"]
+    run(one.stop())
+    assert addresses(server) == ["192.0.2.3"]

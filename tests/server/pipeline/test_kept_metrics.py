@@ -1,0 +1,137 @@
+"""Metrics that parts of a server keep themselves, scraped from a whole one."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from twisted.internet.task import Clock
+
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import KUBERNETES
+from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.pki.certificates import chain_pem, self_signed
+from orchd.server.registry.strategies.small_kinds import SigningRequestStrategy
+from orchd.store.encrypted import EncryptedStore
+from orchd.store.encryption import AesGcm, Rule
+from orchd.store.memory import MemoryStore
+from orchd.testing.server import InProcessServer, make_server, run
+
+Scrape = Callable[..., float]
+PODS = "/api/v1/namespaces/a/pods"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path, "--disable-admission-plugins=ServiceAccount", "--dialect=kubernetes")
+    labels = {"pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/warn": "restricted"}
+    run(made.client().create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a", "labels": labels}}))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def scrape(server: InProcessServer) -> Scrape:
+    """``scrape(name, label=value)`` is the sum of the matching samples."""
+
+    def read(name: str, **labels: str) -> float:
+        text = run(server.request("GET", "/metrics")).body.decode()
+        return sum(
+            sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if sample.name == name and labels.items() <= sample.labels.items()
+        )
+
+    return read
+
+
+@pytest.fixture
+def call(server: InProcessServer) -> Any:
+    def send(method: str, path: str, body: Any = None, **more: Any) -> Any:
+        return run(server.request(method, path, body=body, **more))
+
+    return send
+
+
+def pod(name: str, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
+
+
+def test_pod_security(call: Any, scrape: Scrape) -> None:
+    """Evaluations are counted by decision and mode; warnings count when there is something to warn of."""
+    assert call("POST", PODS, pod("fine")).code == 201
+    assert call("POST", PODS, pod("greedy", hostNetwork=True)).code == 403
+    name = "pod_security_evaluations_total"
+    common = {"request_operation": "create", "resource": "pod", "policy_version": "latest"}
+    assert scrape(name, decision="allow", mode="enforce", policy_level="baseline", **common) == 1
+    assert scrape(name, decision="deny", mode="enforce", policy_level="baseline", **common) == 1
+    assert scrape(name, decision="deny", mode="warn", policy_level="restricted", **common) == 1
+
+
+def test_cluster_addresses(call: Any, scrape: Scrape) -> None:
+    """Allocations, failed ones, and what is left of the range."""
+    prefix = "kube_apiserver_clusterip_allocator_"
+    before = [scrape(prefix + what) for what in ("allocation_total", "allocated_ips", "available_ips")]
+    service = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
+    made = call("POST", "/api/v1/namespaces/a/services", service).json
+    after = [scrape(prefix + what) for what in ("allocation_total", "allocated_ips", "available_ips")]
+    assert [now - then for now, then in zip(after, before, strict=True)] == [1, 1, -1]
+    assert after[1] + after[2] == 254
+    again = {"metadata": {"name": "t"}, "spec": {"ports": [{"port": 80}], "clusterIP": made["spec"]["clusterIP"]}}
+    assert call("POST", "/api/v1/namespaces/a/services", again).code == 422
+    assert scrape(prefix + "allocation_errors_total", cidr="10.0.0.0/24") == 1
+
+
+def test_lists(call: Any, scrape: Scrape) -> None:
+    """Lists count what they looked at and what they returned."""
+    for number in range(3):
+        labels = {"n": str(number)}
+        call("POST", "/api/v1/namespaces/a/configmaps", {"metadata": {"name": f"m{number}", "labels": labels}})
+    where = {"resource_prefix": "/configmaps"}
+
+    def numbers() -> list[float]:
+        return [scrape(f"apiserver_cache_list_{what}_total", **where) for what in ("fetched_objects", "returned_objects")]
+
+    before = numbers()
+    call("GET", "/api/v1/namespaces/a/configmaps?labelSelector=n%20in%20(1,2)")
+    # The selector is no exact one, so all objects of the namespace are looked at.
+    assert [now - then for now, then in zip(numbers(), before, strict=True)] == [3, 2]
+
+
+def test_signed_requests() -> None:
+    """A certificate whose request named a duration counts, and again if the duration is the requested one."""
+    catalog = builtin_catalog(KUBERNETES)
+    resource = catalog.resource("certificates.k8s.io", "v1", "certificatesigningrequests")
+    assert resource is not None
+    strategy = SigningRequestStrategy(resource, catalog, ObjectSettings(dialect=KUBERNETES))
+    signed = self_signed("x", names=("x",), now=datetime.now(UTC), lifetime=timedelta(hours=1))
+    after = {"status": {"certificate": b64encode(chain_pem(signed.certificate)).decode()}}
+    for signer, seconds in (("kubernetes.io/kubelet-serving", 3600), ("a.example/b", 86400), ("a.example/c", 3600), ("a.example/d", None)):
+        before = {"spec": {"signerName": signer, "expirationSeconds": seconds}}
+        strategy.observe_update(after, before)
+        strategy.observe_update(after, {**before, **after})
+    requested, honored = (each.values for each in strategy.instruments)
+    assert requested == {("kubernetes.io/kubelet-serving",): 1, ("other",): 2}
+    assert honored == {("kubernetes.io/kubelet-serving",): 1, ("other",): 1}
+
+
+def test_encryption() -> None:
+    """Values that are encrypted and decrypted count by direction and prefix."""
+    rule = Rule("secrets", (AesGcm(b"k8s:enc:aesgcm:v1:one:", bytes(16)),), b"k8s:enc:")
+    store = EncryptedStore(MemoryStore(Clock()), {"/secrets/": rule}, mark=b"k8s:enc:")
+    assert store.start().called
+    run(store.create("/secrets/a/b", b"{}"))
+    run(store.create("/configmaps/a/b", b"{}"))
+    found = run(store.get("/secrets/a/b"))
+    assert found is not None and found.value == b"{}"
+    operations = store.instruments[1].values
+    assert operations == {
+        ("to_storage", "k8s:enc:aesgcm:v1:one:", "OK"): 1, ("from_storage", "k8s:enc:aesgcm:v1:one:", "OK"): 1,
+    }  # fmt: skip
