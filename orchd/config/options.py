@@ -17,7 +17,8 @@ from twisted.python import usage
 
 from orchd.config.help import usage_text
 from orchd.config.nearest import nearest
-from orchd.config.settings import Capabilities, ComponentFlags, Settings, from_values
+from orchd.config.settings import Capabilities, ComponentFlags, Settings
+from orchd.config.settings_builder import from_values
 from orchd.config.source import FlagError, Mention, Reader
 from orchd.config.table import AMBIGUOUS, COMPONENTS, FlagTable, component_table, private_flags, table
 from orchd.config.values import combine, default, parse, show
