@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from orchd.server.http.channel import HttpChannel
 
 
+#: Bytes from which a chunk is written in parts: a copy of it would be held for each client that does not read.
+_LARGE = 64 * 1024
+
+
 class ChunkCache:
     """Caches the last encoded chunk: the same frame is sent to many watchers in succession."""
 
@@ -52,10 +56,16 @@ class ChunkSink:
     def write(self, data: bytes) -> None:
         if self._closed or not data:
             return
-        if not self._raw:
+        if self._raw:
+            self._send(data)
+        elif len(data) < _LARGE:
             chunks = self._chunks
             data = chunks.chunk if data is chunks.frame else chunks.wrap(data)
-        self._send(data)
+            self._send(data)
+        else:
+            self._send(b"%x\r\n" % len(data))
+            self._send(data)
+            self._send(b"\r\n")
         if self._channel.paused:
             self.buffered += len(data)
 

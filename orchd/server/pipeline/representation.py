@@ -34,6 +34,8 @@ _LARGE, _TOGETHER = 4 << 20, 256
 #: Maximum number of cached negotiation results.
 _MOST_VIEWS = 2048
 
+#: Bytes from which the watch frame of an entry is cached: copies of it would be held for each client that does not read.
+_SHARED_FRAME = 64 * 1024
 #: Key of the sorted form of an object that was stored in another one.
 _SORTED = "sorted"
 
@@ -359,19 +361,31 @@ class Presenter:
 
     def frame(self, view: Representation, kind: str, entry: Entry, *, first: bool = False) -> bytes:
         """A watch frame of an entry; `first` adds column definitions to a table."""
-        if view.plain:
-            return frames.watch_frame(kind, self._stored(view.resource, entry))
+        if len(entry.json) >= _SHARED_FRAME and view.chosen.as_ != "Table":
+            key = ("frame of", kind, *view.key)
+            shared: bytes | None = entry.derived.get(key)
+            if shared is None:
+                shared = self._framed(view, kind, self._event_body(view, entry))
+                entry.keep(key, shared, len(shared))
+            return shared
         if view.chosen.as_ == "Table":
             meta = {"resourceVersion": str(entry.revision)}
             return self.object_frame(view, kind, self._table(view, [entry], meta, with_columns=first))
+        return self._framed(view, kind, self._event_body(view, entry))
+
+    def _event_body(self, view: Representation, entry: Entry) -> bytes:
+        """The object of an entry's watch events."""
+        if view.plain:
+            return self._stored(view.resource, entry)
         key = ("frame", *view.key)
         body: bytes | None = entry.derived.get(key)
         if body is None:
             obj = self._shown(view, entry)
             sorted_ = view.resource.custom and not view.chosen.as_
             body = encode_escaped(obj) if sorted_ else self._body(view, obj)
-            entry.keep(key, body, len(body))
-        return self._framed(view, kind, body)
+            if len(entry.json) < _SHARED_FRAME:
+                entry.keep(key, body, len(body))
+        return body
 
     def object_frame(self, view: Representation, kind: str, obj: dict[str, Any]) -> bytes:
         """A watch frame of an object that is not an entry: a table, a bookmark, an error."""

@@ -312,6 +312,21 @@ def test_stream() -> None:
     assert [answer.body for answer in wire.answers()] == [b"GET /a"]
 
 
+def test_large_chunks_are_not_copied() -> None:
+    """A large write reaches the transport as it is, between the head and the end of its chunk: clients that do not read hold
+    no copies of their own."""
+    wire = Wire()
+    wire.send(GET % b"/stream")
+    wire.transport.clear()
+    pieces: list[bytes] = []
+    sink = wire.paths.feeds[0].sink
+    sink._send = pieces.append
+    frame = b"x" * 70_000
+    sink.write(frame)
+    assert pieces == [b"11170\r\n", frame, b"\r\n"]
+    assert pieces[1] is frame
+
+
 def test_stream_for_old_clients() -> None:
     """HTTP/1.0 has no chunks: the end of the connection ends the stream."""
     wire = Wire()

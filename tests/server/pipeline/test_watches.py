@@ -274,3 +274,17 @@ def test_forms(space: Any) -> None:
     accept = f"application/json;as=PartialObjectMetadata;g={meta};v=v1"
     with Watch(space, "configmaps?watch=1", accept=accept) as reader:
         assert all(e["object"]["kind"] == "PartialObjectMetadata" and "data" not in e["object"] for e in reader.events())
+
+
+@pytest.mark.parametrize("accept", ["application/json", "application/vnd.orch.protobuf;stream=watch"])
+def test_initial_events_of_large_objects_share_their_bytes(space: Any, accept: str) -> None:
+    """Watches of one representation write the same bytes; other events of the object have their own."""
+    space.make("configmaps", {"metadata": {"name": "big"}, "data": {"a": "x" * 100_000}})
+    query = "configmaps?watch=1&fieldSelector=metadata.name=big&resourceVersion=0"
+    with Watch(space, query, accept=accept) as one, Watch(space, query, accept=accept) as other:
+        assert one.data is other.data
+        first = one.data
+        assert b"ADDED" in first
+        one.data = b""
+        assert space("DELETE", "configmaps/big").code == 200
+        assert b"DELETED" in one.data
