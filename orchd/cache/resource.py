@@ -242,7 +242,15 @@ class ResourceCache:
             self._budget.forget(before)
 
     def _restart_watches(self, path: str, now: Entry | Damaged | None, revision: int) -> None:
-        """Apply an event that adds or removes an unreadable value, and end all watches: no event can represent it."""
+        """Apply an event that adds or removes an unreadable value, and end all watches: no event can represent it.
+
+        As at a gap, subscribers are told while the state is the one that they know, and those that wait for the cache resume
+        with the new one."""
+        earlier = len(self._waiting)
+        self._ready = False
+        self._subscriptions.end(expired(f"too old resource version: a value of {self.key} cannot be read, or could not"))
+        if self._closed is not None:
+            return
         before = self._entries.pop(path, None)
         self._damaged.pop(path, None)
         if isinstance(now, Damaged):
@@ -260,7 +268,14 @@ class ResourceCache:
             self._budget.forget(before)
         self.applied_events += 1
         self._window.restart(revision)
-        self._subscriptions.end(expired(f"too old resource version: a value of {self.key} cannot be read, or could not"))
+        self._ready = True
+        early, self._early = self._early, []
+        for event in early:
+            self.apply(event)
+        self._waiting, told = self._waiting[:earlier], self._waiting[earlier:]
+        for deferred in told:
+            if not deferred.called:
+                deferred.callback(None)
 
     def _entry(self, path: str, value: bytes, revision: int, created: int, before: Entry | None) -> Entry | Damaged:
         try:

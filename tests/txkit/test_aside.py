@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 
 from orchd.testing.server import run
 from orchd.txkit.aside import LARGE, Aside
@@ -48,4 +48,35 @@ def test_one_after_the_other() -> None:
     thread.work()
     got: list[Any] = []
     second.addCallback(got.append)
+    assert got == [2]
+
+
+def test_a_cancelled_call_keeps_its_turn() -> None:
+    """The thread of a caller that was cancelled cannot be stopped: the next piece of work waits for it."""
+    thread = Thread()
+    aside = Aside(thread)
+    first, second = start(aside(LARGE + 1, int, "x")), start(aside(LARGE + 1, max, 1, 2))
+    gone: list[Any] = []
+    first.addErrback(gone.append)
+    first.cancel()
+    assert gone[0].check(CancelledError) and len(thread.waiting) == 1
+    thread.work()
+    assert len(thread.waiting) == 1
+    thread.work()
+    got: list[Any] = []
+    second.addCallback(got.append)
+    assert got == [2]
+
+
+def test_a_cancelled_call_that_waits_is_not_made() -> None:
+    """Work that has not begun is dropped with its caller."""
+    thread = Thread()
+    aside = Aside(thread)
+    first, second = start(aside(LARGE + 1, max, 1, 2)), start(aside(LARGE + 1, max, 3, 4))
+    second.addErrback(lambda failure: failure.trap(CancelledError))
+    second.cancel()
+    thread.work()
+    assert not thread.waiting
+    got: list[Any] = []
+    first.addCallback(got.append)
     assert got == [2]

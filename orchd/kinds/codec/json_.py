@@ -16,8 +16,8 @@ from orchd.kinds.objects.shape import NumberText
 
 #: Maximum nesting depth that can be encoded.
 WRITTEN_DEPTH: Final = 250
-#: An exponent of three digits, or as many digits in a row.
-_LARGE: Final = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{300}")
+#: An exponent of three digits, or so many digits in a row that one of two is enough.
+_LARGE: Final = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{200}")
 
 
 class JSONError(ValueError):

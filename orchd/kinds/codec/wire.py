@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import local
 from typing import Final
 
 from orchd.kinds.bounds import MAX_VALUES
@@ -81,10 +82,9 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
     return at, at + size
 
 
-class Fields:
-    """Counts the fields of the message being decoded, including nested messages."""
-
-    __slots__ = ("left",)
+class Fields(local):
+    """Counts the fields of the message that the current thread decodes, including nested messages: large ones are decoded
+    away from the reactor."""
 
     def __init__(self) -> None:
         self.left = MAX_VALUES
@@ -96,7 +96,7 @@ class Fields:
             raise ProtobufError(f"proto: message holds more than {MAX_VALUES} fields")
 
 
-#: Shared: decoding is synchronous, so that there is one message at a time.
+#: Shared: decoding is synchronous, so that each thread has one message at a time.
 FIELDS: Final = Fields()
 
 

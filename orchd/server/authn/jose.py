@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,12 +19,15 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from orchd.kinds.gotext.json_syntax import type_name
+from orchd.kinds.nested import without_surrogates
 
 #: The algorithms that can be configured, all of them asymmetric.
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
 _CURVES: Final = {"ES256": 256, "ES384": 384, "ES512": 521}
 #: An issuer with two names.
 GOOGLE, GOOGLE_ALIAS = "https://accounts.google.com", "accounts.google.com"
+#: An escaped surrogate, alone or of a pair.
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 #: Maximum number of keys read from a set.
 _MOST_KEYS: Final = 256
 
@@ -98,14 +102,28 @@ def decode_base64(text: str) -> bytes:
 
 
 def json_object(data: bytes) -> dict[str, Any]:
-    """Parse a JSON object, with numbers of any size. Raises TokenError."""
+    """Parse a JSON object, with numbers of any size. Invalid UTF-8 and lone surrogates become U+FFFD: no audit event and no
+    review could be encoded with them. Raises TokenError."""
+    text = data.decode("utf-8", "replace")
     try:
-        found = json.loads(data, parse_constant=_no_constant)
+        found = json.loads(text, parse_constant=_no_constant)
+        if _SURROGATE.search(text):
+            found = _without_surrogates(found)
     except (ValueError, RecursionError) as error:
         raise TokenError(f"not JSON: {error}") from None
     if not isinstance(found, dict):
         raise TokenError(f"json: cannot unmarshal {type_name(found)} into Go value of type map[string]json.RawMessage")
     return found
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, list):
+        return [_without_surrogates(each) for each in value]
+    if isinstance(value, dict):
+        return {without_surrogates(name): _without_surrogates(each) for name, each in value.items()}
+    return value
 
 
 def _no_constant(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.codec import protobuf
 from orchd.kinds.codec.partial import partial_message
+from orchd.kinds.codec.wire import FIELDS
 from orchd.kinds.ir import Type
 from tests.kinds.codec.protobuf_samples import Sample
 
@@ -165,3 +167,15 @@ def test_dialects() -> None:
         a = protobuf.encode_message({ORCH(template): True}, CATALOG.type("apiextensions/v1.JSONSchemaProps"))
         b = protobuf.encode_message({KUBERNETES(template): True}, other.type("apiextensions/v1.JSONSchemaProps"))
         assert a == b
+
+
+def test_threads_count_apart() -> None:
+    """Fields of a message that another thread decodes at the same time, which it does with large ones, are not counted."""
+    type_ = CATALOG.type("core/v1.ConfigMap")
+    message = protobuf.encode_message({"metadata": {"name": "x"}, "data": {"a": "b"}}, type_)
+    protobuf.decode_message(message, type_)
+    left = FIELDS.left = 5
+    other = Thread(target=protobuf.decode_message, args=(message, type_))
+    other.start()
+    other.join()
+    assert left == FIELDS.left

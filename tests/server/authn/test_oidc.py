@@ -106,6 +106,21 @@ def test_a_good_token() -> None:
     assert found == Authenticated(user=User(name="alice"), audiences=API)
 
 
+@pytest.mark.parametrize("text", [b'"a\\ud800"', b'"a\xff"', b'"a\\uDFFF"'])
+def test_users_have_valid_texts(text: bytes) -> None:
+    """A claim with a lone surrogate or invalid UTF-8 makes a user that audit events and reviews can be encoded with."""
+    payload = b'{"iss": "%b", "aud": "client", "exp": %d, "sub": %b, "groups": [%b]}' % (ISSUER.encode(), NOW + 600, text, text)
+    token = jwt.PyJWS().encode(payload, RSA, "RS256", {"kid": "one"})
+    found = Played(groups_claim="groups").ask(token)
+    assert found is not None and found.user == User(name="a\ufffd", groups=("a\ufffd",))
+
+
+def test_pairs_of_surrogates_are_characters() -> None:
+    """An escaped pair of surrogates is one character."""
+    found = Played().ask(signed({**CLAIMS, "sub": "a\U0001f600"}))
+    assert found is not None and found.user.name == "a\U0001f600"
+
+
 @pytest.mark.parametrize("token", ["a", "a.b.c", "a..c", "é.é.é", signed({**CLAIMS, "iss": "https://other"}), signed({})])
 def test_tokens_of_others_are_no_opinion(token: str) -> None:
     """What does not say that it is of this issuer is left to other methods, without asking anybody."""

@@ -320,6 +320,31 @@ def test_a_listener_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) ->
     assert good.heard == ["ADDED n/a", "MODIFIED n/a"]
 
 
+def test_values_that_become_readable_or_unreadable_are_told() -> None:
+    """An object whose stored value was damaged and is readable again is in the indexes, and listeners are told of it; one whose
+    value becomes damaged is deleted for them."""
+    bench = Bench()
+    bench.put("n/a", "red")
+    bad = run(bench.store.create("/pods/n/b", b"no json"))
+    bench.informer.add_index("color", color)
+    bench.start()
+    listening = Listening()
+    bench.informer.add_listener(listening)
+    bench.pump()
+    assert bench.find("blue") == []
+    bench.revisions["n/b"] = bad
+    bench.put("n/b", "blue")
+    bench.pump()
+    assert bench.informer.holds("color", "blue") and bench.find("blue") == ["n/b"]
+    assert listening.heard == ["ADDED n/a", "ADDED n/b"]
+    run(bench.store.update("/pods/n/a", b"no json", expected=bench.revisions["n/a"]))
+    bench.pump()
+    assert not bench.informer.holds("color", "red")
+    assert listening.heard == ["ADDED n/a", "ADDED n/b", "DELETED n/a"]
+    bench.put("n/c", "red")
+    assert bench.find("red") == ["n/c"] and listening.heard[-1] == "ADDED n/c"
+
+
 def test_after_a_gap_the_differences_are_told() -> None:
     """When the cache had to load anew, listeners and indexes learn what happened meanwhile; readers see the old state until
     then."""
