@@ -13,6 +13,7 @@ FROM_SHARED: Final = (
     "allow-metric-labels", "disabled-metrics", "show-hidden-metrics-for-version",
     "experimental-logging-sanitization", "log-flush-frequency", "logging-format", "v", "vmodule", "service-cluster-ip-range",
     "alsologtostderr", "help", "logtostderr", "stderrthreshold",
+    "version",
 )
 
 FLAGS: Final[tuple[Row, ...]] = (
@@ -234,7 +235,7 @@ FLAGS: Final[tuple[Row, ...]] = (
      "Route requests to extension servers to endpoint IPs instead of the cluster IP."),
     ("endpoint-reconciler-type", "string", "lease", "built choices=lease|master-count|none",
      "How the endpoints of this server's Service follow the servers on a shared store: lease (those that renew their key),"
-     " master-count (as many as --apiserver-count says) or none (nobody writes them)."),
+     " master-count (as many as --apiserver-count says) or none (this server does not write them)."),
     ("event-ttl", "duration", "1h0m0s", "built",
      "Time for which events are retained."),
     ("identity-lease-duration-seconds", "int", "3600", "void=gate",

@@ -15,7 +15,8 @@ from orchd.config.identity import FrontProxySettings, front_proxy
 from orchd.config.leader_election import ElectionSettings, election
 from orchd.config.listener import ListenerSettings
 from orchd.config.options import Options, PlainErrors
-from orchd.config.settings import Capabilities, SettingsBuilder
+from orchd.config.settings import Capabilities
+from orchd.config.settings_builder import SettingsBuilder
 from orchd.config.table import component_table
 from orchd.config.verbosity import Verbosity
 from orchd.dialect import Dialect

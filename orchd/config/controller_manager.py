@@ -19,6 +19,7 @@ FROM_SHARED: Final = (
     "allow-metric-labels", "disabled-metrics", "show-hidden-metrics-for-version",
     "experimental-logging-sanitization", "log-flush-frequency", "logging-format", "v", "vmodule", "master", "alsologtostderr",
     "help", "logtostderr", "stderrthreshold",
+    "version",
 )
 
 FLAGS: Final[tuple[Row, ...]] = (

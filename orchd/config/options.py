@@ -7,19 +7,23 @@ source replaces the value, so that a command line can override a file.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version as installed
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from twisted.python import usage
 
 from orchd.config.help import usage_text
 from orchd.config.nearest import nearest
-from orchd.config.settings import Capabilities, ComponentFlags, Settings, from_values
+from orchd.config.settings import Capabilities, ComponentFlags, Settings
+from orchd.config.settings_builder import from_values
 from orchd.config.source import FlagError, Mention, Reader
 from orchd.config.table import AMBIGUOUS, COMPONENTS, FlagTable, component_table, private_flags, table
 from orchd.config.values import combine, default, parse, show
 from orchd.dialect import DIALECTS, ORCH, Dialect
+from orchd.kinds.release import VERSION
 
 
 def _read(path: str) -> str:
@@ -54,8 +58,11 @@ class Options(usage.Options):
         """Parse `options` (without the program's name). Overridden: the base class does not support ``--bool=false``."""
         try:
             mentions = Reader(self.flags.by_spelling(), self._read_file).read_command_line(options or ())
-            if any(m.flag.name == "help" and m.text == "true" for m in mentions):
+            asked = {m.flag.name for m in mentions if m.text == "true"}
+            if "help" in asked:
                 self.opt_help()  # type: ignore[no-untyped-call]  # likewise
+            if "version" in asked:
+                self.opt_version()
             self.dialect = self._chosen_dialect(mentions)
             self.by_name = self._combined(mentions)
             self.given = {m.flag.name: m for m in mentions}
@@ -159,11 +166,16 @@ class Options(usage.Options):
         """Values of all flags by their names in the default dialect."""
         return {flag.spelled(): self.by_name[flag.name] for flag in self.flags}
 
+    def opt_version(self) -> NoReturn:
+        """Print the version of this program and the API release, and exit. Overridden: the base class prints Twisted's."""
+        sys.stdout.write(f"orchd {installed('orchd')}, API release {VERSION}\n")
+        raise SystemExit(0)
+
     def effective_text(self) -> str:
         """The effective configuration as the lines of a flag file; flags at their defaults as comments."""
         lines = []
         for flag in self.flags:
-            if flag.name in ("help", "flagfile"):
+            if flag.name in ("help", "version", "flagfile"):
                 continue
             mark = "" if flag.name in self.given else "# "
             lines.append(f"{mark}--{flag.spelled()}={show(flag.type, self.by_name[flag.name])}")

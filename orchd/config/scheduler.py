@@ -17,6 +17,7 @@ FROM_SHARED: Final = (
     "leader-elect-resource-namespace", "leader-elect-retry-period", "feature-gates", "allow-metric-labels",
     "disabled-metrics", "show-hidden-metrics-for-version", "experimental-logging-sanitization",
     "log-flush-frequency", "logging-format", "v", "vmodule", "alsologtostderr", "help", "logtostderr", "stderrthreshold",
+    "version",
 )
 
 FLAGS: Final[tuple[Row, ...]] = (

@@ -68,6 +68,8 @@ SHARED: Final[tuple[Row, ...]] = (
      "Log to standard error in addition to files."),
     ("help", "bool", "", "built deprecated",
      "Print this help."),
+    ("version", "bool", "", "built",
+     "Print the version of this program and the API release that it serves, and exit."),
     ("logtostderr", "bool", "", "void=logfiles deprecated",
      "Log to standard error instead of files."),
     ("stderrthreshold", "string", "", "void=logfiles deprecated",

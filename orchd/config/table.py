@@ -66,7 +66,7 @@ VOID: Final = {
     "cloud": "there is no cloud provider, whose resources it is about",
     "migration": "it divides the controllers of a cloud between two processes, and there are none",
     "plugins": "volume plugins are external drivers, and none runs in this process",
-    "logfiles": "the log goes to standard output or to the file that the daemon is told, never to several places",
+    "logfiles": "the log goes to one place, standard output or the daemon's log file",
     "locks": "everything runs in one thread, which waits for no locks",
     "secrets": "lines of the log have no values of secrets, tokens or keys",
     "unbuffered": "each line of the log is written at once",

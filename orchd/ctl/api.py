@@ -131,7 +131,8 @@ class Api:
 
     async def delete(self, resource: Resource, name: str, namespace: str, options: Object, query: Mapping[str, str]) -> Object:
         path = paths.item(resource.ref, self.scope(resource, namespace), name)
-        body = {"kind": "DeleteOptions", "apiVersion": "v1", **options}
+        # Options of the query do not count beside a body: a dry run has to be asked for there.
+        body = {"kind": "DeleteOptions", "apiVersion": "v1", **({"dryRun": [query["dryRun"]]} if "dryRun" in query else {}), **options}
         found: Object = await self.call(Call(method="DELETE", path=path, query=query, body=body))
         return found
 

@@ -44,7 +44,7 @@ class JsonPath:
         return found
 
     def first(self, value: Any) -> Sequence[Any]:
-        """The first value that the path finds, in a sequence of one; () if there is none. Later ones are not looked for."""
+        """The first value that the path finds, in a sequence of one; () without a value. Stops at the first."""
         found: Iterator[Any] = iter((value,))
         for step in self.steps:
             found = chain.from_iterable(map(step, found))

@@ -1,7 +1,7 @@
-"""The span of the work that is going on, carried like `log.current_request`, and spans below it.
+"""The current trace span, carried in a context variable like `log.current_request`, and its child spans.
 
-Code that wants to be seen in traces asks for the current span: without one, and for requests that are not sampled, this
-costs a look-up. Whoever makes the first span of a request knows the tracing library; nothing here does.
+Instrumented code asks for the current span; without one, and for unsampled requests, this costs one lookup. Only the code
+that creates the first span of a request (`orchd.server.tracing`) depends on the tracing library.
 """
 
 from __future__ import annotations

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from orchd.config.help import flags_markdown, usage_text
+from orchd.config.options import Options
 from orchd.config.table import table
 from orchd.dialect import KUBERNETES, ORCH
 
@@ -36,3 +38,13 @@ def test_help_follows_the_dialect() -> None:
         assert f"--{dialect('{long}-service-node-port')}=int" in text
         assert "{" not in text
         assert max(map(len, text.splitlines())) < 110
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """--version prints the version of the program and of the API, and ends with status 0; --version=false does nothing."""
+    with pytest.raises(SystemExit) as ended:
+        Options().parseOptions(["--version"])
+    assert ended.value.code == 0
+    assert re.fullmatch(r"orchd \d+\.\d+\.\d+\S*, API release v1\.23\.\d+\n", capsys.readouterr().out)
+    Options().parseOptions(["--version=false", "--data-dir=d"])
+    assert capsys.readouterr().out == ""

@@ -214,6 +214,15 @@ def test_events_of_a_watch(web: Ctl) -> None:
     assert "needs -w" in web("get", "deploy", "--output-watch-events", status=1).error
 
 
+def test_a_dry_run_deletes_nothing(ctl: Ctl) -> None:
+    """Neither here nor by the server, with a name and with a selector."""
+    ctl("create", "configmap", "m")
+    for words in (("cm/m",), ("cm", "--all")):
+        assert ctl("delete", *words, "--dry-run=server").lines == ['configmap "m" deleted (server dry run)']
+        assert ctl("delete", *words, "--dry-run=client").lines == ['configmap "m" deleted (dry run)']
+    assert ctl("get", "cm/m", "-o", "name").out == "configmap/m\n"
+
+
 def test_interactive_deletion(ctl: Ctl) -> None:
     """Nothing is deleted unless the answer is yes; -o name prints names."""
     ctl("create", "configmap", "m")

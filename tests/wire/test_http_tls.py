@@ -28,10 +28,12 @@ from orchd.pki.certificates import (
     subject,
 )
 from orchd.pki.keys import load_private, private_pem
+from orchd.server.http.channel import HttpChannel
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.limits import Limits
 from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
+from orchd.server.http.tls_transport import TlsTransport
 from orchd.testing.process import PATIENCE
 from tests.server.http.http_doubles import Answer, Paths, read_answers
 from tests.waiting import until_true
@@ -273,6 +275,54 @@ async def test_small_and_joined_records(server: Running) -> None:
                     return read_answers(out)
 
     assert [answer.body for answer in await thread(dribble)] == [b"GET /a", b"GET /b", b"GET /c"]
+
+
+@pytest_twisted.ensureDeferred
+async def test_many_tiny_records(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records that arrive together are passed on together: a client pays for tiny ones, the server does not."""
+    received: list[int] = []
+    ours: set[bool] = set()
+    take = HttpChannel.dataReceived
+
+    def note(channel: HttpChannel, data: bytes) -> None:
+        received.append(len(data))
+        ours.add(isinstance(channel.transport, TlsTransport))
+        take(channel, data)
+
+    monkeypatch.setattr(HttpChannel, "dataReceived", note)
+    request = b"GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\nx: " + b"y" * 1500 + b"\r\n\r\n"
+
+    def send() -> list[Answer]:
+        context = server.context()
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = context.wrap_bio(incoming, outgoing, server_hostname="localhost")
+        with socket.create_connection(server.listener.address, timeout=PATIENCE) as raw:
+            while True:
+                try:
+                    tls.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    raw.sendall(outgoing.read())
+                    incoming.write(raw.recv(65536))
+            for byte in request:
+                tls.write(bytes([byte]))
+            raw.sendall(outgoing.read())
+            out = b""
+            while not out.endswith(b"GET /a"):
+                try:
+                    out += tls.read(65536)
+                except ssl.SSLWantReadError:
+                    data = raw.recv(65536)
+                    assert data, "the connection was closed"
+                    incoming.write(data)
+            return read_answers(out)
+
+    (answer,) = await thread(send)
+    assert answer.body == b"GET /a"
+    assert sum(received) == len(request)
+    # The TLS layer of Twisted passes records on one by one.
+    assert ours == {False} or len(received) < 100
 
 
 @pytest_twisted.ensureDeferred

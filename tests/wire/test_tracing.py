@@ -142,17 +142,3 @@ def test_files_that_prevent_the_start(tmp_path: Path, text: str | None, why: str
     server.launch()
     assert server.wait() != 0
     assert "--tracing-config-file: " in server.log and why in server.log
-
-
-def test_without_the_library(tmp_path: Path) -> None:
-    """The error names the flag and what to install."""
-    missing = tmp_path / "path" / "opentelemetry"
-    missing.mkdir(parents=True)
-    (missing / "__init__.py").write_text("raise ImportError('No module named opentelemetry')\n")
-    path = configuration(tmp_path, 1)
-    server = DaemonProcess(
-        tmp_path / "server", f"--tracing-config-file={path}", environment={"PYTHONPATH": str(missing.parent)}, dialect=KUBERNETES
-    )
-    server.launch()
-    assert server.wait() != 0
-    assert "--tracing-config-file: needs the OpenTelemetry library (install orchd[tracing])" in server.log

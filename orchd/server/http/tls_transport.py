@@ -183,7 +183,7 @@ class TlsTransport(Protocol):
                 return
             self._walk(data)
             while not self._gone and self._above is not None:
-                self._above.dataReceived(connection.recv(_PIECE))
+                self._above.dataReceived(self._read())
         except SSL.WantReadError:
             self._flush(0)
         except SSL.ZeroReturnError:
@@ -194,6 +194,20 @@ class TlsTransport(Protocol):
             self._flush(0)
             self._queue.clear()
             self._drop()
+
+    def _read(self) -> bytes:
+        """Decrypted data of all records that have arrived, up to about `_PIECE` bytes: a client may send thousands of tiny
+        ones, and what is above copies its buffer for each call. Raises SSL.Error as `recv`, if there is no data before it."""
+        first = self.connection.recv(_PIECE)
+        pieces, taken = [first], len(first)
+        try:
+            while taken < _PIECE:
+                pieces.append(self.connection.recv(_PIECE))
+                taken += len(pieces[-1])
+        except SSL.Error:
+            # The next read raises it again.
+            pass
+        return b"".join(pieces) if len(pieces) > 1 else first
 
     def _walk(self, data: bytes) -> None:
         """Follow the record headers in `data` (RFC 8446, 5.1), to detect whether it ends at a record boundary."""

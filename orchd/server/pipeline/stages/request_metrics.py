@@ -127,8 +127,8 @@ class RequestMetrics:
         if found is None:
             labels = _labels(request, self._served)
             found = labels, self._series(labels)
-            # Only labels of what is served: the number of other requests is not bounded. A definition that goes away later
-            # keeps its labels.
+            # Only labels of what is served: the number of other requests is not bounded. The labels of a deleted
+            # definition are kept.
             if labels.resource and info.verb != "patch" and len(self._known) < _MOST:
                 self._known[key] = found
         return found

@@ -33,7 +33,7 @@ export function path(...segments) {
  * @returns {Promise<Response>}
  */
 export async function request(method, where, options = {}) {
-  // Browsers resolve such segments: an address somebody else made would lead to another object than the one it shows.
+  // Browsers resolve such segments: a crafted address would lead to another object than the one it shows.
   if (where.split('/').some((each) => each === '.' || each === '..')) {
     throw new ApiError(404, {kind: 'Status', code: 404, reason: 'NotFound', message: `no such path: ${where}`});
   }
