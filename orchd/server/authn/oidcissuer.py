@@ -42,6 +42,8 @@ _MOST_REDIRECTS, _AT_ONCE = 10, 32
 _EXPIRY_DELTA = 30.0
 #: Tolerated wall skew in seconds for tokens that are not valid yet.
 _LEEWAY = 60.0
+#: A JSON number, which may be quoted in a claim.
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _MAX_AGE = re.compile(r"\bmax-age=(\d+)")
 
 
@@ -376,6 +378,8 @@ def _moment(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise TokenError(f"json: cannot unmarshal {type_name(value)} into Go value of type json.Number")
     try:
+        if isinstance(value, str) and not _NUMBER.fullmatch(value):
+            raise ValueError
         found = float(value)
     except (ValueError, OverflowError):
         shown = quoted(str(value))

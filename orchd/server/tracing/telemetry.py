@@ -35,8 +35,12 @@ _TIMEOUT, _PATIENCE = 10.0, 2.0
 _LONGEST: Final = 4096
 _NANOSECONDS: Final = 10**9
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
-#: Loggers of the library that report each failed message; `Delivery` reports the first.
-_NOISY: Final = ("opentelemetry.exporter.otlp.proto.grpc.exporter", "opentelemetry.sdk._shared_internal")
+#: Loggers of the library that report each failed message, of which `Delivery` reports the first, and each long attribute and
+#: invalid header of a request: clients must not fill the log.
+_NOISY: Final = (
+    "opentelemetry.exporter.otlp.proto.grpc.exporter", "opentelemetry.sdk._shared_internal",
+    "opentelemetry.attributes", "opentelemetry.trace",
+)  # fmt: skip
 
 
 class Delivery(SpanExporter):

@@ -176,6 +176,14 @@ def test_discovery_at_another_place() -> None:
     assert other.tokens.problem.startswith(f'oidc: authenticator for issuer "{ISSUER}" is not healthy: oidc: issuer did not match')
 
 
+@pytest.mark.parametrize("text", ["1_9000000000", " 1900009999 ", "+1900009999", "inf", "\u0661900009999", ""])
+def test_quoted_times_are_numbers(text: str) -> None:
+    """A time may be a quoted number of JSON, and nothing else that Python reads as a number."""
+    with pytest.raises(AuthenticationError, match="invalid number literal"):
+        Played().ask(signed({**CLAIMS, "exp": text}))
+    assert Played().ask(signed({**CLAIMS, "exp": "1900009999"})) is not None
+
+
 def test_expiry_is_needed_and_may_be_a_fraction() -> None:
     """A token without an end has ended; fractions and texts are numbers too; clocks may differ a minute before the begin."""
     without = {k: v for k, v in CLAIMS.items() if k != "exp"}

@@ -203,6 +203,16 @@ def test_failures() -> None:
     assert found["part"].status.description == "Internal error occurred: no luck"
 
 
+def test_clients_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Long queries are cut and invalid headers ignored without a line of the library for each request."""
+    server = Server(1.0, fine)
+    headers = {"traceparent": "ff" + PARENT[2:] + "-" + "b" * 1000, "tracestate": "=" * 1000}
+    assert result_of(server.get(query="x" * 5000, **headers)).code == 200
+    (root,) = (span for name, span in server.spans().items() if name.startswith("GET"))
+    assert len(str((root.attributes or {})["http.target"])) == 4096
+    assert not caplog.records
+
+
 def test_requests_inside_of_requests() -> None:
     """A request of the server to itself is below the work that made it, or not there if that is not recorded."""
 
