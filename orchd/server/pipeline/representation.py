@@ -23,6 +23,7 @@ from orchd.kinds.codec.mediatype import Form, Negotiated
 from orchd.kinds.codec.sortedjson import encode_escaped, sorted_form
 from orchd.kinds.named_types import type_of
 from orchd.kinds.objects import convert, shape
+from orchd.kinds.objects.member_order import order_members
 from orchd.kinds.objects.tabulate import table
 from orchd.kinds.objects.tabulate.ages import Ages
 from orchd.server.pipeline.interfaces import Body, Pieces, Request, Response
@@ -139,7 +140,7 @@ class Presenter:
         obj: dict[str, Any] = orjson.loads(entry.json)
         if resource.api_version == resource.storage_version or obj["apiVersion"] == resource.api_version:
             return obj
-        return convert.convert(obj, resource.api_version, self._catalog())
+        return order_members(convert.convert(obj, resource.api_version, self._catalog()), resource.type)
 
     def entry(self, view: Representation, entry: Entry) -> bytes | list[bytes]:
         """The body for one entry."""

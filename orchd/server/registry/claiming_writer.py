@@ -7,9 +7,10 @@ is allocated twice and none leaks, wherever a server stops.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import orjson
 
-from orchd.cache import stored
 from orchd.cache.announced import Announced
 from orchd.server.registry.interfaces import IStorageStrategy, Object
 from orchd.store.interfaces import ClaimedError, ISharedStore, IStore
@@ -20,17 +21,19 @@ _NOTHING: frozenset[str] = frozenset()
 class ClaimingWriter:
     """Create, update and delete with claims. Objects are in the storage version."""
 
-    def __init__(self, store: IStore, strategy: IStorageStrategy, announced: Announced, *, custom: bool) -> None:
-        """`custom`: objects are of a custom kind."""
+    def __init__(
+        self, store: IStore, strategy: IStorageStrategy, announced: Announced, encode: Callable[[Object], bytes]
+    ) -> None:
+        """`encode` encodes an object in the stored version for the store."""
         self._store = store
         self._strategy = strategy
         self._announced = announced
-        self._custom = custom
+        self._encode = encode
 
     async def create(self, key: str, obj: Object, kept: Object) -> int:
         """Store a new object; `kept` is `obj` in the stored version. Returns the revision. Raises StoreError; after
         ClaimedError or KeyExistsError the caller decides again."""
-        ttl, value = self._strategy.time_to_live(obj), stored.encode(kept, custom=self._custom)
+        ttl, value = self._strategy.time_to_live(obj), self._encode(kept)
         take = self._held(obj)
         self._announced.announce(key, value, kept)
         try:
@@ -42,7 +45,7 @@ class ClaimingWriter:
 
     async def update(self, key: str, obj: Object, old: Object, kept: Object, *, expected: int) -> int:
         """Replace `old`, which must be at revision `expected`. Raises as `create`, with RevisionConflictError."""
-        ttl, value = self._strategy.time_to_live(obj), stored.encode(kept, custom=self._custom)
+        ttl, value = self._strategy.time_to_live(obj), self._encode(kept)
         held, before = self._held(obj), self._held(old)
         self._announced.announce(key, value, kept)
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import orjson
@@ -15,6 +16,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import sortedjson
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.objects import selectors
+from orchd.kinds.objects.member_order import order_members
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.registry.claiming_writer import ClaimingWriter
 from orchd.server.registry.interfaces import IStrategy, Object
@@ -83,7 +85,13 @@ class ObjectStore:
 
     def writer_for(self, resource: Resource, strategy: IStrategy) -> ClaimingWriter:
         """The store writer for objects of a kind."""
-        return ClaimingWriter(self.store, strategy, self._caches.announced, custom=resource.custom)
+        return ClaimingWriter(self.store, strategy, self._caches.announced, partial(self.encode, resource))
+
+    def encode(self, resource: Resource, obj: Object) -> bytes:
+        """Encode an object of any version of `resource` for the store, with members in the reference's order."""
+        if resource.custom:
+            return stored.encode(obj, custom=True)
+        return stored.encode(order_members(obj, resource.version_types.get(obj["apiVersion"], resource.type)))
 
     def key(self, resource: Resource, path: str) -> str:
         """The store key of a path."""
@@ -99,7 +107,7 @@ class ObjectStore:
     def transient_entry(self, resource: Resource, path: str, obj: Object) -> Entry:
         """A cache entry for an object that is returned but not (or no longer) stored; keeps its resourceVersion."""
         version = obj["metadata"].get("resourceVersion") or ""
-        value = stored.encode(obj, custom=resource.custom)
+        value = self.encode(resource, obj)
         labels, fields = self._open(resource)[1](value)
         revision = integer(version) if is_whole(version) else 0
         body = stored.with_revision(value, revision) if revision else stored.without_revision(value)

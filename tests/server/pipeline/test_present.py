@@ -207,3 +207,22 @@ def test_kinds_without_tables(space: Any) -> None:
     for accept, code in (("text/html", 406), (table, 406), (f"{table},application/json", 201)):
         assert space("POST", "pods/p/eviction", {"metadata": {"name": "p"}}, accept=accept).code == code
     assert space("GET", "pods/p").code == 404
+
+
+def test_members_are_served_in_the_order_of_the_types(space: Any) -> None:
+    """Whatever order they were sent in, in the stored version and in others, and from a dry run."""
+    metric = {"resource": {"target": {"averageUtilization": 5, "type": "Utilization"}, "name": "cpu"}, "type": "Resource"}
+    spec = {"metrics": [metric], "maxReplicas": 2, "scaleTargetRef": {"name": "a", "kind": "Deployment"}}
+    wanted = b'"spec":{"scaleTargetRef":{"kind":"Deployment","name":"a"},"minReplicas":1,"maxReplicas":2,"metrics":['
+    of_metric = b'{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":5}}}'
+    autoscaler = {"spec": spec, "metadata": {"name": "a"}}
+    for query in ("?dryRun=All", ""):
+        made = space("POST", f"horizontalpodautoscalers{query}", autoscaler, group="autoscaling/v2")
+        assert made.code == 201
+        assert wanted + of_metric in made.body
+    assert wanted + of_metric in space("GET", "horizontalpodautoscalers/a", group="autoscaling/v2").body
+    older = space("GET", "horizontalpodautoscalers/a", group="autoscaling/v1").body
+    assert (
+        b'"spec":{"scaleTargetRef":{"kind":"Deployment","name":"a"},"minReplicas":1,"maxReplicas":2,"targetCPUUtilizationPercentage":5}'
+        in older
+    )

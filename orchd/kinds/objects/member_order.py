@@ -1,0 +1,100 @@
+"""Order of members in the JSON of built-in kinds: structs in the order of their types, maps by key, as the reference encodes
+them. Compiled once per `Type` (cached in `Type.memo`); values that are in order are returned themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from orchd.kinds.compiling import COMPILING
+from orchd.kinds.ir import Type
+from orchd.kinds.objects.shape import is_union
+
+Order = Callable[[Any], Any]
+_MEMO: Final = "member order"
+#: kind and apiVersion come first in an object; members that the type does not have come last.
+_FIRST: Final = {"kind": -2, "apiVersion": -1}
+
+
+def order_members(obj: dict[str, Any], type: Type) -> dict[str, Any]:
+    """`obj`, in the canonical shape of `type`, with ordered members. Opaque values, such as templates of extensions, and
+    values of another shape are left as they are."""
+    order = _order(type)
+    ordered: dict[str, Any] = obj if order is None else order(obj)
+    return ordered
+
+
+def _order(type: Type) -> Order | None:
+    """The compiled order of values of `type`; None for values that have no members."""
+    if is_union(type):
+        # A schema, or another form without members.
+        return _order(type.fields["Schema"].type)
+    if type.kind == "struct":
+        found: Order | None = type.memo.get(_MEMO)
+        if found is None:
+            with COMPILING:
+                # Recursive types find this while their members are compiled.
+                found = type.memo.setdefault(_MEMO, _struct(type))
+        return found
+    if type.kind in ("list", "map"):
+        assert type.element is not None
+        element = _order(type.element)
+        return _map(element) if type.kind == "map" else element and _list(element)
+    return None
+
+
+def _struct(type: Type) -> Order:
+    #: name -> (rank, order of the value)
+    plans: dict[str, tuple[int, Order | None]] = {}
+    unknown = (1 << 30, None)
+
+    def prepare() -> None:
+        found: dict[str, tuple[int, Order | None]] = {name: (rank, None) for name, rank in _FIRST.items()}
+        found |= {name: (rank, _order(field.type)) for rank, (name, field) in enumerate(type.fields.items())}
+        plans.update(found)
+
+    def struct(value: Any) -> Any:
+        if value.__class__ is not dict:
+            return value
+        if not plans:
+            prepare()
+        changes = {}
+        in_order, before = True, -3
+        for name, item in value.items():
+            rank, order = plans.get(name, unknown)
+            if rank < before:
+                in_order = False
+            before = rank
+            if order is not None:
+                ordered = order(item)
+                if ordered is not item:
+                    changes[name] = ordered
+        if not in_order:
+            value = {name: value[name] for name in sorted(value, key=lambda name: plans.get(name, unknown)[0])}
+        return {**value, **changes} if changes else value
+
+    return struct
+
+
+def _list(element: Order) -> Order:
+    def items(value: Any) -> Any:
+        if value.__class__ is not list:
+            return value
+        ordered = [element(item) for item in value]
+        return value if all(new is old for new, old in zip(ordered, value, strict=True)) else ordered
+
+    return items
+
+
+def _map(element: Order | None) -> Order:
+    def entries(value: Any) -> Any:
+        if value.__class__ is not dict:
+            return value
+        names = sorted(value) if len(value) > 1 else value
+        if element is not None:
+            ordered = {name: element(value[name]) for name in names}
+            return value if list(value) == list(ordered) and all(ordered[n] is value[n] for n in value) else ordered
+        return value if len(value) < 2 or list(value) == names else {name: value[name] for name in names}
+
+    return entries
