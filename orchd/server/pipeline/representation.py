@@ -228,6 +228,8 @@ class Presenter:
             raise errors.not_acceptable(mediatype.media_types(self._dialect))
         if view.chosen.as_:
             obj = partial.partial(obj, view.chosen.api_version)
+        elif obj["kind"] == view.resource.kind and not view.resource.custom:
+            obj = order_members(obj, view.resource.type)
         return self.encode(view, obj)
 
     def _check_list(self, view: Representation, *, is_list: bool) -> None:

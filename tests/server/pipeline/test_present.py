@@ -226,3 +226,11 @@ def test_members_are_served_in_the_order_of_the_types(space: Any) -> None:
         b'"spec":{"scaleTargetRef":{"kind":"Deployment","name":"a"},"minReplicas":1,"maxReplicas":2,"targetCPUUtilizationPercentage":5}'
         in older
     )
+
+
+def test_reviews_are_answered_in_the_order_of_their_type(space: Any) -> None:
+    """What a client posted comes back ordered, before the status."""
+    spec = {"user": "a", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "n"}}
+    answer = run(space.server.request("POST", "/apis/authorization.orch.io/v1/subjectaccessreviews", body={"spec": spec}))
+    wanted = b'"spec":{"resourceAttributes":{"namespace":"n","verb":"get","resource":"pods"},"user":"a"},"status":{'
+    assert answer.code == 201 and wanted in answer.body
