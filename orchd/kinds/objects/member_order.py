@@ -48,6 +48,7 @@ def _struct(type: Type) -> Order:
     #: name -> (rank, order of the value)
     plans: dict[str, tuple[int, Order | None]] = {}
     unknown = (1 << 30, None)
+    find = plans.get
 
     def prepare() -> None:
         found: dict[str, tuple[int, Order | None]] = {name: (rank, None) for name, rank in _FIRST.items()}
@@ -59,20 +60,18 @@ def _struct(type: Type) -> Order:
             return value
         if not plans:
             prepare()
-        changes = {}
+        changes: dict[str, Any] | None = None
         in_order, before = True, -3
         for name, item in value.items():
-            rank, order = plans.get(name, unknown)
+            rank, order = find(name, unknown)
             if rank < before:
                 in_order = False
             before = rank
-            if order is not None:
-                ordered = order(item)
-                if ordered is not item:
-                    changes[name] = ordered
+            if order is not None and item and (ordered := order(item)) is not item:
+                changes = {name: ordered} if changes is None else {**changes, name: ordered}
         if not in_order:
-            value = {name: value[name] for name in sorted(value, key=lambda name: plans.get(name, unknown)[0])}
-        return {**value, **changes} if changes else value
+            value = {name: value[name] for name in sorted(value, key=lambda name: find(name, unknown)[0])}
+        return value if changes is None else {**value, **changes}
 
     return struct
 
@@ -81,8 +80,10 @@ def _list(element: Order) -> Order:
     def items(value: Any) -> Any:
         if value.__class__ is not list:
             return value
-        ordered = [element(item) for item in value]
-        return value if all(new is old for new, old in zip(ordered, value, strict=True)) else ordered
+        for at, item in enumerate(value):
+            if element(item) is not item:
+                return [*value[:at], *map(element, value[at:])]
+        return value
 
     return items
 
@@ -91,10 +92,11 @@ def _map(element: Order | None) -> Order:
     def entries(value: Any) -> Any:
         if value.__class__ is not dict:
             return value
-        names = sorted(value) if len(value) > 1 else value
-        if element is not None:
-            ordered = {name: element(value[name]) for name in names}
-            return value if list(value) == list(ordered) and all(ordered[n] is value[n] for n in value) else ordered
-        return value if len(value) < 2 or list(value) == names else {name: value[name] for name in names}
+        if len(value) > 1 and list(value) != (names := sorted(value)):
+            value = {name: value[name] for name in names}
+        if element is None:
+            return value
+        changes = {name: ordered for name, item in value.items() if (ordered := element(item)) is not item}
+        return {**value, **changes} if changes else value
 
     return entries
