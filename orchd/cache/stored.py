@@ -25,27 +25,13 @@ _NAME = len(_EMPTY) - 1
 #: The empty member of sorted objects.
 _MARKED = b'"resourceVersion": ""'
 _MARK = orjson.Fragment(b' ""')
-#: Members of metadata in the order of the API definition, before and after the resourceVersion.
+#: Members of metadata that precede the resourceVersion in the API definition.
 _BEFORE = ("name", "generateName", "namespace", "selfLink", "uid")
-_AFTER = (
-    "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations",
-    "ownerReferences", "finalizers", "clusterName", "managedFields",
-)
-
-
-#: Maps of metadata whose keys the reference sorts.
-_MAPS = frozenset(("labels", "annotations"))
-#: Members of ConfigMaps and Secrets in the order of the API definition.
-_CONTENT = ("immutable", "data", "binaryData", "type")
-
-
-def _sorted(value: Any) -> Any:
-    """A map with sorted keys; other values unchanged."""
-    return dict(sorted(value.items())) if isinstance(value, dict) and len(value) > 1 else value
 
 
 def encode(obj: dict[str, Any], *, custom: bool = False) -> bytes:
-    """Encode an object for the store, of a `custom` kind with sorted members. The resourceVersion in its metadata is ignored.
+    """Encode an object for the store, of a `custom` kind with sorted members. Others keep their order, except that kind,
+    apiVersion and the leading members of metadata come first. The resourceVersion in metadata is ignored.
 
     Raises ValueError without metadata, and if apiVersion, kind or leading members of metadata are not strings. Raises
     TypeError for integers beyond 64 bits and for strings that are not valid Unicode.
@@ -70,18 +56,8 @@ def encode(obj: dict[str, Any], *, custom: bool = False) -> bytes:
                 raise ValueError(f"metadata.{name} must be a string")
             ordered[name] = metadata[name]
     ordered["resourceVersion"] = ""
-    for name in _AFTER:
-        if name in metadata:
-            value = metadata[name]
-            ordered[name] = _sorted(value) if name in _MAPS else value
-    if len(ordered) <= len(metadata):
-        ordered.update((name, value) for name, value in metadata.items() if name not in ordered)
+    ordered.update((name, value) for name, value in metadata.items() if name not in ordered)
     out["metadata"] = ordered
-    if "data" in obj or "binaryData" in obj:
-        for name in _CONTENT:
-            if name in obj:
-                value = obj[name]
-                out[name] = _sorted(value) if value.__class__ is dict else value
     # Members that are present keep their position.
     out.update((name, value) for name, value in obj.items() if name not in out)
     data = out.get("data")

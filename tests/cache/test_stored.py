@@ -26,18 +26,6 @@ awkward = st.sampled_from(['"resourceVersion":""', "resourceVersion", '\\"resour
 names = st.text(TEXT, max_size=20) | awkward
 
 
-def test_order_of_content() -> None:
-    """Keys of maps are in order, and members of config maps and secrets in that of their definition."""
-    obj = {
-        "binaryData": {"z": "", "c": ""}, "data": {"b": "1", "a": "2"}, "type": "Opaque", "immutable": True,
-        "metadata": {"annotations": {"q": "1", "b": "2"}, "labels": {"z": "1", "a": "2"}, "name": "x"},
-    }  # fmt: skip
-    assert encode(obj) == (
-        b'{"metadata":{"name":"x","resourceVersion":"","labels":{"a":"2","z":"1"},"annotations":{"b":"2","q":"1"}},'
-        b'"immutable":true,"data":{"a":"2","b":"1"},"binaryData":{"c":"","z":""},"type":"Opaque"}'
-    )
-
-
 def test_order_of_members() -> None:
     """kind, apiVersion, metadata in the API's order, then the rest as it comes; an old version is left out."""
     obj = {"spec": {"a": 1}, "kind": "K", "metadata": {"name": "n", "resourceVersion": "7"}, "apiVersion": "v1"}

@@ -35,6 +35,17 @@ POD = {
         "nodeSelector": {"a": "b", "c": "d"},
     },
 }  # fmt: skip
+CONFIG = {
+    "kind": "ConfigMap",
+    "apiVersion": "v1",
+    "metadata": {"name": "x", "labels": {"a": "2", "z": "1"}, "annotations": {"b": "2", "q": "1"}},
+    "immutable": True,
+    "data": {"a": "2", "b": "1"},
+    "binaryData": {"c": "", "z": ""},
+}
+SECRET = {
+    "kind": "Secret", "apiVersion": "v1", "metadata": {"name": "x"}, "immutable": True, "data": {"a": "", "b": ""}, "type": "Opaque",
+}  # fmt: skip
 DEFINITION = {
     "kind": "CustomResourceDefinition",
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -67,7 +78,7 @@ def reverse(value: Any) -> Any:
     return [reverse(item) for item in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("obj", [POD, DEFINITION], ids=lambda obj: str(obj["kind"]))
+@pytest.mark.parametrize("obj", [POD, CONFIG, SECRET, DEFINITION], ids=lambda obj: str(obj["kind"]))
 def test_order(obj: dict[str, Any]) -> None:
     """Structs follow their type and maps are sorted, at every depth; values without a type are left alone."""
     ordered = order_members(reverse(obj), type_of(obj))
