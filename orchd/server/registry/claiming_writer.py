@@ -7,8 +7,6 @@ is allocated twice and none leaks, wherever a server stops.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import orjson
 
 from orchd.cache.announced import Announced
@@ -21,19 +19,15 @@ _NOTHING: frozenset[str] = frozenset()
 class ClaimingWriter:
     """Create, update and delete with claims. Objects are in the storage version."""
 
-    def __init__(
-        self, store: IStore, strategy: IStorageStrategy, announced: Announced, encode: Callable[[Object], bytes]
-    ) -> None:
-        """`encode` encodes an object in the stored version for the store."""
+    def __init__(self, store: IStore, strategy: IStorageStrategy, announced: Announced) -> None:
         self._store = store
         self._strategy = strategy
         self._announced = announced
-        self._encode = encode
 
-    async def create(self, key: str, obj: Object, kept: Object) -> int:
-        """Store a new object; `kept` is `obj` in the stored version. Returns the revision. Raises StoreError; after
-        ClaimedError or KeyExistsError the caller decides again."""
-        ttl, value = self._strategy.time_to_live(obj), self._encode(kept)
+    async def create(self, key: str, obj: Object, kept: Object, value: bytes) -> int:
+        """Store a new object; `kept` is `obj` in the stored version, `value` its encoding. Returns the revision. Raises
+        StoreError; after ClaimedError or KeyExistsError the caller decides again."""
+        ttl = self._strategy.time_to_live(obj)
         take = self._held(obj)
         self._announced.announce(key, value, kept)
         try:
@@ -43,9 +37,9 @@ class ClaimingWriter:
         finally:
             self._announced.withdraw(key, value)
 
-    async def update(self, key: str, obj: Object, old: Object, kept: Object, *, expected: int) -> int:
+    async def update(self, key: str, obj: Object, old: Object, kept: Object, value: bytes, *, expected: int) -> int:
         """Replace `old`, which must be at revision `expected`. Raises as `create`, with RevisionConflictError."""
-        ttl, value = self._strategy.time_to_live(obj), self._encode(kept)
+        ttl = self._strategy.time_to_live(obj)
         held, before = self._held(obj), self._held(old)
         self._announced.announce(key, value, kept)
         try:

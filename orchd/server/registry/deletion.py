@@ -95,7 +95,9 @@ class Deleter:
             return Deleted(object=old, revision=entry.revision, gone=False)
         if context.dry_run:
             return Deleted(object=marked, revision=entry.revision, gone=False)
-        revision = await self._access.writer_for(context.resource, strategy).update(key, marked, old, marked, expected=entry.revision)
+        value = self._access.encode(resource, marked)
+        writer = self._access.writer_for(strategy)
+        revision = await writer.update(key, marked, old, marked, value, expected=entry.revision)
         final = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         return Deleted(object=final, revision=revision, gone=False)
 
@@ -104,13 +106,15 @@ class Deleter:
     ) -> Deleted:
         """Delete immediately. Objects with graceful deletion are marked first, so that watchers see time and grace
         period."""
+        writer = self._access.writer_for(strategy)
         if not strategy.graceful_deletion or marked == old:
             marked = old
         elif not context.dry_run:
-            revision = await self._access.writer_for(context.resource, strategy).update(key, marked, old, marked, expected=revision)
+            value = self._access.encode(context.resource, marked)
+            revision = await writer.update(key, marked, old, marked, value, expected=revision)
             marked = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         if not context.dry_run:
-            revision = await self._access.writer_for(context.resource, strategy).delete(key, old, expected=revision)
+            revision = await writer.delete(key, old, expected=revision)
         return Deleted(object=marked, revision=revision, gone=True)
 
 

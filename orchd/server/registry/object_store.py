@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import orjson
@@ -83,9 +82,9 @@ class ObjectStore:
         if self._opened.pop(key, None) is not None:
             self._caches.drop(key)
 
-    def writer_for(self, resource: Resource, strategy: IStrategy) -> ClaimingWriter:
+    def writer_for(self, strategy: IStrategy) -> ClaimingWriter:
         """The store writer for objects of a kind."""
-        return ClaimingWriter(self.store, strategy, self._caches.announced, partial(self.encode, resource))
+        return ClaimingWriter(self.store, strategy, self._caches.announced)
 
     def encode(self, resource: Resource, obj: Object) -> bytes:
         """Encode an object of any version of `resource` for the store, with members in the reference's order."""

@@ -122,7 +122,8 @@ class Writer:
             return self._access.transient_entry(resource, path, obj)
         obj = objectmeta.with_metadata(obj, resourceVersion=None)
         kept = await self._versions.to_stored(resource, obj)
-        revision = await self._access.writer_for(resource, strategy).create(self._access.key(resource, path), obj, kept)
+        value = await self._aside(context.size, self._access.encode, resource, kept)
+        revision = await self._access.writer_for(strategy).create(self._access.key(resource, path), obj, kept, value)
         return await self._entry_of(resource, path, revision, obj)
 
     async def _must_be_free(self, resource: Resource, path: str) -> None:
@@ -206,7 +207,7 @@ class Writer:
         key = self._access.key(resource, path)
         if strategy.completes_deletion(context, obj, old):
             if not context.dry_run:
-                await self._access.writer_for(resource, strategy).delete(key, old, expected=entry.revision)
+                await self._access.writer_for(strategy).delete(key, old, expected=entry.revision)
             return self._access.transient_entry(resource, path, obj)
         if obj == old or ownership.keep_times(obj, old) is old:
             # Only the timestamp of a managedFields entry would change.
@@ -214,7 +215,9 @@ class Writer:
         if context.dry_run:
             return self._access.transient_entry(resource, path, obj)
         kept = await self._versions.to_stored(resource, obj)
-        revision = await self._access.writer_for(resource, strategy).update(key, obj, old, kept, expected=entry.revision)
+        value = await self._aside(context.size, self._access.encode, resource, kept)
+        writer = self._access.writer_for(strategy)
+        revision = await writer.update(key, obj, old, kept, value, expected=entry.revision)
         strategy.observe_update(obj, old)
         return await self._entry_of(resource, path, revision, obj)
 
