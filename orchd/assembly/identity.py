@@ -13,6 +13,7 @@ from orchd.assembly.authorization import Authorization
 from orchd.assembly.files import ServerFiles
 from orchd.assembly.jwt_configuration import JwtConfiguration
 from orchd.assembly.metrics import ServerMetrics
+from orchd.assembly.outbound import Outbound
 from orchd.assembly.outside import OutboundServices
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
@@ -36,7 +37,6 @@ from orchd.server.authn.tokenfile import TokenFile
 from orchd.server.authn.tokenwebhook import TokenWebhook
 from orchd.server.authn.websockettoken import WebSocketTokens
 from orchd.server.authn.x509 import ClientCertificates
-from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 from orchd.server.pipeline.endpoints.reload_metrics import reload_metrics, server_identity
@@ -89,7 +89,7 @@ def authentication(
         jwt = JwtConfiguration(
             chosen.config_file,
             settings.dialect,
-            outside.calls,
+            outside.issuer_calls,
             audiences=audiences,
             disallowed=accounts.issuers,
             cache_metrics=outside.token_cache,
@@ -265,7 +265,7 @@ def _open_id(
     )
     return OpenIdTokens(
         options,
-        Fetcher(outside.calls, authority),
+        Fetcher(outside.issuer_calls[""], authority),
         audiences=audiences,
         reactor=outside.reactor,
         wall=outside.wall,
@@ -283,14 +283,15 @@ class Identity:
         files: ServerFiles,
         client: IClient,
         informers: IInformers,
-        calls: WebhookClient,
+        outbound: Outbound,
         counted: ServerMetrics,
     ) -> None:
         """Raises ValueError naming the invalid flag and file."""
         settings = runtime.settings
         outside = OutboundServices(
             reactor=runtime.reactor,
-            calls=calls,
+            calls=outbound.reviews,
+            issuer_calls=outbound.issuers,
             wall=runtime.wall,
             random=runtime.random,
             token_cache=counted.token_cache,
