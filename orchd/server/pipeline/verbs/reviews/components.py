@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.tabulate import table
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import Representation
@@ -13,7 +14,6 @@ from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import list_query
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
-from orchd.server.registry.interfaces import Object
 
 #: The reason for being unhealthy; "" when healthy.
 Probe = Callable[[], str]

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 
 from orchd import errors
 from orchd.kinds.canonical import canonicalize
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, mutate
-from orchd.server.registry.interfaces import Object
 from orchd.server.registry.operations import Create
 
 #: Makes the status of a review; may raise ApiError.

@@ -7,6 +7,7 @@ from typing import Any
 
 from orchd import errors
 from orchd.kinds.catalog import Catalog
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
@@ -17,7 +18,7 @@ from orchd.server.pipeline.verbs.subresources.foreign import (
     mutate,
     success,
 )
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.operations import Create, Edit
 
 

@@ -11,6 +11,7 @@ import orjson
 from orchd import errors
 from orchd.errors import ApiError, Cause
 from orchd.kinds.digits import integer
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import ScalarError, canonical_time
 from orchd.kinds.simulated import is_simulated
 from orchd.server.pipeline.interfaces import Request, Response
@@ -22,7 +23,6 @@ from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext,
 from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location, container_of, node_location
 from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, Reply, UnreachableError, text
-from orchd.server.registry.interfaces import Object
 
 #: Maximum size in bytes of a forwarded kubelet error text.
 _COMPLAINT = 50_000

@@ -14,6 +14,7 @@ from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.conditions import is_true, with_condition
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.server.pipeline.interfaces import Request, Response
@@ -25,7 +26,7 @@ from orchd.server.pipeline.verbs.subresources.foreign import (
     mutate,
     success,
 )
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.operations import Delete
 
 #: Maximum attempts when a pod or budget changes concurrently.

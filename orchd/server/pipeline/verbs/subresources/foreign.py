@@ -14,10 +14,11 @@ from zope.interface import implementer
 from orchd.errors import ApiError
 from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.server.pipeline.interfaces import Response
 from orchd.server.pipeline.representation import Representation
 from orchd.server.pipeline.verbs.context import VerbContext
-from orchd.server.registry.interfaces import Context, IAdmission, IRegistry, IReview, Object
+from orchd.server.registry.interfaces import Context, IAdmission, IRegistry, IReview
 
 
 @implementer(IAdmission, IReview)

@@ -10,6 +10,7 @@ import orjson
 
 from orchd import errors
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
@@ -27,7 +28,6 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     encoded,
     forwardable_headers,
 )
-from orchd.server.registry.interfaces import Object
 
 #: Maximum size in bytes of a forwarded request body, which is held in memory.
 BODY_LIMIT = 64 * 1024 * 1024

@@ -15,6 +15,7 @@ from orchd import errors
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec.mediatype import APPLY_PATCH, patch_type
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.scale import Replicas, to_parent, to_scale
@@ -24,7 +25,7 @@ from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.patch import patch_operation
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, mutate
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.operations import Apply, Edit, Patch, Replace, check_name
 
 #: A field path: ``("spec", "replicas")``.
