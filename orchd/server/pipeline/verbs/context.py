@@ -63,7 +63,7 @@ class VerbContext:
     def dialect(self) -> Any:
         return self.settings.dialect
 
-    def context(self, request: Request, target: ResourceTarget, options: WriteOptions) -> Context:
+    def write_context(self, request: Request, target: ResourceTarget, options: WriteOptions) -> Context:
         """The registry context of a write: user, options and field manager."""
         assert request.user is not None
         return Context(
