@@ -103,9 +103,9 @@ def test_binding() -> None:
 def test_claims() -> None:
     """A claim is fully bound once it has a volume and the binding was carried through."""
     done = {"annotations": {"pv.orch.io/bind-completed": "yes"}}
-    assert claims.fully_bound(claim(volumeName="v", metadata=done), ORCH)
-    assert not claims.fully_bound(claim(volumeName="v"), ORCH)
-    assert not claims.fully_bound(claim(metadata=done), ORCH)
+    assert claims.is_fully_bound(claim(volumeName="v", metadata=done), ORCH)
+    assert not claims.is_fully_bound(claim(volumeName="v"), ORCH)
+    assert not claims.is_fully_bound(claim(metadata=done), ORCH)
     assert claims.select_node(claim(), "n1", ORCH)["metadata"]["annotations"] == {"volume.orch.io/selected-node": "n1"}
 
 
