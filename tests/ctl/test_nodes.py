@@ -8,8 +8,8 @@ import pytest
 
 from orchd.client.interfaces import Object
 from orchd.ctl.errors import CommandError
-from orchd.ctl.nodes import changed_taints, evictable, split_taints
-from orchd.ctl.scheduling import explanation
+from orchd.ctl.nodes import apply_taint_changes, evictable, split_taints
+from orchd.ctl.scheduling import explanation_lines
 from tests.ctl.ctl_runner import Ctl
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
@@ -94,7 +94,7 @@ def test_words_for_taints() -> None:
     assert names == ["n1", "n2"]
     assert changes == [({"key": "k", "effect": "NoExecute"}, False), ({"key": "x", "effect": "NoSchedule"}, True)]
     there = [{"key": "x", "effect": "NoSchedule"}, {"key": "x", "effect": "NoExecute"}]
-    assert changed_taints("n", there, changes, overwrite=False) == [there[1], changes[0][0]]
+    assert apply_taint_changes("n", there, changes, overwrite=False) == [there[1], changes[0][0]]
 
 
 def test_describe(cluster: Ctl) -> None:
@@ -129,7 +129,7 @@ def test_explanations() -> None:
         "node": "b", "feasible": {"a": {"total": 1, "plugins": {}}, "b": {"total": 9, "plugins": {"P": 9}}},
         "filtered": {"c": {"plugin": "Q", "reasons": ["full"], "remedy": "free 1 CPU"}},
     }  # fmt: skip
-    assert explanation(answer) == [
+    assert explanation_lines(answer) == [
         "Node:      b", "Feasible nodes, best first:", "  b  total=9  P=9", "  a  total=1", "Refused nodes:",
         "  c  Q: full  remedy: free 1 CPU",
     ]  # fmt: skip

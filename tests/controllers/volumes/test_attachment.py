@@ -8,7 +8,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import NODES, PODS
-from orchd.controllers.volumes.attachment.attachable import attachment_name, inline, persistent
+from orchd.controllers.volumes.attachment.attachable import attachment_name, from_persistent_volume, from_pod_volume
 from orchd.controllers.volumes.attachment.attempts import Attempts
 from orchd.controllers.volumes.attachment.conflicts import conflict_note
 from orchd.controllers.volumes.usage import VOLUMES
@@ -54,7 +54,7 @@ def used(storage: Storage) -> Storage:
 def test_names() -> None:
     """Kubelets compute the same names."""
     source = {"driver": "df70vv8r.example.com", "volumeHandle": "h1"}
-    found = persistent(volume(csi=source), ORCH)
+    found = from_persistent_volume(volume(csi=source), ORCH)
     assert found is not None and (found.unique_name, found.exclusive) == ("orch.io/csi/df70vv8r.example.com^h1", True)
     digest = "459e039a65d0b8d8fba1d66ae96a4ad28b5969fc50cff7fd4b9bf0285f50be9b"
     assert attachment_name(found, "n-f70vv8r") == f"csi-{digest}"
@@ -76,7 +76,7 @@ def test_names() -> None:
 def test_migrated_names(source: Any, zone: str, driver: str | None, handle: str | None) -> None:
     """Volumes of plugins whose work drivers do are attached under the driver's name for them."""
     marks = {"labels": {"topology.orch.io/zone": zone}} if zone else {}
-    found = persistent({"metadata": {"name": "v", **marks}, "spec": source}, ORCH)
+    found = from_persistent_volume({"metadata": {"name": "v", **marks}, "spec": source}, ORCH)
     assert (found and found.driver, found and found.handle) == (driver, handle)
 
 
@@ -92,7 +92,7 @@ def test_migrated_names(source: Any, zone: str, driver: str | None, handle: str 
 )
 def test_inline_names(source: Any, expected: str) -> None:
     """Sources that nodes attach by themselves are named after their target."""
-    found = inline({"name": "v", **source}, ORCH)
+    found = from_pod_volume({"name": "v", **source}, ORCH)
     assert ("" if found is None else found.unique_name) == expected
 
 
