@@ -124,9 +124,9 @@ def test_markup_characters_are_text() -> None:
     """Backslashes, hyphens, leading dots and quotes reach the reader as they are."""
     assert manpage.escape(".x\\y-z\n'q") == "\\&.x\\ey\\-z\n\\&'q"
     one = FlagTable([flag("x", help_="It's [one]: a\\b. More.")])
-    fish = completion.fish(completion.Completed(program="p", flags=one))
+    fish = completion.fish(completion.Program(program="p", flags=one))
     assert "-d 'It\\'s [one]: a\\\\b'" in fish
-    zsh = completion.zsh(completion.Completed(program="p", flags=one))
+    zsh = completion.zsh(completion.Program(program="p", flags=one))
     assert "[It'\\''s \\[one\\]\\: a\\b]" in zsh
 
 

@@ -40,7 +40,7 @@ _MOST_BODY = 1024 * 1024
 _MOST_REDIRECTS, _AT_ONCE = 10, 32
 #: Keys that expire within this many seconds count as expired.
 _EXPIRY_DELTA = 30.0
-#: Tolerated wall skew in seconds for tokens that are not valid yet.
+#: Tolerated clock skew in seconds for tokens that are not valid yet.
 _LEEWAY = 60.0
 #: A JSON number, which may be quoted in a claim.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")

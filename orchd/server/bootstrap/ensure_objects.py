@@ -48,7 +48,7 @@ async def _attempt(client: IClient, wanted: Wanted, now: str) -> None:
     if existing is None:
         existing = await client.create(ref, namespace, wanted.object)
     elif _is_kept(wanted, existing):
-        members = {m: wanted.object[m] for m in wanted.kept if not _within(wanted.object[m], existing.get(m))}
+        members = {m: wanted.object[m] for m in wanted.restored if not _within(wanted.object[m], existing.get(m))}
         if members:
             existing = await client.update(ref, namespace, name, {**existing, **members})
     if wanted.status is not None and not existing.get("status", {}).get("conditions"):
@@ -57,10 +57,10 @@ async def _attempt(client: IClient, wanted: Wanted, now: str) -> None:
 
 
 def _is_kept(wanted: Wanted, existing: Object) -> bool:
-    if not wanted.asked:
+    if not wanted.update_annotation:
         return True
     metadata = existing["metadata"]
-    said = metadata.get("annotations", {}).get(wanted.asked)
+    said = metadata.get("annotations", {}).get(wanted.update_annotation)
     return bool(metadata.get("generation") == 1) if said is None else bool(said == "true")
 
 

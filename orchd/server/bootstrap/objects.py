@@ -33,14 +33,14 @@ _PRIORITY_CLASSES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """An object that must exist. `kept` names the top-level members that are restored when they differ; with the
-    annotation key `asked`, only while the annotation is "true", or absent from an object that was never changed.
+    """An object that must exist. `restored` names the top-level members that are restored when they differ; with the
+    annotation key `update_annotation`, only while the annotation is "true", or absent from an object that was never changed.
     `status` is written through the status endpoint."""
 
     ref: ResourceRef
     object: Object
-    kept: tuple[str, ...] = ()
-    asked: str = ""
+    restored: tuple[str, ...] = ()
+    update_annotation: str = ""
     status: Mapping[str, Any] | None = None
 
     @property
@@ -83,16 +83,16 @@ def flow_control(dialect: Dialect) -> Iterator[Wanted]:
     """Priority levels and flow schemas; their specs are restored while their auto-update annotation says so."""
     group = dialect("flowcontrol.apiserver.{abbr}.io")
     api_version = f"{group}/v1beta2"
-    asked = dialect("apf.{long}.io/autoupdate-spec")
-    annotations = {asked: "true"}
+    update_annotation = dialect("apf.{long}.io/autoupdate-spec")
+    annotations = {update_annotation: "true"}
     for name, spec in PRIORITY_LEVELS.items():
         yield Wanted(
             ref=ResourceRef(group, "v1beta2", "prioritylevelconfigurations"),
             object=_object(
                 api_version, "PriorityLevelConfiguration", {"name": name, "annotations": annotations}, spec=expand(dialect, spec)
             ),
-            kept=("spec",),
-            asked=asked,
+            restored=("spec",),
+            update_annotation=update_annotation,
         )
     for name, spec in FLOW_SCHEMAS.items():
         yield Wanted(
@@ -100,8 +100,8 @@ def flow_control(dialect: Dialect) -> Iterator[Wanted]:
             object=_object(
                 api_version, "FlowSchema", {"name": dialect(name), "annotations": annotations}, spec=expand(dialect, spec)
             ),
-            kept=("spec",),
-            asked=asked,
+            restored=("spec",),
+            update_annotation=update_annotation,
         )
 
 
@@ -129,7 +129,7 @@ def api_services(dialect: Dialect, catalog: Catalog) -> Iterator[Wanted]:
                 object=_object(
                     f"{group}/v1", "APIService", {"name": f"{version}.{served.name}", "labels": label}, spec=spec
                 ),
-                kept=("spec",),
+                restored=("spec",),
                 status={"conditions": [condition]},
             )
 
@@ -174,7 +174,7 @@ class Server:
 
 
 def own_endpoints(dialect: Dialect, servers: Iterable[Server]) -> Iterator[Wanted]:
-    """Endpoints of the API service; [] without servers: existing endpoints are then left unchanged.
+    """Endpoints of the API service; nothing without servers: existing endpoints are then left unchanged.
 
     Endpoints may not hold loopback addresses: a server that listens only there is unreachable for pods.
     """
@@ -198,7 +198,7 @@ def own_endpoints(dialect: Dialect, servers: Iterable[Server]) -> Iterator[Wante
                 for port, addresses in by_port.items()
             ],
         ),
-        kept=("subsets",),
+        restored=("subsets",),
     )
     # The reference's slice holds the first subset only.
     port, addresses = next(iter(by_port.items()))
@@ -218,7 +218,7 @@ def own_endpoints(dialect: Dialect, servers: Iterable[Server]) -> Iterator[Wante
             ],
             ports=ports[port],
         ),
-        kept=("endpoints", "ports"),
+        restored=("endpoints", "ports"),
     )
 
 

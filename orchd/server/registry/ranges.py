@@ -72,7 +72,7 @@ class NumberRange:
         used = self._used()
         return len(used) + sum(value not in used for value in self._reserved)
 
-    def settle(self, value: int) -> None:
+    def release(self, value: int) -> None:
         """Release the reservation after the write: stored objects then determine whether the value is allocated."""
         self._reserved.discard(value)
 
@@ -127,8 +127,8 @@ class AddressRange:
         """Reserve any free address. Raises Exhausted."""
         return str(self._address(self._numbers.take_any()))
 
-    def settle(self, address: str) -> None:
-        self._numbers.settle(int(ip_address(address)))
+    def release(self, address: str) -> None:
+        self._numbers.release(int(ip_address(address)))
 
 
 class PretendedNumbers:
@@ -152,7 +152,7 @@ class PretendedNumbers:
         self._given.add(value)
         return value
 
-    def settle(self, value: int) -> None:
+    def release(self, value: int) -> None:
         """Does nothing: a dry run reserves nothing."""
 
 
@@ -170,5 +170,5 @@ class PretendedAddresses:
     def take_any(self) -> str:
         return str(self.network.network_address)
 
-    def settle(self, address: str) -> None:
+    def release(self, address: str) -> None:
         """Does nothing: a dry run reserves nothing."""

@@ -60,7 +60,7 @@ class Transformer:
         if live is None:
             await operation.authorize_create()
         merged = await self._fields.apply(context, live, config, force=operation.force)
-        if operation.strictness.looks:
+        if operation.strictness.checks:
             check_duplicates(operation.data, operation.strictness)
         if merged is live:
             return merged

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
 from orchd.store.etcd import messages
@@ -34,7 +35,7 @@ class _Lease:
 class Leases:
     """Grants one lease for keys with the same time to live within `reuse` seconds (or a twentieth of that time)."""
 
-    def __init__(self, reactor: Any, channel: Channel, *, reuse: float, timeout: float) -> None:
+    def __init__(self, reactor: IReactorTime, channel: Channel, *, reuse: float, timeout: float) -> None:
         self._reactor = reactor
         self._channel = channel
         self._reuse = reuse

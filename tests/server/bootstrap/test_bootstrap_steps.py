@@ -40,7 +40,7 @@ def test_no_template_is_left(dialect: Dialect) -> None:
         assert "{" not in str(wanted.object).replace("{'", "").replace("{}", "")
         resource = catalog.resource(wanted.ref.group, wanted.ref.version, wanted.ref.plural)
         assert resource is not None and resource.kind == wanted.object["kind"]
-        assert set(wanted.kept) <= wanted.object.keys()
+        assert set(wanted.restored) <= wanted.object.keys()
 
 
 def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ class Racing:
 @pytest.mark.parametrize(("times", "fine"), [(0, True), (4, True), (5, False)])
 def test_races_between_servers(exists: bool, times: int, fine: bool) -> None:
     """A lost race is retried, up to five attempts; then the error is raised."""
-    wanted = Wanted(ref=ResourceRef("", "v1", "namespaces"), object={"metadata": {"name": "a"}, "spec": {"x": 1}}, kept=("spec",))
+    wanted = Wanted(ref=ResourceRef("", "v1", "namespaces"), object={"metadata": {"name": "a"}, "spec": {"x": 1}}, restored=("spec",))
     client = Racing(times, exists=exists)
     if fine:
         run(ensure_objects.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as much of a client as is used

@@ -15,7 +15,7 @@ from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, UNAUTHENTIC
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.bootstrap import objects
 from orchd.server.pipeline import requestinfo
-from orchd.server.pipeline.fairness.queues import GUESS, Full, Level, Queuing, Ticket, hand
+from orchd.server.pipeline.fairness.queues import ESTIMATED_SECONDS, Full, Level, Queuing, Ticket, hand
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.server.pipeline.interfaces import Request, Response
@@ -185,7 +185,7 @@ class TestQueues:
                 flow[level.enter(name, 1, 0)] = name
         now, order = 0.0, []
         while not level.idle:
-            now += GUESS
+            now += ESTIMATED_SECONDS
             level.leave(running, now)
             begun = level.next(now)
             if begun is None:
@@ -201,7 +201,7 @@ class TestQueues:
         flow = {level.enter(name, 1, 0): name for name in ("slow", "fast") for _ in range(200)}
         now, order = 0.0, []
         for _ in range(110):
-            now += 10 * GUESS if flow.get(running) == "slow" else GUESS
+            now += 10 * ESTIMATED_SECONDS if flow.get(running) == "slow" else ESTIMATED_SECONDS
             level.leave(running, now)
             begun = level.next(now)
             assert begun is not None

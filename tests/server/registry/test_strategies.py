@@ -30,7 +30,7 @@ class TestRanges:
         assert {numbers.take_any(), numbers.take_any()} == {2, 4}
         with pytest.raises(Exhausted):
             numbers.take_any()
-        numbers.settle(2)
+        numbers.release(2)
         assert numbers.take_any() == 2
 
     @pytest.mark.parametrize(("network", "first", "size"), [("10.0.0.0/29", "10.0.0.1", 6), ("fd00::/125", "fd00::1", 7)])

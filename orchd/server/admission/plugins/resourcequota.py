@@ -46,7 +46,7 @@ class ResourceQuota(Plugin):
         #: Quotas as written by this plugin, until the informer has caught up.
         self._written: dict[tuple[str, str], Object] = {}
 
-    def interested(self, resource: Resource, subresource: str) -> bool:
+    def handles_resource(self, resource: Resource, subresource: str) -> bool:
         ignored = resource.group == "" and resource.plural == "events"
         return resource.namespaced and resource.stored and not subresource and not ignored
 

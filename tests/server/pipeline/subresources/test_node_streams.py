@@ -217,7 +217,7 @@ def test_unreachable_service(call: Any, others: Everybody) -> None:
 def test_addresses_of_this_machine_are_not_for_others(address: str) -> None:
     """The server does not lend its own place in the network."""
     with pytest.raises(ApiError):
-        locations.proxyable(address)
+        locations.require_proxyable(address)
 
 
 @pytest.mark.parametrize("name", ["", "a:b:c:d", "ftp:a:1", ":80"])
@@ -328,10 +328,10 @@ def test_addresses_that_clients_do_not_reach(text: str) -> None:
     """However it is spelled or wrapped: only global unicast addresses are reached, and only addresses."""
     assert not global_unicast(text)
     with pytest.raises(ApiError, match="address not allowed"):
-        locations.proxyable(text)
+        locations.require_proxyable(text)
 
 
 @pytest.mark.parametrize("text", GLOBAL)
 def test_addresses_that_clients_reach(text: str) -> None:
     """Private networks too, as clusters use them."""
-    assert global_unicast(text) and locations.proxyable(text) == text
+    assert global_unicast(text) and locations.require_proxyable(text) == text

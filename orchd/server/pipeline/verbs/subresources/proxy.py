@@ -87,7 +87,7 @@ class Proxies:
             ref = address.get("targetRef") or {}
             pod = await self._pod_or_none(context, ref.get("namespace") or "", ref.get("name") or "")
             if locations.belongs(address, pod):
-                return Location(scheme or "http", locations.proxyable(address["ip"]), str(number))
+                return Location(scheme or "http", locations.require_proxyable(address["ip"]), str(number))
         shown = target.name if endpoints.get("subsets") else name
         raise locations.unavailable(f'no endpoints available for service "{shown}"')
 
