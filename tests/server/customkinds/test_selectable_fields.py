@@ -8,7 +8,7 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.testing.server import run
-from tests.server.pipeline.test_watches_filter_by_declared_fields import Reader
+from tests.server.pipeline.test_watches import Reader
 
 DEFINITIONS = f"/apis/apiextensions.{ORCH('{abbr}.io')}/v1/customresourcedefinitions"
 EXTENSION = ORCH("x-{long}-selectable-fields")
