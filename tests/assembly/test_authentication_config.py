@@ -14,7 +14,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.pki.certificates import CLIENT, Signed, chain_pem, issue_pair, new_authority, subject
 from orchd.server.authn.interfaces import Credentials
-from orchd.server.reconcilers.authentication_config import combined
+from orchd.server.reconcilers.authentication_config import combine
 from orchd.testing.server import NOW, InProcessServer, make_server, run
 
 THEN = datetime.fromtimestamp(NOW, UTC)
@@ -130,7 +130,7 @@ OLD = new_authority("old", now=THEN - timedelta(days=20000), lifetime=timedelta(
 ])  # fmt: skip
 def test_entries_of_other_servers_are_kept(found: dict[str, str], own: dict[str, str], result: dict[str, str]) -> None:
     """What other servers said stays, unless it has expired or cannot be read."""
-    assert combined(found, own, now=THEN) == result
+    assert combine(found, own, now=THEN) == result
 
 
 @pytest.mark.parametrize(("theirs", "ours", "both"), [
@@ -139,7 +139,7 @@ def test_entries_of_other_servers_are_kept(found: dict[str, str], own: dict[str,
 def test_header_names_are_merged_without_duplicates(theirs: str, ours: str, both: list[str]) -> None:
     """Each name once, in the order in which they came."""
     key, bundle = "requestheader-username-headers", {"requestheader-client-ca-file": pem(ONE)}
-    made: Any = combined({key: theirs, **bundle}, {key: ours, **bundle}, now=THEN)
+    made: Any = combine({key: theirs, **bundle}, {key: ours, **bundle}, now=THEN)
     assert json.loads(made[key]) == both
 
 

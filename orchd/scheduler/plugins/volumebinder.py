@@ -18,8 +18,8 @@ from orchd.kinds.objects.volumes.claims import (
     WAIT_FOR_FIRST_CONSUMER,
     annotation,
     class_of,
-    fully_bound,
-    requested,
+    is_fully_bound,
+    requested_storage,
 )
 from orchd.kinds.objects.volumes.matching import find_volume
 from orchd.kinds.objects.volumes.topology import Labels, affinity_terms, allowed_terms, selector_terms
@@ -101,7 +101,7 @@ class VolumeBinder:
                 raise StorageError(f'error getting PVC "{pod.namespace}/{name}": could not find v1.PersistentVolumeClaim')
             if ephemeral:
                 check_owner(pod, claim)
-            if fully_bound(claim, self.dialect):
+            if is_fully_bound(claim, self.dialect):
                 bound.append(claim)
             elif claim["spec"].get("volumeName") or not self._waits(claim):
                 return None
@@ -196,7 +196,7 @@ class VolumeBinder:
         driver = self.storage.informer("csidrivers").get("", storage_class["provisioner"])
         if driver is None or not (driver.get("spec") or {}).get("storageCapacity"):
             return None
-        size, name = requested(claim), storage_class["metadata"]["name"]
+        size, name = requested_storage(claim), storage_class["metadata"]["name"]
         listed = self.storage.informer("capacities").list()
         return [each for each in listed if each.get("storageClassName") == name and _has_room(each, size)]
 
@@ -220,7 +220,7 @@ def _accessible(selector: Mapping[str, Any] | None, labels: Labels) -> bool:
 
 def by_size(claims: Iterable[Object]) -> list[Object]:
     """Claims in ascending order of size, so that the smallest gets the smallest volume."""
-    return sorted(claims, key=requested)
+    return sorted(claims, key=requested_storage)
 
 
 _ORDER: Final = (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING)

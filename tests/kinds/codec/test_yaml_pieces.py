@@ -42,13 +42,13 @@ def test_pieces_have_the_text_of_the_whole() -> None:
 def test_piece_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The C library is called for no more than a piece and one value."""
     sizes = []
-    dumped = yaml_._dumped
+    dumped = yaml_._dump
 
     def note(value: Any) -> bytes:
         text = dumped(value)
         sizes.append(len(text))
         return text
 
-    monkeypatch.setattr(yaml_, "_dumped", note)
+    monkeypatch.setattr(yaml_, "_dump", note)
     yaml_.encode({"spec": {"items": [{"a": "x" * 50}] * 10_000, "map": {f"k{n}": {"v": "w"} for n in range(10_000)}}})
     assert len(sizes) > 30 and max(sizes) < 3 * yaml_._PIECE

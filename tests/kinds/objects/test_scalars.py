@@ -165,7 +165,7 @@ def test_durations_round_trip(nanoseconds: int) -> None:
 
 def test_percentages_are_scaled_and_rounded() -> None:
     """A percentage is scaled and rounded the way the caller wants."""
-    assert scalars.scaled("25%", 10, round_up=True) == 3
-    assert scalars.scaled("25%", 10, round_up=False) == 2
-    assert scalars.scaled(7, 10, round_up=True) == 7
+    assert scalars.scale_int_or_percent("25%", 10, round_up=True) == 3
+    assert scalars.scale_int_or_percent("25%", 10, round_up=False) == 2
+    assert scalars.scale_int_or_percent(7, 10, round_up=True) == 7
     assert scalars.percent("x%") is None

@@ -103,9 +103,9 @@ def test_bound_volume_names_its_claim() -> None:
 def test_claim_is_fully_bound_after_the_binding() -> None:
     """A claim is fully bound once it has a volume and the binding was carried through."""
     done = {"annotations": {"pv.orch.io/bind-completed": "yes"}}
-    assert claims.fully_bound(claim(volumeName="v", metadata=done), ORCH)
-    assert not claims.fully_bound(claim(volumeName="v"), ORCH)
-    assert not claims.fully_bound(claim(metadata=done), ORCH)
+    assert claims.is_fully_bound(claim(volumeName="v", metadata=done), ORCH)
+    assert not claims.is_fully_bound(claim(volumeName="v"), ORCH)
+    assert not claims.is_fully_bound(claim(metadata=done), ORCH)
     assert claims.select_node(claim(), "n1", ORCH)["metadata"]["annotations"] == {"volume.orch.io/selected-node": "n1"}
 
 
