@@ -14,8 +14,8 @@ from orchd.txkit.background import Background
 
 
 class ControllerGroup:
-    """The controllers of `names`: built-in ones in the order of the table, then drop-ins by name. Making the group asks the
-    informers for all that is read."""
+    """The controllers of `names`: built-in ones in the order of the table, then drop-ins by name. The constructor requests
+    the informers of all controllers."""
 
     def __init__(self, names: Iterable[str], env: Environment) -> None:
         wanted = set(names)

@@ -30,7 +30,7 @@ class Part:
         self.log.append(f"-{self.name}")
 
 
-def test_order() -> None:
+def test_members_start_in_order_and_stop_in_reverse() -> None:
     """The next member starts when the one before is ready; stopping goes the other way."""
     log: list[str] = []
     first, second = Part("a", log, waits=True), Part("b", log)
@@ -47,7 +47,7 @@ def test_order() -> None:
     assert log == ["+a", "+b", "-b", "-a"]
 
 
-def test_a_failed_start() -> None:
+def test_failed_start_stops_started_members() -> None:
     """The first failure stops the started members, is passed to the owner, and is raised by `wait_ready`."""
     log: list[str] = []
     told: list[Failure] = []
@@ -63,7 +63,7 @@ def test_a_failed_start() -> None:
     assert seen[0].check(OSError)
 
 
-def test_a_later_failure() -> None:
+def test_later_failure_is_reported_once() -> None:
     """The failure of a running member is reported once."""
     log: list[str] = []
     told: list[Failure] = []
@@ -76,7 +76,7 @@ def test_a_later_failure() -> None:
     assert len(told) == 1
 
 
-def test_stop_while_starting() -> None:
+def test_stop_cancels_the_start() -> None:
     """Stopping a group that is not ready cancels the start and stops what was begun."""
     log: list[str] = []
     told: list[Failure] = []

@@ -30,7 +30,7 @@ async def work(clock: WorkingClock, turns: TurnBudget, done: Callable[[], None])
     done()
 
 
-def test_turns_end_when_their_budget_is_spent() -> None:
+def test_spent_budget_ends_the_turn() -> None:
     """Work within the budget goes on at once; the rest is spread over later turns, in order."""
     clock = WorkingClock()
     turns, order = TurnBudget(clock, seconds=0.005), list[int]()
@@ -45,7 +45,7 @@ def test_turns_end_when_their_budget_is_spent() -> None:
     assert not clock.getDelayedCalls()
 
 
-def test_the_budget_is_new_in_each_turn() -> None:
+def test_each_turn_has_a_new_budget() -> None:
     """Time between turns, in which others work, does not count."""
     clock = WorkingClock()
     turns, order = TurnBudget(clock, seconds=0.005), list[int]()
@@ -56,7 +56,7 @@ def test_the_budget_is_new_in_each_turn() -> None:
     assert order == [0, 1, 2]
 
 
-def test_a_cancelled_wait_is_forgotten() -> None:
+def test_cancelled_wait_is_dropped() -> None:
     """A cancelled waiter does not continue, and does not delay others."""
     clock = WorkingClock()
     turns, order = TurnBudget(clock, seconds=0.001), list[int]()

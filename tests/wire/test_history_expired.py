@@ -52,7 +52,7 @@ def shown(answer: Any) -> str:
     return " ".join(item["metadata"]["name"] + item["data"]["v"] for item in answer["items"])
 
 
-def test_tokens_expire(server: DaemonProcess) -> None:
+def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
     """A continue token of what was forgotten is answered with 410 and a token that goes on in the present."""
 
     def ask(method: str, path: str, body: Any = None) -> Any:

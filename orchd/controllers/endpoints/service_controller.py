@@ -26,9 +26,9 @@ _Made = dict[str, tuple[Object, str, E]]
 
 
 class ServiceController(Controller, Generic[E]):
-    """Services are the keys. A pod queues the services that choose it, before or after a change, `batch` seconds later, so
-    that changes of many pods are one; for services with many pods later, so that the share of the processor that their
-    passes take does not grow with them."""
+    """A controller whose keys are services. A changed pod queues the services that select it, before or after the change,
+    after `batch` seconds, so that changes of many pods are combined. Services with many pods are queued later, to limit the
+    share of the processor that their reconciliation takes."""
 
     def __init__(self, env: Environment, *, workers: int, batch: float) -> None:
         super().__init__(env, workers=workers)

@@ -33,7 +33,7 @@ def everything(dialect: Dialect) -> list[Wanted]:
 
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=lambda d: d.name)
-def test_no_template_is_left(dialect: Dialect) -> None:
+def test_objects_contain_no_dialect_templates(dialect: Dialect) -> None:
     """Every text of every object is spelled in the dialect; objects are of served kinds."""
     catalog = builtin_catalog(dialect)
     for wanted in everything(dialect):
@@ -55,7 +55,7 @@ def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_what_is_kept_comes_back(tmp_path: Path) -> None:
+def test_reconciled_fields_are_restored(tmp_path: Path) -> None:
     """Changed members that are reconciled are restored; other members are preserved."""
     server = make_server(tmp_path)
     client, dialect = server.client(), server.dialect
@@ -69,7 +69,7 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_a_fresh_cluster(tmp_path: Path) -> None:
+def test_objects_of_a_fresh_cluster(tmp_path: Path) -> None:
     """Namespaces, the server's own service with the first address, and one APIService per group and version."""
     server: InProcessServer = make_server(tmp_path)
     client, dialect = server.client(), server.dialect
@@ -84,7 +84,7 @@ def test_a_fresh_cluster(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_loopback_is_not_for_pods() -> None:
+def test_loopback_server_has_no_endpoints() -> None:
     """A server that listens on loopback alone has a service but no endpoints."""
     local = objects.Server(ip="127.0.0.1", port=6443)
     assert not list(objects.own_endpoints(ORCH, [local]))
@@ -93,7 +93,7 @@ def test_loopback_is_not_for_pods() -> None:
     assert [each["addresses"] for each in slice_.object["endpoints"]] == [["192.0.2.7"]]
 
 
-def test_endpoints_of_several_servers() -> None:
+def test_endpoints_list_all_servers() -> None:
     """All servers, by port and in order; the slice is as the first subset."""
     more = [objects.Server(ip=ip, port=port) for ip, port in (("192.0.2.9", 7443), ("192.0.2.8", 6443))]
     endpoints, slice_ = objects.own_endpoints(ORCH, [*more, SERVER])
@@ -130,7 +130,7 @@ class Racing:
 
 @pytest.mark.parametrize("exists", [False, True])
 @pytest.mark.parametrize(("times", "fine"), [(0, True), (4, True), (5, False)])
-def test_races_between_servers(exists: bool, times: int, fine: bool) -> None:
+def test_lost_races_are_retried_five_times(exists: bool, times: int, fine: bool) -> None:
     """A lost race is retried, up to five attempts; then the error is raised."""
     wanted = Wanted(ref=ResourceRef("", "v1", "namespaces"), object={"metadata": {"name": "a"}, "spec": {"x": 1}}, restored=("spec",))
     client = Racing(times, exists=exists)
