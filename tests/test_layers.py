@@ -59,6 +59,7 @@ LAYERS = {
     # configuration.
     "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.outbound.webhooks plugins"
     " server.registry.interfaces",
+    "server.outbound.egress": "txkit",
     "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.gotext pki.clientconfig txkit",
     # Large objects are validated in another thread.
     "server.registry": "cache store.interfaces kinds pki txkit.aside txkit.instruments",

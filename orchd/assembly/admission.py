@@ -38,7 +38,7 @@ def admission_chain(
 
     def reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]:
         return RemoteReviews(
-            webhooks, ConfigurationFile(path, reactor.seconds), reactor, random=random, pause=pause
+            outbound.images, ConfigurationFile(path, reactor.seconds), reactor, random=random, pause=pause
         ).ask
 
     chosen = runtime.settings.admission

@@ -13,6 +13,7 @@ from orchd.assembly.authorization import Authorization
 from orchd.assembly.files import ServerFiles
 from orchd.assembly.jwt_configuration import JwtConfiguration
 from orchd.assembly.metrics import ServerMetrics
+from orchd.assembly.outbound import Outbound
 from orchd.assembly.outbound_services import OutboundServices
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
@@ -36,7 +37,6 @@ from orchd.server.authn.tokenfile import TokenFile
 from orchd.server.authn.tokenwebhook import TokenWebhook
 from orchd.server.authn.websockettoken import WebSocketTokens
 from orchd.server.authn.x509 import ClientCertificates
-from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics
 from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
@@ -135,7 +135,7 @@ def _jwt(settings: Settings, outbound: OutboundServices, audiences: tuple[str, .
     return JwtConfiguration(
         chosen.config_file,
         settings.dialect,
-        outbound.calls,
+        outbound.issuer_calls,
         audiences=audiences,
         disallowed=chosen.service_accounts.issuers,
         cache_metrics=outbound.token_cache,
@@ -279,7 +279,7 @@ def _open_id(
     )
     return OpenIdTokens(
         options,
-        Fetcher(outbound.calls, authority),
+        Fetcher(outbound.issuer_calls[""], authority),
         audiences=audiences,
         reactor=outbound.reactor,
         wall=outbound.wall,
@@ -297,14 +297,15 @@ class Identity:
         files: ServerFiles,
         client: IClient,
         informers: IInformers,
-        calls: WebhookClient,
+        outbound: Outbound,
         counted: ServerMetrics,
     ) -> None:
         """Raises ValueError naming the invalid flag and file."""
         settings = runtime.settings
-        outbound = OutboundServices(
+        services = OutboundServices(
             reactor=runtime.reactor,
-            calls=calls,
+            calls=outbound.reviews,
+            issuer_calls=outbound.issuers,
             wall=runtime.wall,
             random=runtime.random,
             token_cache=counted.token_cache,
@@ -313,14 +314,14 @@ class Identity:
             authorization=counted.authorization,
             issuers=JwtMetrics(server_identity(gethostname()), runtime.wall),
         )
-        self._issuers = outbound.issuers
-        self.authorization = Authorization(settings, informers, outbound)
+        self._issuers = services.issuers
+        self.authorization = Authorization(settings, informers, services)
         self.authentication = authentication(
             settings,
             files,
             informers,
             client,
-            outbound,
+            services,
             counted.authentication,
             open_to_all=self.authorization.open_to_all,
         )

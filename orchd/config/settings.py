@@ -185,6 +185,7 @@ class Settings:
     nodes: NodeSettings
     verbosity: Verbosity
     tracing_file: str = ""
+    egress_file: str = ""
     #: Values of all flags by their names in the tables, for drop-ins.
     flags: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = field(default=())
