@@ -25,6 +25,8 @@ FieldSet: TypeAlias = dict[str, Any]
 #: A member without members below it. Shared: do not modify.
 LEAF: Final[FieldSet] = {}
 SELF: Final = "."
+#: Follows all fields and precedes all other elements in the order of texts.
+_AFTER_FIELDS: Final = "g"
 
 
 class FieldSetError(ValueError):
@@ -203,20 +205,14 @@ def paths(fields: FieldSet, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 def ordered(fields: FieldSet) -> FieldSet:
     """Sort the elements of a set in stored order: ``.``, fields, keys, values, positions."""
-    if not fields:
-        return fields
-    return {key: ordered(fields[key]) if fields[key] else LEAF for key in _sorted(fields)}
+    return {key: ordered(below) if (below := fields[key]) else LEAF for key in _sorted(fields)}
 
 
 def _sorted(fields: FieldSet) -> list[str]:
-    keys = list(fields)
-    if len(keys) < 2:
-        return keys
-    for key in keys:
-        if key[0] not in ".f":
-            keys.sort(key=_rank)
-            return keys
-    keys.sort()
+    keys = sorted(fields)
+    # Other elements have an order of their own. One of them beside ``.``, the usual case, is in its place.
+    if keys and keys[-1] > _AFTER_FIELDS and (len(keys) > 2 or keys[0] != SELF):
+        keys.sort(key=_rank)
     return keys
 
 
