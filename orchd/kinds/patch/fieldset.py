@@ -191,7 +191,7 @@ def of_paths(*paths: Iterable[str]) -> FieldSet:
 
 def paths(fields: FieldSet, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """All paths in the reference's order: at each level the members, then the levels below."""
-    elements = [key for key in _sorted(fields) if key != SELF]
+    elements = [key for key in _sort_elements(fields) if key != SELF]
     for key in elements:
         if is_member(fields[key]):
             yield (*above, key)
@@ -203,15 +203,16 @@ def paths(fields: FieldSet, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 # -- text -------------------------------------------------------------------------------------------------------------
 
 
-def ordered(fields: FieldSet) -> FieldSet:
+def sort_elements(fields: FieldSet) -> FieldSet:
     """Sort the elements of a set in stored order: ``.``, fields, keys, values, positions."""
-    return {key: ordered(below) if (below := fields[key]) else LEAF for key in _sorted(fields)}
+    return {key: sort_elements(below) if (below := fields[key]) else LEAF for key in _sort_elements(fields)}
 
 
-def _sorted(fields: FieldSet) -> list[str]:
+def _sort_elements(fields: FieldSet) -> list[str]:
     keys = sorted(fields)
+    count = len(keys)
     # Other elements have an order of their own. One of them beside ``.``, the usual case, is in its place.
-    if keys and keys[-1] > _AFTER_FIELDS and (len(keys) > 2 or keys[0] != SELF):
+    if count > 1 and keys[-1] > _AFTER_FIELDS and (count > 2 or keys[0] != SELF):
         keys.sort(key=_rank)
     return keys
 
