@@ -101,7 +101,8 @@ class SqliteStore(SingleProcessStore):
         self._mark: HighWater | None = None
         #: True if the writer was notified but has not yet read the queue.
         self._scheduled = False
-        #: True if the last commit had several writes. The next one then begins at the end of the reactor turn.
+        #: True if the last commit had several writes, or others were submitted during it. The next one then begins at the end
+        #: of the reactor turn.
         self._concurrent = False
         #: Set by the writer when a commit fails: no writes until the reactor has handled it.
         self._broken = False
@@ -230,7 +231,7 @@ class SqliteStore(SingleProcessStore):
         self.writes += count
         self.commit_seconds.observe(COMMIT_BUCKETS, seconds)
         self.batch_sizes.observe(BATCH_BUCKETS, count)
-        self._concurrent = len(batch) > 1
+        self._concurrent = len(batch) > 1 or len(self._pending) > 1
         if count and self._trouble:
             self._well()
         self._committed(batch)
@@ -332,7 +333,8 @@ class SqliteStore(SingleProcessStore):
         self._threads.callFromThread(self._wrote, batch, count, time.perf_counter() - began)
         if count and self._mark is not None:
             self._mark.write(_last_revision(batch))
-        if queue:
+        if len(batch) == _BATCH:
+            # Later writes have posted their own job, or will at the end of the reactor turn.
             self._writer.post(self._commit)
 
     # History.

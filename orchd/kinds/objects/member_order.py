@@ -15,6 +15,9 @@ Order = Callable[[Any], Any]
 _MEMO: Final = "member order"
 #: kind and apiVersion come first in an object; members that the type does not have come last.
 _FIRST: Final = {"kind": -2, "apiVersion": -1}
+_UNKNOWN: Final[tuple[int, None]] = (1 << 30, None)
+#: Maximum number of sets of members whose order is remembered, by type.
+_MOST_PLANS: Final = 64
 
 
 def order_members(obj: dict[str, Any], type: Type) -> dict[str, Any]:
@@ -46,31 +49,39 @@ def _order(type: Type) -> Order | None:
 
 def _struct(type: Type) -> Order:
     #: name -> (rank, order of the value)
-    plans: dict[str, tuple[int, Order | None]] = {}
-    unknown = (1 << 30, None)
-    find = plans.get
+    members: dict[str, tuple[int, Order | None]] = {}
+    #: Names as they were found -> names in order (None: they are), and the orders of the values that have members.
+    plans: dict[tuple[str, ...], tuple[tuple[str, ...] | None, tuple[tuple[str, Order], ...]]] = {}
 
-    def prepare() -> None:
-        found: dict[str, tuple[int, Order | None]] = {name: (rank, None) for name, rank in _FIRST.items()}
-        found |= {name: (rank, _order(field.type)) for rank, (name, field) in enumerate(type.fields.items())}
-        plans.update(found)
+    def plan(names: tuple[str, ...]) -> tuple[tuple[str, ...] | None, tuple[tuple[str, Order], ...]]:
+        if not members:
+            found: dict[str, tuple[int, Order | None]] = {name: (rank, None) for name, rank in _FIRST.items()}
+            found |= {name: (rank, _order(field.type)) for rank, (name, field) in enumerate(type.fields.items())}
+            members.update(found)
+        ordered = tuple(sorted(names, key=lambda name: members.get(name, _UNKNOWN)[0]))
+        inner = tuple((name, order) for name in names if (order := members.get(name, _UNKNOWN)[1]) is not None)
+        made = None if ordered == names else ordered, inner
+        if members.keys() >= set(names):
+            # Names that the type does not have could be any number.
+            if len(plans) >= _MOST_PLANS:
+                plans.clear()
+            plans[names] = made
+        return made
 
     def struct(value: Any) -> Any:
         if value.__class__ is not dict:
             return value
-        if not plans:
-            prepare()
+        names = tuple(value)
+        ordered, inner = plans.get(names) or plan(names)
         changes: dict[str, Any] | None = None
-        in_order, before = True, -3
-        for name, item in value.items():
-            rank, order = find(name, unknown)
-            if rank < before:
-                in_order = False
-            before = rank
-            if order is not None and item and (ordered := order(item)) is not item:
-                changes = {name: ordered} if changes is None else {**changes, name: ordered}
-        if not in_order:
-            value = {name: value[name] for name in sorted(value, key=lambda name: find(name, unknown)[0])}
+        for name, order in inner:
+            item = value[name]
+            if item and (made := order(item)) is not item:
+                if changes is None:
+                    changes = {}
+                changes[name] = made
+        if ordered is not None:
+            value = {name: value[name] for name in ordered}
         return value if changes is None else {**value, **changes}
 
     return struct
