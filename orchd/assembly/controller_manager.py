@@ -163,6 +163,7 @@ class ControllerManager:
                 self.leadership,
             ],
             failed,
+            clock=reactor,
             plain=(OSError, ValueError, ApiError),
         )
 
