@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from orchd.client.interfaces import Object
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, add, amounts, format_amounts
 from orchd.kinds.objects.quota.scopes import in_scopes
 from orchd.kinds.objects.quota.usage import concerns, unspecified

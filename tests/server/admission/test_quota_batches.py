@@ -11,8 +11,9 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from orchd import errors
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.plugins.resourcequota import ResourceQuota
 from orchd.txkit.coroutines import start
 from tests.server.admission.conftest import MemoryClient, World

@@ -13,10 +13,11 @@ from twisted.internet.defer import Deferred, TimeoutError
 from zope.interface import implementer
 
 from orchd import errors
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
 from orchd.kinds.digits import integer
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, subtract
 from orchd.kinds.objects.quota.usage import usage_of
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, Review
