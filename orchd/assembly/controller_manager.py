@@ -164,6 +164,7 @@ class ControllerManager:
                 self.leadership,
             ],
             failed,
+            clock=reactor,
             plain=(OSError, ValueError, ApiError),
         )
 

@@ -182,5 +182,6 @@ class SchedulerProcess:
                 self.leadership,
             ],
             failed,
+            clock=reactor,
             plain=(OSError, ValueError, ApiError),
         )

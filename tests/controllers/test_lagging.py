@@ -255,3 +255,15 @@ def test_current_ttl_is_read_before_a_job_is_deleted(make: Make) -> None:
     assert finalizers() == [None]
     cluster.settle(20)
     assert finalizers() == [["foregroundDeletion"]]
+
+
+def test_counts_of_a_status_are_of_one_moment(make: Make) -> None:
+    """Pods that are made or deleted during a pass are counted in the next one, in all counts of the status."""
+    cluster = make(ReplicaSetController)
+    cluster.create(REPLICA_SETS, replica_set(3))
+    cluster.ready(PODS)
+    cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 5}})
+    cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 1}})
+    assert cluster.controller.counts.failed == 0
+    (found,) = cluster.items(REPLICA_SETS)
+    assert found["status"]["replicas"] == found["status"]["fullyLabeledReplicas"] == 1
