@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from orchd.client.interfaces import IClient, IInformer, Object, ResourceRef
+from orchd.client.interfaces import IClient, IInformer, ResourceRef
 from orchd.controllers.members import Census, Member, Members
 from orchd.controllers.objects import (
     BY_CONTROLLER,
@@ -20,6 +20,7 @@ from orchd.controllers.objects import (
     uid,
 )
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
 #: Returns the objects of a namespace that are controlled by a uid, or for "" those without a controller.

@@ -9,12 +9,13 @@ from twisted.internet.interfaces import IDelayedCall
 from zope.interface import implementer
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.controllers.event_objects import with_type
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 from orchd.txkit.instruments import Instrument
 

@@ -9,11 +9,12 @@ import orjson
 from twisted.internet.task import deferLater
 
 from orchd.client import paths
-from orchd.client.interfaces import IByteStream, IRawClient, ISocketClient, IWebSocket, Object
+from orchd.client.interfaces import IByteStream, IRawClient, ISocketClient, IWebSocket
 from orchd.client.requests import Call
 from orchd.ctl.discovery import Discovery, Resource
 from orchd.ctl.errors import CommandError
 from orchd.dialect import COMMAND_LINE, DIALECTS, Dialect
+from orchd.kinds.jsonvalues import Object
 
 JSON: Final = "application/json"
 MERGE: Final = "application/merge-patch+json"

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.command import Command, everywhere_option, files_option, selector_options
@@ -19,6 +18,7 @@ from orchd.ctl.get import View, show
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, one_target, parse_targets, selected, target_of
+from orchd.kinds.jsonvalues import Object
 
 #: Metadata that is omitted: printed in the header of a description, or of no interest to users.
 _KNOWN_METADATA = ("name", "namespace", "labels", "annotations", "managedFields", "creationTimestamp", "uid", "resourceVersion")

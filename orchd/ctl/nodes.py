@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.command import DURATION, Command, done_suffix, dry_query, dry_run_option
@@ -17,6 +16,7 @@ from orchd.ctl.errors import CommandError
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 #: Seconds after which an eviction that a disruption budget refused is tried again.

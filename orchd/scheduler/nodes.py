@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.resources import PODS, amounts
 

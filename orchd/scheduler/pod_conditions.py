@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from orchd.client.interfaces import IClient, IEventRecorder, IInformer, Object, ResourceRef
+from orchd.client.interfaces import IClient, IEventRecorder, IInformer, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.conditions import find_condition
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.scheduler.pods import Pod
 from orchd.txkit.log import Logger

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from orchd.client.interfaces import IEventRecorder, Object
+from orchd.client.interfaces import IEventRecorder
+from orchd.kinds.jsonvalues import Object
 
 #: The component that records them.
 COMPONENT: Final = "orchd-simulation"

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.testing.server import InProcessServer, make_server, run, user
 
 SCHEMAS = ResourceRef("flowcontrol.apiserver.orch.io", "v1beta2", "flowschemas")

@@ -10,8 +10,9 @@ import pytest
 from zope.interface.verify import verifyObject
 
 from orchd.client.informers import Informers
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.testing.informer_contract import CHECKS, InformerSubject
 from orchd.testing.informers import MemoryInformer
 from orchd.testing.lagging import LaggingInformer

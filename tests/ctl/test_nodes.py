@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from orchd.client.interfaces import Object
 from orchd.ctl.errors import CommandError
 from orchd.ctl.nodes import changed_taints, evictable, split_taints
 from orchd.ctl.scheduling import explanation
+from orchd.kinds.jsonvalues import Object
 from tests.ctl.ctl_runner import Ctl
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"

@@ -10,8 +10,8 @@ from typing import Final
 
 import orjson
 
-from orchd.client.interfaces import Object
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import ScalarError, parse_time
 
 _ID: Final = re.compile(r"[a-z0-9]{6}")

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import PODS, deleting, seconds_of
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, add
 from orchd.kinds.objects.quota.scopes import in_scopes
 from orchd.kinds.objects.quota.usage import ONE, count_name, usage_of

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
@@ -14,6 +13,7 @@ from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import CLAIMS, MERGE, annotations_of, name, namespace, spec, status, uid
 from orchd.controllers.volumes.migration import migrated_source
 from orchd.controllers.volumes.usage import CLAIM_KIND, VOLUMES
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity, timestamp
 from orchd.kinds.objects.volumes.claims import capacity, requested
 

@@ -9,8 +9,9 @@ from typing import Any
 from twisted.internet.task import deferLater
 from zope.interface import implementer
 
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.scheduler.config.model import DefaultPreemptionArgs
 from orchd.scheduler.interfaces import ExtenderError, ExtenderVictims, IHandle, IPostFilter, IRefusals

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from twisted.internet.defer import Deferred, TimeoutError
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.node_selectors import matches_terms
 from orchd.kinds.objects.volumes.claims import fully_bound
 from orchd.scheduler.interfaces import IHandle, ISnapshot

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.node_selectors import Terms, matches_terms
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.volumes.claims import (

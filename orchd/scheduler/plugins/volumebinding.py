@@ -7,8 +7,8 @@ from typing import Final
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import bind, fully_bound, select_node
 from orchd.scheduler.config.model import VolumeBindingArgs
 from orchd.scheduler.interfaces import (

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 from twisted.internet.defer import Deferred, TimeoutError
 
 from orchd import errors
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, UPDATE, PluginContext, Review
 from orchd.txkit.instruments import Instrument
 

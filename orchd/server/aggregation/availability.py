@@ -8,9 +8,10 @@ from typing import Any, Final
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
-from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.conditions import find_condition, with_condition
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
 from orchd.server.retrying_worker import RetryingWorker

@@ -10,8 +10,9 @@ import orjson
 from twisted.internet.defer import DeferredSemaphore
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from orchd.client.interfaces import IInformer, Object
+from orchd.client.interfaces import IInformer
 from orchd.dialect import STOCK_DISCOVERY_GROUP
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.openapi.aggregated import CURRENT, KIND, STALE, ForeignVersion, from_resource_list
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
 from orchd.txkit.background import Background

@@ -17,10 +17,11 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, SERVICE_ACCOUNTS_GROUP, User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.authn.signedtokens import Signer, Verifier, unverified_claims
 from orchd.txkit.instruments import Counter

@@ -13,9 +13,10 @@ from pathlib import Path
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
-from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.pki.certificates import chain_pem, load_chain
 from orchd.pki.verify import ClientVerifier
 from orchd.server.authn.frontproxy import FrontProxy

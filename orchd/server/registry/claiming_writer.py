@@ -10,7 +10,8 @@ from __future__ import annotations
 import orjson
 
 from orchd.cache.announced import Announced
-from orchd.server.registry.interfaces import IStorageStrategy, Object
+from orchd.kinds.jsonvalues import Object
+from orchd.server.registry.interfaces import IStorageStrategy
 from orchd.store.interfaces import ClaimedError, ISharedStore, IStore
 
 _NOTHING: frozenset[str] = frozenset()

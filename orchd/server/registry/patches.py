@@ -12,11 +12,11 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, json_
 from orchd.kinds.codec.mediatype import MERGE_PATCH, STRATEGIC_PATCH
 from orchd.kinds.gotext.values import plain
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape, strict
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import decode_result, json_patch, merge_patch, patch_errors, strategic
 from orchd.kinds.strictness import Strictness
-from orchd.server.registry.interfaces import Object
 from orchd.server.registry.operations import Patch
 
 

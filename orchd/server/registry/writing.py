@@ -13,11 +13,12 @@ from orchd import errors
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.list_options import unsigned
 from orchd.kinds.objects.owner_references import single_owners
 from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
-from orchd.server.registry.interfaces import Context, IAdmission, IReview, IStrategy, Object, StrategyOf, Written
+from orchd.server.registry.interfaces import Context, IAdmission, IReview, IStrategy, StrategyOf, Written
 from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.operations import Apply, Change, Create, Edit, Replace, Write
 from orchd.server.registry.transform import Transformer

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from orchd.client.interfaces import Object
 from orchd.controllers.objects import name, spec
 from orchd.controllers.volumes.migration import driver_handle
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 
 _CSI: Final = "{long}.io/csi/"
 #: Sources that nodes attach by themselves, which wait all the same until the node's status says that they may.

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
@@ -36,6 +36,7 @@ from orchd.controllers.volumes.attachment.conflicts import conflict_note
 from orchd.controllers.volumes.attachment.wanted import BY_NODE, Wanted, WantedVolumes, managed, node_of
 from orchd.controllers.volumes.usage import BY_CLAIM, POD_KIND, VOLUMES, index_by_claim, terminated
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit import instruments
 
 #: Seconds for which a volume that its node still reports as in use stays attached after its last pod.

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from orchd.client.interfaces import IInformer, Object
+from orchd.client.interfaces import IInformer
 from orchd.controllers.objects import annotations_of, namespace, spec, status, uid
 from orchd.controllers.volumes.attachment.attachable import Attachable, inline, persistent
 from orchd.controllers.volumes.usage import claim_name, made_for, terminated
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 
 #: Index of pods: the node of those that have a volume which may have to be attached.
 BY_NODE: Final = "attachdetach/node"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from orchd.client.interfaces import Object
 from orchd.controllers.objects import annotations_of, spec, status, with_annotations, without
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.volumes.claims import (
     BIND_COMPLETED,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import amounts
 from orchd.kinds.objects.scalars import Quantity
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review

@@ -11,7 +11,7 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, refuse, spec, with_metadata, with_spec
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.scopes import quality
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review

@@ -12,9 +12,10 @@ from typing import Any
 from zope.interface import implementer
 
 from orchd import errors
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError, Cause
 from orchd.kinds.digits import integer, is_whole
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, PluginContext, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, metadata, refuse, spec
 from orchd.server.admission.plugins.podsecuritychecks import (

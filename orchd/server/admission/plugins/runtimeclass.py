@@ -6,8 +6,9 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse, spec, with_spec

@@ -8,8 +8,9 @@ from typing import Any
 from twisted.internet.task import deferLater
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.references import pod_references
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import (

@@ -11,10 +11,11 @@ from typing import Final
 
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch as validation
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
 _WIDEST: Final = "autoscaling/v2"

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from orchd import errors
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert
 from orchd.kinds.objects.schema_check import objects as check
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch.fieldset import of_paths
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import apiextensions
 from orchd.kinds.objects.validate.report import Report
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
 

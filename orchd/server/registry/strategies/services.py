@@ -11,11 +11,12 @@ from orchd import errors
 from orchd.cache.interfaces import ICache
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.core.services import address_fields
 from orchd.kinds.objects.validate.names import parse_ip
 from orchd.kinds.objects.validate.report import Report
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.ranges import (
     AddressRange,
     Allocated,

@@ -8,10 +8,11 @@ from typing import Final
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.gotext import differences
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.names import subdomain
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
 _FIRST: Final = "v1beta1"

@@ -11,13 +11,14 @@ from orchd.errors import Cause
 from orchd.kinds import verbatim
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.digits import integer, is_whole
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import feature_gates
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.single_kind_groups import SYSTEM_PRIORITIES
 from orchd.pki.certificates import load_chain
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 from orchd.txkit.instruments import Counter
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from orchd import errors
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.verbs.context import ResourceTarget
 from orchd.server.pipeline.verbs.reviews.posted import Answer
-from orchd.server.registry.interfaces import Object
 
 
 def action(user: User, spec: Object) -> Action:
