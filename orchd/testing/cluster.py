@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Seconds until a start is given up, unless the caller says otherwise: for machines under any load.
-START_LIMIT = 60.0
+#: Seconds until a start, a request or a wait is given up, unless the caller says otherwise: for machines under any load.
+LIMIT = 120.0
 #: Flags that a cluster sets itself.
 _OWN_FLAGS = ("data-dir", "dialect", "bind-address", "secure-port", "token-auth-file", "cert-dir")
 
@@ -97,7 +97,7 @@ class Cluster:
 
     # -- life
 
-    def start(self, timeout: float = START_LIMIT) -> Self:
+    def start(self, timeout: float = LIMIT) -> Self:
         """Start, and wait until every request would be served. Raises `ClusterError`, with the server's log."""
         if self._channel is not None:
             raise ClusterError("the cluster is running")
@@ -216,7 +216,7 @@ class Cluster:
         *,
         content_type: str = "application/json",
         token: str | None = None,
-        timeout: float = 30,
+        timeout: float = LIMIT,
     ) -> tuple[int, Any]:
         """One request, as administrator unless another `token` is given ("" sends none): the status code, and the JSON of the
         answer, or its text. `body` is JSON data or bytes."""
@@ -244,7 +244,7 @@ class Cluster:
             return answer.status, json.loads(text)
         return answer.status, text.decode("utf-8", "replace")
 
-    def wait_for(self, condition: Callable[[], T | None], *, timeout: float = 30, what: str = "") -> T:
+    def wait_for(self, condition: Callable[[], T | None], *, timeout: float = LIMIT, what: str = "") -> T:
         """Ask `condition` until it gives something true, which is returned. Exceptions pass through. Raises `ClusterError`
         after `timeout` real seconds; `what` is what the message says was waited for."""
         end = time.monotonic() + timeout
@@ -257,7 +257,7 @@ class Cluster:
         return found
 
     def wait_for_object(
-        self, path: str, until: Callable[[Any], Any] = lambda found: True, *, timeout: float = 30
+        self, path: str, until: Callable[[Any], Any] = lambda found: True, *, timeout: float = LIMIT
     ) -> dict[str, Any]:
         """The object at `path` as soon as it exists and `until` says yes to it. Raises `ClusterError`."""
 
@@ -267,7 +267,7 @@ class Cluster:
 
         return self.wait_for(look, timeout=timeout, what=path)
 
-    def wait_for_absence(self, path: str, *, timeout: float = 30) -> None:
+    def wait_for_absence(self, path: str, *, timeout: float = LIMIT) -> None:
         """Return when there is nothing at `path`. Raises `ClusterError`."""
         self.wait_for(lambda: self.request("GET", path)[0] == 404, timeout=timeout, what=f"{path} is removed")
 
