@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Default time limit of a start in seconds: enough for machines under any load.
-START_LIMIT = 60.0
+#: Default time limit of starts, requests and waits in seconds: enough for machines under load.
+LIMIT = 60.0
 #: Limit of an object's text in errors, in characters.
 _MAX_OBJECT_TEXT = 1500
 
@@ -140,7 +140,7 @@ class Cluster:
 
     # -- start and stop
 
-    def start(self, timeout: float = START_LIMIT) -> Self:
+    def start(self, timeout: float = LIMIT) -> Self:
         """Start the server and wait until it is ready. Raises `ClusterError` with the end of the server's log."""
         if self._channel is not None:
             raise ClusterError("the cluster is running")
@@ -260,7 +260,7 @@ class Cluster:
         *,
         content_type: str = "application/json",
         token: str | None = None,
-        timeout: float = 30,
+        timeout: float = LIMIT,
     ) -> tuple[int, Any]:
         """Send one request, as administrator unless another `token` is given ("" sends none). `body` is JSON data or bytes. Returns
         the status code, and the response body as JSON data or text."""
@@ -288,7 +288,7 @@ class Cluster:
             return answer.status, json.loads(text)
         return answer.status, text.decode("utf-8", "replace")
 
-    def wait_for(self, condition: Callable[[], T | None], *, timeout: float = 30, what: str | Callable[[], str] = "") -> T:
+    def wait_for(self, condition: Callable[[], T | None], *, timeout: float = LIMIT, what: str | Callable[[], str] = "") -> T:
         """Call `condition` until it returns something true, and return that. Its exceptions are passed on. Raises `ClusterError`
         after `timeout` real seconds; its message names `what`, a text or a function that returns one."""
         if not callable(condition):
@@ -304,7 +304,7 @@ class Cluster:
         return found
 
     def wait_for_object(
-        self, path: str, until: Callable[[Any], Any] = _exists, *, timeout: float = 30
+        self, path: str, until: Callable[[Any], Any] = _exists, *, timeout: float = LIMIT
     ) -> dict[str, Any]:
         """Wait until there is an object at `path` for which `until` is true, and return it. Raises `ClusterError` after `timeout`."""
 
@@ -321,7 +321,7 @@ class Cluster:
 
         return self.wait_for(look, timeout=timeout, what=describe)
 
-    def wait_for_absence(self, path: str, *, timeout: float = 30) -> None:
+    def wait_for_absence(self, path: str, *, timeout: float = LIMIT) -> None:
         """Wait until there is nothing at `path`. Raises `ClusterError` after `timeout`."""
         last: tuple[int, Any] = 0, None
 

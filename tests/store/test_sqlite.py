@@ -20,7 +20,6 @@ from twisted.internet.task import deferLater
 
 from orchd.store import schema, sql
 from orchd.store.backup import restore
-from orchd.store.core import Write
 from orchd.store.interfaces import CompactedError, StoreError, UnavailableError
 from orchd.store.open_errors import (
     DialectMismatchError,
@@ -29,6 +28,7 @@ from orchd.store.open_errors import (
     StoreDamagedError,
     StoreLockedError,
 )
+from orchd.store.single_process import Write
 from orchd.store.sqlite import BATCH_BUCKETS, SqliteStore
 from orchd.testing.store_contract import Seen, Subject, raises
 
