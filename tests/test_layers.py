@@ -106,7 +106,7 @@ LAYERS = {
     "programs": "",
     "__main__": "programs",
     # A program of builds: manual pages and shell completion.
-    "manuals": "config certcommands storecommands",
+    "manuals": "config certcommands storecommands ctl",
     # The command line of users; what it says about resources comes from the server's documents.
     "ctl": "client kinds pki txkit",
     "ctl.store": "ctl storecommands",
