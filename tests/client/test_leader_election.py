@@ -442,7 +442,8 @@ def test_leader_is_unhealthy_after_its_lease_is_long_over(server: InProcessServe
 def test_renewal_counts_from_its_request(server: InProcessServer) -> None:
     """A renewal that is answered late extends leadership from the time of its request, not from that of the answer."""
     first = Candidate(server, "leases", "one")
-    first.link.held = held = Deferred()
+    held: Deferred[None] = Deferred()
+    first.link.held = held
     while not first.link.holding:
         server.clock.advance(0.5)
     pass_time(server, 4)
