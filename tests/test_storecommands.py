@@ -21,8 +21,9 @@ import pytest
 
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.storecommands import main
-from orchd.testing.etcd import Etcd, find_etcd
+from orchd.testing.etcd import Etcd
 from orchd.testing.process import PATIENCE, DaemonProcess
+from tests.etcd import running_etcd
 
 ROOT = Path(__file__).resolve().parents[1]
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -241,13 +242,8 @@ def test_invalid_backups_are_refused(kept: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def etcd(tmp_path: Path) -> Iterator[Etcd]:
-    program = find_etcd()
-    if program is None:
-        pytest.skip("no etcd on the path (Debian: etcd-server)")
-    server = Etcd(program, tmp_path / "etcd")
-    server.start()
-    yield server
-    server.kill()
+    with running_etcd(tmp_path / "etcd") as server:
+        yield server
 
 
 def event(name: str) -> dict[str, Any]:

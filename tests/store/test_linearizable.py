@@ -23,9 +23,10 @@ from orchd.store.etcd.store import EtcdStore
 from orchd.store.interfaces import IStore, KeyExistsError, KeyValue, RevisionConflictError, StoreError
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.etcd import Etcd, find_etcd
+from orchd.testing.etcd import Etcd
 from orchd.testing.linear import History, Kind, Outcome, State
 from orchd.testing.process import PATIENCE
+from tests.etcd import running_etcd
 from tests.waiting import until_true
 
 reactor: Any = installed
@@ -122,13 +123,8 @@ class Clients:
 
 @pytest.fixture(scope="module")
 def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
-    program = find_etcd()
-    if program is None:
-        pytest.skip("no etcd on the path (Debian: etcd-server)")
-    server = Etcd(program, tmp_path_factory.mktemp("etcd"))
-    server.start()
-    yield server
-    server.kill()
+    with running_etcd(tmp_path_factory.mktemp("etcd")) as server:
+        yield server
 
 
 Make = Any  # of () -> stores; has `kind`

@@ -22,6 +22,7 @@ import pytest
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.testing.ports import free_port
 from orchd.testing.process import PATIENCE, DaemonProcess, NotReady, exchange
+from tests.processes import resident_memory
 from tests.waiting import until
 from tests.wire.wire_cli import complaints, config_map
 
@@ -42,14 +43,6 @@ def files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-def memory(pid: int) -> float:
-    """Resident memory in MB."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    raise ValueError("no VmRSS")
 
 
 def raw(server: DaemonProcess) -> socket.socket:
@@ -173,11 +166,11 @@ def test_vanishing_clients_leave_nothing_behind(server: DaemonProcess) -> None:
 
 def test_idle_connections_are_cheap(server: DaemonProcess) -> None:
     """A thousand idle connections take little memory and do not delay requests."""
-    before, context = memory(server.pid), server.context()
+    before, context = resident_memory(server.pid), server.context()
     crowd = [secured(server, context) for _ in range(IDLE)]
     try:
-        grown = memory(server.pid) - before
-        assert grown < 150, f"{grown:.0f} MB for {IDLE} connections"
+        grown = (resident_memory(server.pid) - before) / 2**20
+        assert grown < 150, f"{grown:.0f} MiB for {IDLE} connections"
         # The newest: the oldest may have been idle for longer than is allowed by now.
         crowd[-1].sendall(b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
         assert crowd[-1].recv(65536).startswith(b"HTTP/1.1 200")
@@ -190,7 +183,7 @@ def test_idle_connections_are_cheap(server: DaemonProcess) -> None:
 
 def test_many_watches_get_every_event(server: DaemonProcess) -> None:
     """Two thousand watches each get every event, in order, and memory stays bounded."""
-    before, context = memory(server.pid), server.context()
+    before, context = resident_memory(server.pid), server.context()
     start = server.request("GET", f"{MAPS}?limit=1")[1]["metadata"]["resourceVersion"]
     ask = f"GET {MAPS}?watch=1&resourceVersion={start}&labelSelector=crowd HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     crowd: list[ssl.SSLSocket] = []
@@ -230,8 +223,8 @@ def test_many_watches_get_every_event(server: DaemonProcess) -> None:
         for data in heard:
             found = [json.loads(line)["object"]["metadata"]["name"] for line in data.split(b"\n") if line.startswith(b'{"type"')]
             assert found == names
-        grown = memory(server.pid) - before
-        assert grown < 300, f"{grown:.0f} MB for {WATCHES} watches"
+        grown = (resident_memory(server.pid) - before) / 2**20
+        assert grown < 300, f"{grown:.0f} MiB for {WATCHES} watches"
     finally:
         for each in crowd:
             each.close()
@@ -241,7 +234,7 @@ def test_many_watches_get_every_event(server: DaemonProcess) -> None:
 
 def test_slow_watch_is_ended(server: DaemonProcess) -> None:
     """A watch whose client does not read is ended before it fills memory; one that reads gets everything."""
-    context, before = server.context(), memory(server.pid)
+    context, before = server.context(), resident_memory(server.pid)
     ask = f"GET {MAPS}?watch=1&labelSelector=flood HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     slow = secured(server, context)
     slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -255,8 +248,8 @@ def test_slow_watch_is_ended(server: DaemonProcess) -> None:
         assert code in (200, 201), answer
     connection.close()
     # What is written stays in the cache's own window for a while, once; the client that stalls adds little to that.
-    grown = memory(server.pid) - before
-    assert grown < 3 * size * count / 1e6, f"{grown:.0f} MB"
+    grown = (resident_memory(server.pid) - before) / 2**20
+    assert grown < 3 * size * count / 1e6, f"{grown:.0f} MiB"
     received = 0
     slow.settimeout(PATIENCE)
     try:
