@@ -134,7 +134,11 @@ def test_a_resource_that_is_not_served(informers: MemoryInformers) -> None:
 def test_the_error_of_a_controller_that_cannot_start(informers: MemoryInformers) -> None:
     """It is raised although another one still waits, which is cancelled."""
     informers.informer(BUDGETS).synced = False
-    group = ControllerGroup(("budgets", "unable", "pods"), environment(informers, Clock()))
+    clock = Clock()
+    group = ControllerGroup(("budgets", "unable"), environment(informers, clock))
     with pytest.raises(ValueError, match="cannot start"):
         run(group.start())
+    informers.informer(BUDGETS).sync()
+    clock.advance(1)
+    assert not done
     assert start(group.stop()).called
