@@ -138,7 +138,8 @@ class SchedulerProcess:
         )
 
         def clients(may_write: Callable[[], bool]) -> TermClients:
-            informers = Informers(reader, reactor, random)
+            # Without budgets or storage objects of a server of an older release there is still something to schedule.
+            informers = Informers(reader, reactor, random, may_lack=lambda ref: bool(ref.group))
             fenced: Any = FencedClient(client, may_write)
             return TermClients(client=fenced, informers=informers, begin=informers.start, end=informers.stop)
 

@@ -239,9 +239,9 @@ def test_current_ttl_is_read_before_a_job_is_deleted(start_lagging: StartLagging
     assert finalizers() == [["foregroundDeletion"]]
 
 
-def test_counts_of_a_status_are_of_one_moment(make: Make) -> None:
+def test_counts_of_a_status_are_of_one_moment(start_lagging: StartLagging) -> None:
     """Pods that are made or deleted during a pass are counted in the next one, in all counts of the status."""
-    cluster = make(ReplicaSetController)
+    cluster = start_lagging(ReplicaSetController)
     cluster.create(REPLICA_SETS, replica_set(3))
     cluster.ready(PODS)
     cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 5}})
