@@ -43,7 +43,7 @@ class Plugin:
             context.informers.informer(ResourceRef(context.dialect(group), version, plural))
             for group, version, plural in self.informers
         ]
-        self._about = None if self.resources is None else {_split(context.dialect(r)) for r in self.resources}
+        self._about = None if self.resources is None else {_split_name(context.dialect(r)) for r in self.resources}
         self.setup()
 
     def setup(self) -> None:
@@ -96,7 +96,7 @@ def _namespaces_of(obj: Object) -> tuple[str, ...]:
     return (obj["metadata"]["namespace"],)
 
 
-def _split(text: str) -> tuple[str, str]:
+def _split_name(text: str) -> tuple[str, str]:
     path, _, group = text.partition(".")
     return group, path
 

@@ -56,7 +56,7 @@ def _ready(endpoints: Object, port_name: str) -> bool:
     )
 
 
-def concluded(status: Object, found: Finding, *, now: str) -> Object:
+def with_availability(status: Object, found: Finding, *, now: str) -> Object:
     """`status` with the condition; lastTransitionTime changes only with its status."""
     state, reason, message = found
     before = find_condition(status, _AVAILABLE) or {}
@@ -166,7 +166,7 @@ class Availability:
             why = await self._probe(server)
             found = ("False", "FailedDiscoveryCheck", why) if why else _PASSED
         status = obj.get("status") or {}
-        wanted = concluded(status, found, now=timestamp(self._wall()))
+        wanted = with_availability(status, found, now=timestamp(self._wall()))
         if wanted != status:
             if found[0] == "False" and _state(status) != "False":
                 self._unavailable.add(name, found[1])

@@ -37,7 +37,7 @@ EXTENDED_SECONDS = 365 * 24 * 3600
 _DEAD = "service account token has been invalidated"
 
 
-def _shown(audiences: Sequence[str]) -> str:
+def _list_audiences(audiences: Sequence[str]) -> str:
     return "[" + " ".join(f'"{a}"' for a in audiences) + "]"
 
 
@@ -122,7 +122,7 @@ class ServiceAccountTokens:
         good = tuple(a for a in asked if a in held)
         if not good and self._audiences:
             raise AuthenticationError(
-                f"token audiences {_shown(held)} is invalid for the target audiences {_shown(asked)}"
+                f"token audiences {_list_audiences(held)} is invalid for the target audiences {_list_audiences(asked)}"
             )
         return good
 

@@ -38,7 +38,7 @@ class Priority(Plugin):
             return
         await self.wait_ready(review)
         if review.operation == CREATE:
-            review.object = with_spec(pod, **await self._computed(review, spec(pod)))
+            review.object = with_spec(pod, **await self._resolve_priority(review, spec(pod)))
             return
         kept = {
             key: spec(review.old_object)[key]
@@ -48,7 +48,7 @@ class Priority(Plugin):
         if kept:
             review.object = with_spec(pod, **kept)
 
-    async def _computed(self, review: Review, pod: dict[str, Any]) -> dict[str, Any]:
+    async def _resolve_priority(self, review: Review, pod: dict[str, Any]) -> dict[str, Any]:
         name = pod.get("priorityClassName") or ""
         changes: dict[str, Any] = {}
         if name:

@@ -111,9 +111,9 @@ class ServiceAccount(Plugin):
         changed = map_containers(pod, mounted)
         if changed is pod or existing:
             return changed
-        return with_spec(changed, volumes=[*volumes, {"name": volume, "projected": self._projected()}])
+        return with_spec(changed, volumes=[*volumes, {"name": volume, "projected": self._token_volume()}])
 
-    def _projected(self) -> dict[str, Any]:
+    def _token_volume(self) -> dict[str, Any]:
         namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
         return {
             "sources": [

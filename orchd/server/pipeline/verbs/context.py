@@ -133,7 +133,7 @@ class VerbContext:
         data = await self.body(request)
         options = write_options(self.dialect, request, options_kind)
         looks = self.strictness(request, options)
-        settled = await self.aside(len(data), _decoded, data, form, resource, self.catalog(), self.settings, looks)
+        settled = await self.aside(len(data), _decode, data, form, resource, self.catalog(), self.settings, looks)
         request.sent = settled
         return settled, options
 
@@ -181,7 +181,7 @@ def _keep(entries: Sequence[Entry], apart: Sequence[DetachedEntry]) -> None:
             entry.keep(key, value, size)
 
 
-def _decoded(
+def _decode(
     data: bytes, form: Form, resource: Resource, catalog: Catalog, settings: ObjectSettings, strictness: Strictness
 ) -> Object:
     """The object of a body, with canonical shape and defaults. Raises ApiError."""

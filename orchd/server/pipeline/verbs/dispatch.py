@@ -46,7 +46,7 @@ def find(catalog: Catalog, info: RequestInfo) -> Resource | None:
     return resource
 
 
-def served(catalog: Catalog, info: RequestInfo) -> bool:
+def is_served(catalog: Catalog, info: RequestInfo) -> bool:
     """True if the path of a resource request is served."""
     resource = find(catalog, info)
     return resource is not None and (not info.subresource or info.subresource in resource.subresources)

@@ -43,9 +43,9 @@ class CustomStrategy(Strategy):
             raise errors.invalid(self.resource.group, obj.get("kind") or "", name, causes)
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
-        return check.create_causes(self._requested(obj), self.resource, self.settings)
+        return check.create_causes(self._to_requested(obj), self.resource, self.settings)
 
-    def _requested(self, obj: Object) -> Object:
+    def _to_requested(self, obj: Object) -> Object:
         """An object of the storage version in the requested version, whose schema it must satisfy."""
         if obj["apiVersion"] == self.resource.api_version:
             return obj
@@ -86,7 +86,7 @@ class CustomStrategy(Strategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         return check.update_causes(
-            self._requested(obj), self._requested(old), self.resource, self.settings, subresource=context.subresource
+            self._to_requested(obj), self._to_requested(old), self.resource, self.settings, subresource=context.subresource
         )
 
     def warnings(self, context: Context, obj: Object, old: Object | None) -> Sequence[str]:

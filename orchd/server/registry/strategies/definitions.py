@@ -16,7 +16,7 @@ from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
 
-def _stored(obj: Object) -> Object:
+def _with_storage_version(obj: Object) -> Object:
     """`obj` with its storage version added to status.storedVersions."""
     status = obj.get("status") or {}
     known = list(status.get("storedVersions") or ())
@@ -37,11 +37,11 @@ class DefinitionStrategy(Strategy):
         self._old_form = resource.version == "v1beta1"
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        return _stored(super().prepare_create(context, obj))
+        return _with_storage_version(super().prepare_create(context, obj))
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         obj = super().prepare_update(context, obj, old)
-        return obj if context.subresource == "status" else _stored(obj)
+        return obj if context.subresource == "status" else _with_storage_version(obj)
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
         if not self._old_form:

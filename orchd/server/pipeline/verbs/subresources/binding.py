@@ -89,11 +89,11 @@ def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
     if given.get("annotations"):
         changed["annotations"] = {**(metadata.get("annotations") or {}), **given["annotations"]}
     status = dict(pod.get("status") or {})
-    status["conditions"] = _scheduled(status.get("conditions") or [], timestamp(context.now))
+    status["conditions"] = _with_scheduled(status.get("conditions") or [], timestamp(context.now))
     return {**pod, "metadata": changed, "spec": {**pod["spec"], "nodeName": binding["target"]["name"]}, "status": status}
 
 
-def _scheduled(conditions: list[Any], now: str) -> list[Any]:
+def _with_scheduled(conditions: list[Any], now: str) -> list[Any]:
     """`conditions` with PodScheduled true."""
     condition: dict[str, Any] = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
     out = []

@@ -48,7 +48,7 @@ class Budgets(Protocol):
     async def update_status(self, budget: Object) -> Object: ...
 
 
-def _refused(cause: str, retry_after: int) -> ApiError:
+def _refusal(cause: str, retry_after: int) -> ApiError:
     """429; without Retry-After unless `retry_after` is set."""
     details: dict[str, Any] = {"causes": [Cause("DisruptionBudget", cause).as_json()]}
     headers = {}
@@ -58,8 +58,8 @@ def _refused(cause: str, retry_after: int) -> ApiError:
     return ApiError(429, "TooManyRequests", _REFUSED, details=details, headers=headers)
 
 
-def _being_processed(name: str) -> ApiError:
-    return _refused(f"The disruption budget {name} is still being processed by the server.", 10)
+def _processing_error(name: str) -> ApiError:
+    return _refusal(f"The disruption budget {name} is still being processed by the server.", 10)
 
 
 def _ready(pod: Object) -> bool:
@@ -70,7 +70,7 @@ def take_disruption(budget: Object, pod: str, now: str) -> Object:
     """The status of a budget after evicting `pod`. Raises ApiError 429 or 403 when that is not allowed."""
     name, status = budget["metadata"]["name"], budget.get("status") or {}
     if (status.get("observedGeneration") or 0) < (budget["metadata"].get("generation") or 0):
-        raise _being_processed(name)
+        raise _processing_error(name)
     allowed = status.get("disruptionsAllowed") or 0
     if allowed < 0:
         raise errors.forbidden("policy", "poddisruptionbudget", name, "pdb disruptions allowed is negative")
@@ -80,7 +80,7 @@ def take_disruption(budget: Object, pod: str, now: str) -> Object:
         raise errors.forbidden("policy", "poddisruptionbudget", name, why)
     if allowed == 0:
         healthy, wanted = status.get("currentHealthy") or 0, status.get("desiredHealthy") or 0
-        raise _refused(f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently", 0)
+        raise _refusal(f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently", 0)
     out = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": {**pods, pod: now}}
     if allowed == 1:
         out["conditions"] = _insufficient(status, now)
@@ -130,7 +130,7 @@ class Evictions:
     async def create(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """201 with a Status, 429 when a budget forbids it now."""
         view = context.present.view(request, self._kind, table=False)
-        eviction, options = await self._sent(context, request)
+        eviction, options = await self._decode(context, request)
         write_context = context.write_context(request, target, options)
         review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
         eviction = await mutate(context, review, self._kind, eviction)
@@ -147,20 +147,20 @@ class Evictions:
         await self._evict(_Round(inner, name, given))
         return success(context, view)
 
-    async def _sent(self, context: VerbContext, request: Request) -> tuple[Object, WriteOptions]:
+    async def _decode(self, context: VerbContext, request: Request) -> tuple[Object, WriteOptions]:
         form = mediatype.body_form(request.header("content-type"), dialect=context.dialect)
         data = await context.body(request)
         options = write_options(context.dialect, request, "CreateOptions")
 
-        def decoded(any_version: bool) -> Object:
+        def decode_as(any_version: bool) -> Object:
             return decode.decode_object(
                 data, form, catalog=context.catalog(), api_version=self._kind.api_version, kind="Eviction",
                 type_=self._kind.type, any_version=any_version,
             )  # fmt: skip
 
-        eviction = decoded(True)
+        eviction = decode_as(True)
         if eviction["apiVersion"] not in _VERSIONS:
-            eviction = decoded(False)
+            eviction = decode_as(False)
         # Admission sees evictions in one version, whichever was sent.
         settled = canonicalize({**eviction, "apiVersion": self._kind.api_version}, self._kind, context.settings)
         context.check_fields(request, options, data, form, eviction, self._kind)
@@ -186,7 +186,7 @@ class Evictions:
             await self._foreign.registry.delete(write_context, Delete(name=asked.name, options=options))
         except ApiError as error:
             if error.reason == "Conflict" and guard and not asked.guarded and budget is not None:
-                raise _being_processed(budget["metadata"]["name"]) from None
+                raise _processing_error(budget["metadata"]["name"]) from None
             raise
 
     async def _without_budget(self, asked: _Round) -> Object | None:

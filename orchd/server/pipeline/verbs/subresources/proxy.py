@@ -126,7 +126,7 @@ class Proxies:
         url = f"{location.origin}{path or '/'}{query}"
         try:
             if wants_upgrade(request) and request.hijack is not None:
-                return await self._upgraded(request, url)
+                return await self._upgrade(request, url)
             if not path:
                 # Relative links in the response must resolve below this path.
                 return Response(code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")])
@@ -141,7 +141,7 @@ class Proxies:
             headers.insert(0, NO_STORE)
         return Response(code=reply.code, content_type=reply.header("content-type"), headers=headers, stream=reply.stream)
 
-    async def _upgraded(self, request: Request, url: str) -> Response:
+    async def _upgrade(self, request: Request, url: str) -> Response:
         """Raises ApiError."""
         try:
             return await self._upstream.hand_through(request, url)

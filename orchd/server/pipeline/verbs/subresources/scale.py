@@ -54,7 +54,7 @@ class ScaleMapping:
         """The Scale of an object. Raises ApiError 500 where it has none."""
         replicas = _at(obj, self.spec)
         if replicas is None and self.required:
-            raise errors.internal(f'the spec replicas field "{_dotted(self.spec)}" does not exist')
+            raise errors.internal(f'the spec replicas field "{_join_path(self.spec)}" does not exist')
         return self._scale(obj, replicas or 0, fields)
 
     def _scale(self, obj: Object, replicas: int, fields: Replicas) -> Object:
@@ -110,7 +110,7 @@ def _with(obj: Any, path: Path, value: Any) -> Any:
     return {**inside, path[0]: _with(inside.get(path[0]), path[1:], value)}
 
 
-def _dotted(path: Path) -> str:
+def _join_path(path: Path) -> str:
     return "." + ".".join(path)
 
 

@@ -68,7 +68,7 @@ class Tokens:
         if causes:
             raise errors.invalid(kind.group, kind.kind, "", causes)
         await review.validate(asked)
-        bound = await self._bound(context, target, spec.get("boundObjectRef"))
+        bound = await self._bound_object(context, target, spec.get("boundObjectRef"))
         if 0 < self._most_seconds < spec["expirationSeconds"]:
             asked_for, most = spec["expirationSeconds"], self._most_seconds
             request.warnings.append(f"requested expiration of {asked_for} seconds shortened to {most} seconds")
@@ -90,7 +90,7 @@ class Tokens:
         obj: Object = orjson.loads(entry.json)
         return obj
 
-    async def _bound(self, context: VerbContext, target: ResourceTarget, ref: Any) -> Object | None:
+    async def _bound_object(self, context: VerbContext, target: ResourceTarget, ref: Any) -> Object | None:
         """The object to which the token is bound. Raises ApiError 400, 404 or 409."""
         if not ref:
             return None

@@ -92,7 +92,7 @@ class ConvertedFeed:
         """True if every change has been delivered."""
         return not self._working
 
-    def _served(self) -> Resource:
+    def _served_resource(self) -> Resource:
         """The resource in the current catalog. Raises ApiError 410 when the version is no longer served."""
         old = self._resource
         found = self._context.catalog().resource(old.group, old.version, old.plural)
@@ -102,7 +102,7 @@ class ConvertedFeed:
 
     async def entries(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries of the initial state. Raises ApiError."""
-        return await self._convert(self._served(), entries)
+        return await self._convert(self._served_resource(), entries)
 
     async def _convert(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries in the version of `resource`. Results are cached with the entry until the definition changes: a
@@ -119,7 +119,7 @@ class ConvertedFeed:
 
     async def changes(self, changes: Sequence[Change]) -> Sequence[Change]:
         """Changes in their order. Raises ApiError."""
-        resource = self._served()
+        resource = self._served_resource()
 
         async def convert(entries: list[Entry]) -> Sequence[Entry]:
             return await self._convert(resource, entries)
