@@ -15,7 +15,7 @@ from zope.interface.verify import verifyObject
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
-from orchd.client.bodies import BodyEncoder, ProtobufBodies, json_body
+from orchd.client.bodies import JSON, BodyCodec, ProtobufBodies
 from orchd.client.interfaces import IClient
 from orchd.client.remote import RemoteClient
 from orchd.config import settings
@@ -51,17 +51,17 @@ async def server(folder: Path) -> AsyncIterator[ApiServer]:
     await running.service.stopService()
 
 
-def _remote(server: ApiServer, encode: BodyEncoder = json_body, **changes: Any) -> RemoteClient:
+def _remote(server: ApiServer, codec: BodyCodec = JSON, **changes: Any) -> RemoteClient:
     made = clientconfig.load(server.files.made.admin_config)
     config = clientconfig.ClientConfig(
         server=server.url,
         authority=made.authority,
         **{"certificate": made.certificate, "key": made.key, **changes},
     )
-    return RemoteClient(config, reactor, agent="contract/1", random=Random(1), encode=encode)
+    return RemoteClient(config, reactor, agent="contract/1", random=Random(1), codec=codec)
 
 
-@pytest_twisted.async_yield_fixture(params=["local", "certificate", "token", "protobuf"])
+@pytest_twisted.async_yield_fixture(params=["local", "certificate", "token", "protobuf bodies", "protobuf"])
 async def subject(request: pytest.FixtureRequest, server: ApiServer) -> AsyncIterator[ClientSubject]:
     if request.param == "local":
         client: Any = server.client
@@ -70,7 +70,7 @@ async def subject(request: pytest.FixtureRequest, server: ApiServer) -> AsyncIte
     elif request.param == "token":
         client = _remote(server, certificate=b"", key=b"", token="a-token")
     else:
-        client = _remote(server, encode=ProtobufBodies(server.settings.dialect))
+        client = _remote(server, codec=ProtobufBodies(server.settings.dialect, answers=request.param == "protobuf"))
     verifyObject(IClient, client)
     namespace = f"contract-{next(_numbers)}"
     await client.create(NAMESPACES, "", {"metadata": {"name": namespace}})
