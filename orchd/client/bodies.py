@@ -15,6 +15,7 @@ from orchd.kinds.catalog import Resource, builtin_catalog, split_group_version
 from orchd.kinds.codec import protobuf
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects import shape
 
 _JSON = "application/json"
 
@@ -122,12 +123,12 @@ class ProtobufBodies(JsonBodies):
         group, version = split_group_version(found.api_version)
         listed = self._lists.get((group, version, found.kind))
         if listed is None:
-            return {**names, **protobuf.decode_message(found.raw, self._type(group, version, found.kind))}
+            return {**names, **_message(found.raw, self._type(group, version, found.kind))}
         metadata, items = protobuf.open_list(found.raw)
         return {
             **names,
-            "metadata": protobuf.decode_message(metadata, self._list_meta),
-            "items": [protobuf.decode_message(item, listed.type) for item in items],
+            "metadata": _message(metadata, self._list_meta),
+            "items": [_message(item, listed.type) for item in items],
         }
 
     def _type(self, group: str, version: str, kind: str) -> Type:
@@ -140,6 +141,14 @@ class ProtobufBodies(JsonBodies):
             return self._catalog.types.get(f"{package}/{version}.{kind}")
         except LookupError:
             raise protobuf.ProtobufError(f"unknown kind {kind} of {group}/{version}") from None
+
+
+def _message(raw: bytes, type_: Type) -> Object:
+    """The members that a JSON answer has: some are always written there. Raises ProtobufError."""
+    try:
+        return shape.canonical(protobuf.decode_message(raw, type_), type_)
+    except shape.ShapeError as error:
+        raise protobuf.ProtobufError(str(error)) from None
 
 
 #: Codec of clients that were given none.

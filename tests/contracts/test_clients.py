@@ -16,7 +16,7 @@ from zope.interface.verify import verifyObject
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.bodies import JSON, BodyCodec, ProtobufBodies
-from orchd.client.interfaces import IClient
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.client.remote import RemoteClient
 from orchd.config import settings
 from orchd.config.options import Options
@@ -84,3 +84,38 @@ async def subject(request: pytest.FixtureRequest, server: ApiServer) -> AsyncIte
 async def test_client_passes_the_contract(check: Any, subject: ClientSubject) -> None:
     """The check's own docstring states the fact."""
     await check(subject)
+
+
+_METADATA: dict[str, Any] = {"name": "same", "labels": {"a": "b"}, "annotations": {"c": "d"}}
+_TEMPLATE: dict[str, Any] = {
+    "metadata": {"labels": {"a": "b"}},
+    "spec": {
+        "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}], "resources": {"limits": {"cpu": "1"}}}],
+        "volumes": [{"name": "v", "emptyDir": {}}],
+    },
+}
+_OBJECTS = (
+    (ResourceRef("apps", "v1", "deployments"), {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": _TEMPLATE}),
+    (ResourceRef("batch", "v1", "jobs"), {"template": {"spec": {**_TEMPLATE["spec"], "restartPolicy": "Never"}}}),
+    (ResourceRef("", "v1", "services"), {"selector": {"a": "b"}, "ports": [{"port": 80, "targetPort": "web"}]}),
+    (ResourceRef("", "v1", "resourcequotas"), {"hard": {"pods": "1", "requests.cpu": "100m"}}),
+)
+
+
+@pytest.mark.parametrize(("ref", "spec"), _OBJECTS, ids=[ref.plural for ref, _ in _OBJECTS])
+@pytest_twisted.ensureDeferred
+async def test_protobuf_and_json_answers_are_equal(server: ApiServer, ref: ResourceRef, spec: dict[str, Any]) -> None:
+    """An object, an item of a list and the object of a watch event have the same members in both forms."""
+    namespace = f"contract-{next(_numbers)}"
+    await server.client.create(NAMESPACES, "", {"metadata": {"name": namespace}})
+    answers = []
+    await server.client.create(ref, namespace, {"metadata": _METADATA, "spec": spec})
+    for codec in (JSON, ProtobufBodies(server.settings.dialect, answers=True)):
+        client = _remote(server, codec=codec)
+        listed = await client.list(ref, namespace)
+        watch = await client.watch(ref, namespace, resource_version="0")
+        event = await watch.next()
+        watch.close()
+        answers.append([await client.get(ref, namespace, "same"), listed["items"], listed["kind"], event])
+        await client.close()
+    assert answers[0] == answers[1]

@@ -57,9 +57,10 @@ def lease(server: DaemonProcess) -> tuple[str, dict[str, Any]]:
 
 
 def test_its_work_and_its_port(server: DaemonProcess, tmp_path: Path) -> None:
-    """It works as service accounts of its own; its port asks the server who may see what."""
+    """It works as service accounts of its own, with protobuf responses; its port asks the server who may see what."""
     key = f"--service-account-private-key-file={server.data / 'pki' / 'sa.key'}"
-    flags = ("--use-service-account-credentials", key, f"--cert-dir={tmp_path / 'pair'}")
+    protobuf = f"{server.dialect('--{short}-api-content-type')}={server.dialect.protobuf}"
+    flags = ("--use-service-account-credentials", key, f"--cert-dir={tmp_path / 'pair'}", protobuf)
     with ComponentProcess("controller-manager", server, tmp_path, *flags) as manager:
         assert server.request("POST", NAMESPACES, {"metadata": {"name": "work"}})[0] == 201
         until(lambda: has_account(server, "work"))
