@@ -15,7 +15,7 @@ from orchd.errors import ApiError
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
-from orchd.txkit.turns import TurnBudget
+from orchd.txkit.turns import shared_budget
 
 #: Seconds to wait for running reconciliations when the loop stops.
 _STOP_TIMEOUT = 5.0
@@ -53,7 +53,7 @@ class ControlLoop(Generic[K]):
         self._reconcile = reconcile
         self._workers = workers
         # One event may queue many keys, and wakes the workers in its turn of the reactor.
-        self._turns = TurnBudget(clock)
+        self._turns = shared_budget(clock)
         self._background = Background()
 
     def start(self) -> None:

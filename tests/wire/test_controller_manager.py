@@ -57,10 +57,11 @@ def lease(server: DaemonProcess) -> tuple[str, dict[str, Any]]:
 
 
 def test_controllers_use_their_accounts_and_the_port_is_protected(server: DaemonProcess, tmp_path: Path) -> None:
-    """It works as service accounts of its own; its port asks the server who may see what."""
+    """It works as service accounts of its own, with protobuf responses; its port asks the server who may see what."""
     key = f"--service-account-private-key-file={server.data / 'pki' / 'sa.key'}"
     reviews = "--authorization-webhook-cache-unauthorized-ttl=1s"
-    flags = ("--use-service-account-credentials", key, f"--cert-dir={tmp_path / 'pair'}", reviews)
+    protobuf = f"{server.dialect('--{short}-api-content-type')}={server.dialect.protobuf}"
+    flags = ("--use-service-account-credentials", key, f"--cert-dir={tmp_path / 'pair'}", reviews, protobuf)
     with ComponentProcess("controller-manager", server, tmp_path, *flags) as manager:
         assert server.request("POST", NAMESPACES, {"metadata": {"name": "work"}})[0] == 201
         until(lambda: has_account(server, "work"))

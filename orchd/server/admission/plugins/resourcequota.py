@@ -25,7 +25,7 @@ from orchd.server.admission.plugin import Plugin, metadata, refuse
 from orchd.server.admission.quota_ledger import Ledger
 from orchd.txkit.background import Background
 from orchd.txkit.timeouts import within
-from orchd.txkit.turns import TurnBudget
+from orchd.txkit.turns import shared_budget
 
 QUOTAS = ResourceRef("", "v1", "resourcequotas")
 _ATTEMPTS = 4
@@ -73,7 +73,7 @@ class ResourceQuota(Plugin):
         self._waiting: dict[str, list[_Waiter]] = {}
         self._serving = Background()
         reactor = self.context.reactor
-        self._turns = None if reactor is None else TurnBudget(reactor)
+        self._turns = None if reactor is None else shared_budget(reactor)
         #: Quotas as written by this plugin, until the informer has caught up.
         self._written: dict[tuple[str, str], Object] = {}
 
