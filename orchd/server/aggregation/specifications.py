@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
-from twisted.internet.defer import DeferredSemaphore
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 
 from orchd.client.interfaces import IInformer
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.openapi import v2_protobuf
 from orchd.kinds.openapi.v2_merge import ForeignSpecification, SpecificationError, part_of
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
-from orchd.server.aggregation.discovered import DiscoveryError, Download, GroupVersion, Key
-from orchd.txkit.background import Background
+from orchd.server.aggregation.discovered import DiscoveryError, Download, GroupVersion
+from orchd.server.aggregation.fetch_schedule import FetchSchedule, Key
 from orchd.txkit.log import Logger
 
 _PATH: Final = "/openapi/v2"
@@ -24,7 +23,7 @@ _PATH: Final = "/openapi/v2"
 _EVERY = 60.0
 _FIRST_PAUSE = 1.0
 #: Number of servers that are asked at a time: their documents may have megabytes.
-_TOGETHER = 1
+_AT_ONCE = 1
 
 
 @dataclass(slots=True)
@@ -34,9 +33,6 @@ class _Server:
     found: dict[GroupVersion, ForeignSpecification] = field(default_factory=dict)
     tag: str = ""
     failures: int = 0
-    running: bool = False
-    again: bool = False
-    due: IDelayedCall | None = None
 
 
 class ForeignSpecifications:
@@ -57,13 +53,12 @@ class ForeignSpecifications:
         """`registry` follows `informer`, the one of APIServices, before this does."""
         self._registry = registry
         self._download = download
-        self._clock = clock
         self._in_thread = in_thread
         self._servers: dict[Key, _Server] = {}
         self._all: tuple[ForeignSpecification, ...] | None = None
-        self._together = DeferredSemaphore(_TOGETHER)
-        self._background = Background()
-        self._started = False
+        self._schedule = FetchSchedule(
+            self._fetch_document, self._pause, clock, at_once=_AT_ONCE, purpose="OpenAPI documents of other servers"
+        )
         #: Called after each change of `all`.
         self.changed: Callable[[], object] = lambda: None
         informer.add_listener(self._service_changed)
@@ -81,16 +76,10 @@ class ForeignSpecifications:
         return self._all
 
     async def start(self) -> None:
-        self._started = True
-        self._background = Background()
-        for key in list(self._servers):
-            self._ask_soon(key)
+        await self._schedule.start()
 
     async def stop(self) -> None:
-        self._started = False
-        for known in self._servers.values():
-            _cancel(known)
-        await self._background.stop()
+        await self._schedule.stop()
 
     def _service_changed(self, kind: str, old: Object | None, new: Object | None) -> None:
         before = None if old is None else registered_of(old)
@@ -100,45 +89,22 @@ class ForeignSpecifications:
         if after is not None:
             # Another part of the same document may be needed now.
             self._servers.setdefault(_key(after), _Server()).tag = ""
-            self._ask_soon(_key(after))
+            self._schedule.fetch_soon(_key(after))
         if before is not None and not any(_key(each) == _key(before) for each in self._registry):
-            gone = self._servers.pop(_key(before), None)
-            if gone is not None:
-                _cancel(gone)
+            self._servers.pop(_key(before), None)
+            self._schedule.forget(_key(before))
         self._update()
 
     def _update(self) -> None:
         self._all = None
         self.changed()
 
-    def _ask_soon(self, key: Key) -> None:
+    def _pause(self, key: Key) -> float:
+        failures = self._servers[key].failures
+        return min(_EVERY, _FIRST_PAUSE * 2 ** min(failures - 1, 16)) if failures else _EVERY
+
+    async def _fetch_document(self, key: Key) -> None:
         known = self._servers[key]
-        _cancel(known)
-        if known.running:
-            known.again = True
-        elif self._started:
-            known.running = True
-            self._background.add(self._ask_and_schedule(key, known), "OpenAPI documents of other servers")
-
-    async def _ask_and_schedule(self, key: Key, known: _Server) -> None:
-        try:
-            await self._together.acquire()
-            try:
-                await self._ask(key, known)
-            finally:
-                self._together.release()
-        finally:
-            known.running = False
-        if self._servers.get(key) is not known or not self._started:
-            return
-        if known.again:
-            known.again = False
-            self._ask_soon(key)
-        else:
-            pause = min(_EVERY, _FIRST_PAUSE * 2 ** min(known.failures - 1, 16)) if known.failures else _EVERY
-            known.due = self._clock.callLater(pause, self._ask_soon, key)
-
-    async def _ask(self, key: Key, known: _Server) -> None:
         members = [each for each in self._registry if _key(each) == key]
         available = next((each for each in members if each.available), None)
         if available is None:
@@ -194,9 +160,3 @@ def _parts(data: bytes, wanted: tuple[GroupVersion, ...]) -> dict[GroupVersion, 
 
 def _key(server: AggregatedService) -> Key:
     return server.namespace, server.service, server.port
-
-
-def _cancel(known: _Server) -> None:
-    if known.due is not None and known.due.active():
-        known.due.cancel()
-    known.due = None
