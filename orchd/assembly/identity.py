@@ -21,7 +21,7 @@ from orchd.config.identity import OidcSettings
 from orchd.config.settings import Settings
 from orchd.pki.verify import ClientVerifier
 from orchd.server.authn.anonymous import Anonymous
-from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.bootstraptoken import BootstrapTokens
 from orchd.server.authn.chain import AuthenticatorChain
 from orchd.server.authn.dropins import drop_ins
@@ -56,7 +56,7 @@ class Authentication:
     the reloadable CA bundles. `begin` starts the tasks in `background`; `jwt` is the configuration file, if any."""
 
     chain: AuthenticatorChain
-    bearer: Bearer
+    bearer: BearerTokens
     issuer: TokenIssuer
     audiences: tuple[str, ...]
     certificates: ClientCertificates
@@ -83,7 +83,7 @@ def authentication(
     background = Background()
     open_id = _open_id(chosen.oidc, outbound, audiences, background) if chosen.oidc is not None else None
     jwt = _jwt(settings, outbound, audiences)
-    bearer = Bearer(
+    bearer = BearerTokens(
         [
             *_local_tokens(settings, files, informers, client, outbound.wall, audiences),
             *([] if jwt is None else [jwt.tokens]),

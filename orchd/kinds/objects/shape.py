@@ -20,9 +20,10 @@ from typing import Any, Final
 from orchd import errors
 from orchd.kinds.compiling import COMPILING
 from orchd.kinds.gotext import typenames
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.ir import Field, Type
 from orchd.kinds.objects.scalars import ScalarError
-from orchd.kinds.objects.shape_scalars import Convert, MismatchError, identity, json_type, scalar
+from orchd.kinds.objects.shape_scalars import Convert, MismatchError, identity, scalar
 
 #: Packages whose objects the reference stores as JSON, which preserves empty lists.
 JSON_STORED: Final = ("apiextensions/", "apiregistration/")
@@ -149,7 +150,7 @@ def _list(type: Type, alias: str = "") -> Convert:
 
     def items(value: Any) -> Any:
         if value.__class__ is not list:
-            raise MismatchError(json_type(value), whole)
+            raise MismatchError(json_name(value), whole)
         same = True
         out = []
         for item in value:
@@ -169,7 +170,7 @@ def _map(type: Type, alias: str = "") -> Convert:
 
     def entries(value: Any) -> Any:
         if value.__class__ is not dict:
-            raise MismatchError(json_type(value), whole)
+            raise MismatchError(json_name(value), whole)
         same = True
         out = {}
         for key, item in value.items():
@@ -231,7 +232,7 @@ def _named_struct(type: Type) -> Convert:
 
     def struct(value: Any) -> Any:
         if value.__class__ is not dict:
-            raise MismatchError(json_type(value), wanted)
+            raise MismatchError(json_name(value), wanted)
         if not ready:
             prepare()
         out = {}
@@ -254,7 +255,7 @@ def _named_struct(type: Type) -> Convert:
                     continue
                 if convert is None:
                     if item.__class__ is not str:
-                        raise MismatchError(json_type(item), text)
+                        raise MismatchError(json_name(item), text)
                     new = item
                 else:
                     new = convert(item)

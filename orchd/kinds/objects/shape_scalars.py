@@ -9,6 +9,7 @@ import binascii
 from collections.abc import Callable
 from typing import Any, Final
 
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.objects.scalars import (
     ScalarError,
     canonical_duration,
@@ -53,17 +54,6 @@ class MismatchError(Exception):
         return f"json: cannot unmarshal {self.found} into {field} of type {self.wanted}"
 
 
-def json_type(value: Any) -> str:
-    """Name of the type of a JSON value in error messages."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, dict):
-        return "object"
-    if isinstance(value, list):
-        return "array"
-    return "string" if isinstance(value, str) else "number"
-
-
 def number_text(value: Any) -> str:
     if isinstance(value, NumberText):
         return value.text
@@ -73,7 +63,7 @@ def number_text(value: Any) -> str:
 def _string(wanted: str = "string") -> Convert:
     def convert(value: Any) -> Any:
         if value.__class__ is not str:
-            raise MismatchError(json_type(value), wanted)
+            raise MismatchError(json_name(value), wanted)
         return value
 
     return convert
@@ -82,7 +72,7 @@ def _string(wanted: str = "string") -> Convert:
 def _bool(wanted: str) -> Convert:
     def convert(value: Any) -> Any:
         if value.__class__ is not bool:
-            raise MismatchError(json_type(value), wanted)
+            raise MismatchError(json_name(value), wanted)
         return value
 
     return convert
@@ -96,7 +86,7 @@ def _integer(kind: str, wanted: str) -> Convert:
             return value
         if isinstance(value, int | float) and not isinstance(value, bool):
             raise MismatchError(f"number {number_text(value)}", wanted)
-        raise MismatchError(json_type(value), wanted)
+        raise MismatchError(json_name(value), wanted)
 
     return convert
 
@@ -106,13 +96,13 @@ def _float(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < 1e21 else value
-    raise MismatchError(json_type(value), "float64")
+    raise MismatchError(json_name(value), "float64")
 
 
 def _text(read: Callable[[str], Any]) -> Convert:
     def convert(value: Any) -> Any:
         if value.__class__ is not str:
-            raise MismatchError(json_type(value), "string")
+            raise MismatchError(json_name(value), "string")
         return read(value)
 
     return convert
@@ -133,7 +123,7 @@ def identity(value: Any) -> Any:
 
 def _bytes(value: Any) -> Any:
     if value.__class__ is not str:
-        raise MismatchError(json_type(value), "[]uint8")
+        raise MismatchError(json_name(value), "[]uint8")
     try:
         decoded = binascii.a2b_base64(value, strict_mode=True)
     except (binascii.Error, ValueError):

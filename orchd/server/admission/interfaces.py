@@ -97,7 +97,7 @@ class WebhookServices:
     #: Returns a random UUID.
     uid: Callable[[], str]
     #: Converts an object of a resource to the working version, with canonical shape and defaults.
-    settle: Callable[[Resource, dict[str, Any]], dict[str, Any]]
+    to_working: Callable[[Resource, dict[str, Any]], dict[str, Any]]
     #: Converts custom objects to the version of a resource, through the conversion webhook if needed. Raises ApiError 500.
     translate: Callable[[Resource, Sequence[dict[str, Any]]], Awaitable[Sequence[dict[str, Any]]]]
     #: True once the server is ready. Until then webhooks are not called for its own writes.

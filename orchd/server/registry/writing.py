@@ -60,16 +60,16 @@ class Writer:
         """Carry out an operation. The entry is of the storage version. Raises ApiError."""
         if isinstance(operation, Create):
             obj = await self.transformer.transform(context, operation, None)
-            return Written(entry=await self._create_reported(context, obj), created=True)
+            return Written(entry=await self._create_or_conflict(context, obj), created=True)
         return await self._change(context, operation)
 
     # -- create
 
-    async def _create_reported(self, context: Context, obj: Object) -> Entry:
+    async def _create_or_conflict(self, context: Context, obj: Object) -> Entry:
         """Store a new object. Raises ApiError 409 for a taken name, 500 for a failing store."""
         resource, metadata = context.resource, obj.get("metadata") or {}
         try:
-            return await self._create_patiently(context, obj)
+            return await self._create_with_retries(context, obj)
         except KeyExistsError as taken:
             name = taken.key.rpartition("/")[2]
             made = errors.generated_name_conflict if metadata.get("generateName") else errors.already_exists
@@ -85,7 +85,7 @@ class Writer:
         found = self._access.cache(context.resource).get(path_of(context.resource, context.namespace, name))
         return found is not None and bool(self._access.decode(found)["metadata"].get("deletionTimestamp"))
 
-    async def _create_patiently(self, context: Context, obj: Object) -> Entry:
+    async def _create_with_retries(self, context: Context, obj: Object) -> Entry:
         for _ in range(_ATTEMPTS - 1):
             try:
                 return await self._create(context, obj)
@@ -237,8 +237,8 @@ class Writer:
             return replace(context, sent=sent, stored=stored), obj
         admitted = single_owners(admitted, context.warn, admitted=True)
         admitted = ownership.after_admission(admitted, obj)
-        settled = await self._aside(context.size, self._versions.settle, resource, admitted)
-        return replace(context, stored=stored), settled
+        canonical = await self._aside(context.size, self._versions.canonicalize, resource, admitted)
+        return replace(context, stored=stored), canonical
 
     async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
         """The cache's entry of a durable write; a new entry if a later write has replaced it."""

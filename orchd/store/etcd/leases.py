@@ -17,7 +17,7 @@ from orchd.txkit.instruments import Distribution
 #: Maximum keys per lease: etcd deletes them in one transaction.
 _MOST_KEYS: Final = 1000
 #: Maximum age of a shared lease as a fraction of its duration, to bound the excess lifetime of keys.
-_PART: Final = 0.05
+_REUSE_FRACTION: Final = 0.05
 
 
 class _Lease:
@@ -52,7 +52,7 @@ class Leases:
             if lease is not None:
                 self.objects.observe(lease.keys)
             lease = self._leases[ttl] = _Lease()
-            reuse = min(self._reuse, ttl * _PART)
+            reuse = min(self._reuse, ttl * _REUSE_FRACTION)
             # One consumer per Deferred: each waiter gets its own.
             start(self._grant(ttl, ttl + int(reuse), reuse)).addBoth(self._granted, ttl, lease)
         lease.keys += 1

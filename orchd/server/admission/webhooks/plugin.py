@@ -122,9 +122,9 @@ class WebhookPlugin(Plugin):
             raise errors.bad_request(f"admission webhook {quoted(hook.name)} does not support dry run")
         version = reviews.version_for(hook.versions)
         if not version:
-            raise FailedCallError(hook, f"webhook does not accept known AdmissionReview versions ({', '.join(reviews.SPOKEN)})")
+            raise FailedCallError(hook, f"webhook does not accept known AdmissionReview versions ({', '.join(reviews.SUPPORTED_VERSIONS)})")
         uid = self.services.uid()
-        document = reviews.question(
+        document = reviews.build_review(
             review,
             call.resource,
             await self.to_webhook_version(call, review, review.object),
@@ -136,7 +136,7 @@ class WebhookPlugin(Plugin):
         try:
             with traced(f"Call {'mutating' if self.mutating else 'validating'} webhook", {"webhook": hook.name, "uid": uid}):
                 given = await self.services.client.post(hook.where, document, hook.seconds, self._credentials)
-            verdict = reviews.answer(given, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect)
+            verdict = reviews.parse_response(given, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect)
         except WebhookError as error:
             raise FailedCallError(hook, f"failed to call webhook: {error}", code=error.code) from error
         except reviews.BadReviewError as error:

@@ -20,7 +20,7 @@ from hashlib import blake2b
 ESTIMATED_SECONDS = 0.003
 
 
-class Full(Exception):
+class RejectedError(Exception):
     """The request is rejected; `reason` is the reference's label value ("queue-full", "concurrency-limit")."""
 
     def __init__(self, reason: str) -> None:
@@ -93,16 +93,16 @@ class Level:
         return not self.running and not self.waiting
 
     def enter(self, flow: str, seats: int, now: float) -> Ticket:
-        """Admit a request of `flow`, executing or waiting. Raises Full."""
+        """Admit a request of `flow`, executing or waiting. Raises RejectedError."""
         ticket = Ticket(seats=seats, arrived=now)
         if not self.waiting and self._fits(seats):
             self._begin(ticket, now)
             return ticket
         if self.queuing is None:
-            raise Full("concurrency-limit")
+            raise RejectedError("concurrency-limit")
         queue = self._choose(flow, self.queuing)
         if len(queue.waiting) >= self.queuing.length:
-            raise Full("queue-full")
+            raise RejectedError("queue-full")
         if not queue.waiting:
             # An idle queue accumulates no credit; one with executing requests keeps its virtual time.
             queue.next_start = max(queue.next_start, self._virtual) if queue.running else self._virtual

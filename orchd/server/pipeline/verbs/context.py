@@ -149,14 +149,7 @@ class VerbContext:
         bounds.check_json(text)
         request.size = len(text)
         obj = decode.decode_object(
-            b"",
-            Form.YAML,
-            parsed=value,
-            catalog=self.catalog(),
-            api_version=resource.api_version,
-            kind=resource.kind,
-            type_=resource.type,
-            custom=resource.custom,
+            b"", Form.YAML, decode.ExpectedKind.of(resource), catalog=self.catalog(), parsed=value
         )
         canonical = canonicalize(obj, resource, self.settings)
         self.check_fields(request, options, b"", Form.YAML, obj, resource)
@@ -185,15 +178,7 @@ def _decode(
     data: bytes, form: Form, resource: Resource, catalog: Catalog, settings: ObjectSettings, strictness: Strictness
 ) -> Object:
     """The object of a body, with canonical shape and defaults. Raises ApiError."""
-    obj = decode.decode_object(
-        data,
-        form,
-        catalog=catalog,
-        api_version=resource.api_version,
-        kind=resource.kind,
-        type_=resource.type,
-        custom=resource.custom,
-    )
+    obj = decode.decode_object(data, form, decode.ExpectedKind.of(resource), catalog=catalog)
     try:
         canonical = canonicalize(obj, resource, settings)
     except ApiError:

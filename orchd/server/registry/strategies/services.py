@@ -19,10 +19,10 @@ from orchd.kinds.objects.validate.report import Report
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.ranges import (
     AddressRange,
-    Allocated,
-    Exhausted,
+    AllocatedError,
+    ExhaustedError,
     NumberRange,
-    OutOfRange,
+    OutOfRangeError,
     PretendedAddresses,
     PretendedNumbers,
 )
@@ -172,7 +172,7 @@ class ServiceStrategy(Strategy):
                 space.take(address)
             else:
                 address = wanted = space.take_any()
-        except (Allocated, OutOfRange, Exhausted) as error:
+        except (AllocatedError, OutOfRangeError, ExhaustedError) as error:
             if isinstance(space, AddressRange):
                 self._failures.add(str(space.network))
             raise self._address_error(name, space, wanted, head, error) from None
@@ -182,9 +182,9 @@ class ServiceStrategy(Strategy):
         return wanted
 
     def _address_error(self, name: str, space: Addresses, wanted: str, head: str, error: Exception) -> ApiError:
-        if isinstance(error, Allocated):
+        if isinstance(error, AllocatedError):
             return self._invalid(name, "spec.clusterIPs", head + "provided IP is already allocated")
-        if isinstance(error, OutOfRange):
+        if isinstance(error, OutOfRangeError):
             why = f"the provided IP ({parse_ip(wanted)}) is not in the valid range. The range of valid IPs is {space.network}"
             return self._invalid(name, "spec.clusterIPs", head + why)
         return errors.internal("failed to allocate a serviceIP: range is full")
@@ -244,10 +244,10 @@ class ServiceStrategy(Strategy):
     ) -> int:
         try:
             return self._take_port(wanted, releases, numbers)
-        except (Allocated, OutOfRange) as error:
+        except (AllocatedError, OutOfRangeError) as error:
             why = f"Invalid value: {wanted}: {self._refusal(error)}"
             raise self._invalid(name, f"spec.ports[{position}].nodePort", why) from None
-        except Exhausted:
+        except ExhaustedError:
             raise errors.internal("failed to allocate a nodePort: range is full") from None
 
     def _health_check(
@@ -262,15 +262,15 @@ class ServiceStrategy(Strategy):
         wanted = spec.get("healthCheckNodePort") or 0
         try:
             spec["healthCheckNodePort"] = self._take_port(wanted, releases, numbers)
-        except (Allocated, OutOfRange) as error:
+        except (AllocatedError, OutOfRangeError) as error:
             why = f"failed to allocate requested HealthCheck NodePort {wanted}: {self._refusal(error)}"
             raise errors.internal(why) from None
-        except Exhausted:
+        except ExhaustedError:
             raise errors.internal("failed to allocate a HealthCheck NodePort 0: range is full") from None
 
     @staticmethod
     def _take_port(wanted: int, releases: list[Callable[[], None]], numbers: Numbers) -> int:
-        """Raises Allocated, OutOfRange, Exhausted."""
+        """Raises AllocatedError, OutOfRangeError, ExhaustedError."""
         if wanted:
             numbers.take(wanted)
             taken = wanted
@@ -280,7 +280,7 @@ class ServiceStrategy(Strategy):
         return taken
 
     def _refusal(self, error: Exception) -> str:
-        if isinstance(error, Allocated):
+        if isinstance(error, AllocatedError):
             return "provided port is already allocated"
         low, high = self.settings.node_ports
         return f"provided port is not in the valid range. The range of valid ports is {low}-{high}"
