@@ -33,6 +33,8 @@ class Context:
     sent: Object | None = None
     #: The stored object as text, for a change.
     stored: bytes = b""
+    #: True if the stored object has the canonical shape, the defaults and the order of members of this release.
+    settled: bool = False
     #: Field manager of the write (metadata.managedFields).
     manager: str = ""
     warn: Callable[[str], None] = lambda text: None

@@ -57,8 +57,11 @@ class PatchRules:
         )
 
 
-def apply_patch(patch: Patch, resource: Resource, live: Object, catalog: Catalog, settings: ObjectSettings) -> Object:
-    """`live`, in the version of `resource`, after the patch, with canonical shape and defaults. Raises ApiError 400 or 422."""
+def apply_patch(
+    patch: Patch, resource: Resource, live: Object, catalog: Catalog, settings: ObjectSettings, known: Object | None = None
+) -> Object:
+    """`live`, in the version of `resource`, after the patch, with canonical shape and defaults, which parts of `known` have.
+    Raises ApiError 400 or 422."""
     rules = PatchRules.of(patch, resource)
     raw = rules.make(live)
     if raw is not live:
@@ -69,7 +72,7 @@ def apply_patch(patch: Patch, resource: Resource, live: Object, catalog: Catalog
             raise patch_errors.rejection() from None
         bounds.check_json(text)
     named = _recognize(rules, resource, catalog, raw)
-    changed = canonicalize(named, resource, settings, quote=lambda: rules.shown(raw))
+    changed = canonicalize(named, resource, settings, known, quote=lambda: rules.shown(raw))
     if raw is not live and json_.may_be_out_of_range(patch.data):
         why = nested.out_of_range(changed)
         if why:
