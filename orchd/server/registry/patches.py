@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from orchd.kinds import bounds, nested
@@ -18,9 +17,10 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import decode_result, json_patch, merge_patch, patch_errors, strategic
 from orchd.kinds.strictness import Strictness
 from orchd.server.registry.operations import Patch
+from orchd.values import value_class
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class PatchRules:
     """One patch, for objects of one resource.
 
