@@ -297,6 +297,7 @@ class ResourceCache:
             labels, fields = self._share(labels), self._share(fields)
         entry = Entry(path, revision, created, json, labels, fields, self._budget)
         if announced is not None:
+            entry.own = True
             entry.fresh = {**announced, "metadata": {**announced["metadata"], "resourceVersion": str(revision)}}
         return entry
 

@@ -1,30 +1,35 @@
 """Order of members in the JSON of built-in kinds: structs in the order of their types, maps by key, as the reference encodes
-them. Compiled once per `Type` (cached in `Type.memo`); values that are in order are returned themselves.
+them. Compiled once per `Type` (cached in `Type.memo`); values that are in order are returned themselves. Parts of an object that
+are also, at the same place, parts of a `known` object with ordered members are not looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import repeat
+from operator import is_not
 from typing import Any, Final
 
 from orchd.kinds.compiling import COMPILING
 from orchd.kinds.ir import Type
 from orchd.kinds.objects.shape import is_union
 
-Order = Callable[[Any], Any]
+#: Orders the members of a value, which has the known value at its place, None without one.
+Order = Callable[[Any, Any], Any]
 _MEMO: Final = "member order"
 #: kind and apiVersion come first in an object; members that the type does not have come last.
 _FIRST: Final = {"kind": -2, "apiVersion": -1}
+_NOTHING: Final[Mapping[str, Any]] = {}
 _UNKNOWN: Final[tuple[int, None]] = (1 << 30, None)
 #: Maximum number of sets of members whose order is remembered, by type.
 _MOST_PLANS: Final = 64
 
 
-def order_members(obj: dict[str, Any], type: Type) -> dict[str, Any]:
+def order_members(obj: dict[str, Any], type: Type, known: dict[str, Any] | None = None) -> dict[str, Any]:
     """`obj`, in the canonical shape of `type`, with ordered members. Opaque values, such as templates of extensions, and
     values of another shape are left as they are."""
     order = _order(type)
-    ordered: dict[str, Any] = obj if order is None else order(obj)
+    ordered: dict[str, Any] = obj if order is None else order(obj, known)
     return ordered
 
 
@@ -68,15 +73,17 @@ def _struct(type: Type) -> Order:
             plans[names] = made
         return made
 
-    def struct(value: Any) -> Any:
+    def struct(value: Any, known: Any) -> Any:
         if value.__class__ is not dict:
             return value
+        if known.__class__ is not dict:
+            known = _NOTHING
         names = tuple(value)
         ordered, inner = plans.get(names) or plan(names)
         changes: dict[str, Any] | None = None
         for name, order in inner:
-            item = value[name]
-            if item and (made := order(item)) is not item:
+            item, was = value[name], known.get(name)
+            if item and item is not was and (made := order(item, was)) is not item:
                 if changes is None:
                     changes = {}
                 changes[name] = made
@@ -88,26 +95,26 @@ def _struct(type: Type) -> Order:
 
 
 def _list(element: Order) -> Order:
-    def items(value: Any) -> Any:
+    def items(value: Any, known: Any) -> Any:
         if value.__class__ is not list:
             return value
-        for at, item in enumerate(value):
-            if element(item) is not item:
-                return [*value[:at], *map(element, value[at:])]
-        return value
+        if known.__class__ is not list or len(known) != len(value):
+            known = repeat(None, len(value))
+        made = [item if item is was else element(item, was) for item, was in zip(value, known, strict=True)]
+        return made if any(map(is_not, made, value)) else value
 
     return items
 
 
 def _map(element: Order | None) -> Order:
-    def entries(value: Any) -> Any:
+    def entries(value: Any, known: Any) -> Any:
         if value.__class__ is not dict:
             return value
         if len(value) > 1 and list(value) != (names := sorted(value)):
             value = {name: value[name] for name in names}
         if element is None:
             return value
-        changes = {name: ordered for name, item in value.items() if (ordered := element(item)) is not item}
+        changes = {name: ordered for name, item in value.items() if (ordered := element(item, None)) is not item}
         return {**value, **changes} if changes else value
 
     return entries

@@ -9,6 +9,9 @@ subtrees themselves. There are two sets of rules, as in the reference:
   means unset. An empty list or map that is always written is preserved until the object is stored (`empty_collections`).
 * Custom kinds: unknown members are pruned unless the schema preserves them; the rest is left to validation.
 
+Parts of an object that are also, at the same place, parts of a `known` object in canonical shape are not looked at. Parts of
+custom kinds always are.
+
 Errors are `ShapeError`s with the reference's messages; `typenames` has the names of field types.
 """
 
@@ -23,7 +26,10 @@ from orchd.kinds.gotext import typenames
 from orchd.kinds.gotext.values import json_name
 from orchd.kinds.ir import Field, Type
 from orchd.kinds.objects.scalars import ScalarError
-from orchd.kinds.objects.shape_scalars import Convert, MismatchError, identity, scalar
+from orchd.kinds.objects.shape_scalars import MismatchError, identity, scalar
+
+#: Conversion of a value. Those of structs, lists and maps also take the known value at its place, None without one.
+Convert = Callable[..., Any]
 
 #: Packages whose objects the reference stores as JSON, which preserves empty lists.
 JSON_STORED: Final = ("apiextensions/", "apiregistration/")
@@ -39,6 +45,8 @@ _OPTIONS: Final = (
     *(f"{what}Options" for what in ("Log", "Exec", "Attach", "PortForward", "Proxy")),
 )
 _KEEP, _DROP = 0, 1
+#: Kinds of types whose values have parts.
+_PARTED: Final = frozenset(("struct", "list", "map"))
 #: Optional lists for which empty differs from absent: only absent ones get a default.
 _EMPTY_IS_SAID: Final = frozenset((("HPAScalingRules", "policies"),))
 #: Kinds of types whose zero value counts as empty.
@@ -64,10 +72,11 @@ class _EmbeddedError(Exception):
         return f"{''.join(reversed(self.path)).removeprefix('.')}: Invalid value: {shown}: {self.why}"
 
 
-def canonical(obj: dict[str, Any], type: Type) -> dict[str, Any]:
-    """Convert `obj` to the canonical shape of `type`. Returns `obj` itself if nothing changes. Raises ShapeError."""
+def canonical(obj: dict[str, Any], type: Type, known: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Convert `obj` to the canonical shape of `type`, which `known` has. Returns `obj` itself if nothing changes. Raises
+    ShapeError."""
     try:
-        result: dict[str, Any] = converter(type)(obj)
+        result: dict[str, Any] = converter(type)(obj, known)
     except (MismatchError, _EmbeddedError) as error:
         raise ShapeError(error.text()) from None
     except ScalarError as error:
@@ -94,7 +103,7 @@ def converter(type: Type) -> Convert:
             if found is None:
                 if "shape.begun" in type.memo:
                     # Recursive types (JSON schemas) are resolved through the memo.
-                    return lambda value: converter(type)(value)
+                    return lambda value, known=None: converter(type)(value, known)
                 type.memo["shape.begun"] = True
                 found = type.memo["shape"] = _compile(type)
     return found
@@ -147,14 +156,22 @@ def _list(type: Type, alias: str = "") -> Convert:
     element = type.element
     whole, inner = typenames.split(type, alias)
     convert = _compile(element, inner) if element.kind != "struct" else converter(element)
+    parted = element.kind in _PARTED
 
-    def items(value: Any) -> Any:
+    def items(value: Any, known: Any = None) -> Any:
         if value.__class__ is not list:
             raise MismatchError(json_name(value), whole)
+        if not parted or known.__class__ is not list or len(known) != len(value):
+            known = None
         same = True
         out = []
-        for item in value:
-            new = convert(item) if item is not None else zero(element)
+        for position, item in enumerate(value):
+            if item is None:
+                new = zero(element)
+            elif known is None:
+                new = convert(item)
+            else:
+                new = item if item is known[position] else convert(item, known[position])
             if new is not item:
                 same = False
             out.append(new)
@@ -168,7 +185,7 @@ def _map(type: Type, alias: str = "") -> Convert:
     whole, inner = typenames.split(type, alias)
     convert = _compile(element, inner) if element.kind != "struct" else converter(element)
 
-    def entries(value: Any) -> Any:
+    def entries(value: Any, known: Any = None) -> Any:
         if value.__class__ is not dict:
             raise MismatchError(json_name(value), whole)
         same = True
@@ -200,8 +217,9 @@ def _emptiness(field: Field) -> int:
 
 
 def _named_struct(type: Type) -> Convert:
-    #: name -> (conversion, None for strings; replacement of an empty value; replacement of null, () for none; type name)
-    plans: dict[str, tuple[Convert | None, int, Any, str]] = {}
+    #: name -> (conversion, None for strings; whether values have parts; replacement of an empty value; replacement of null, ()
+    #: for none; type name)
+    plans: dict[str, tuple[Convert | None, bool, int, Any, str]] = {}
     always: dict[str, Any] = {}
     ready = False
     wanted = typenames.struct(type)
@@ -211,7 +229,7 @@ def _named_struct(type: Type) -> Convert:
         nonlocal ready
         if is_kind(type):
             for name in ("kind", "apiVersion"):
-                plans[name] = (None, _DROP, (), "string")
+                plans[name] = (None, False, _DROP, (), "string")
         for name, field in type.fields.items():
             alias = typenames.alias(type.name, name)
             kind = field.type.kind
@@ -227,10 +245,11 @@ def _named_struct(type: Type) -> Convert:
                     always[name] = null = None
             elif empty != _DROP:
                 always[name] = null = zero(field.type)
-            plans[name] = (convert, _KEEP if (owner, name) in _EMPTY_IS_SAID else empty, null, alias or "string")
+            replaced = _KEEP if (owner, name) in _EMPTY_IS_SAID else empty
+            plans[name] = (convert, kind in _PARTED, replaced, null, alias or "string")
         ready = True
 
-    def struct(value: Any) -> Any:
+    def struct(value: Any, known: Any = None) -> Any:
         if value.__class__ is not dict:
             raise MismatchError(json_name(value), wanted)
         if not ready:
@@ -238,13 +257,21 @@ def _named_struct(type: Type) -> Convert:
         out = {}
         same = True
         key = ""
+        was = None
+        if known.__class__ is not dict:
+            known = None
         try:
             for key, item in value.items():
+                if known is not None:
+                    was = known.get(key)
+                    if was is item and item is not None:
+                        out[key] = item
+                        continue
                 plan = plans.get(key)
                 if plan is None:
                     same = False
                     continue
-                convert, when_empty, null, text = plan
+                convert, parted, when_empty, null, text = plan
                 if item is None:
                     if null == ():
                         same = False
@@ -258,7 +285,7 @@ def _named_struct(type: Type) -> Convert:
                         raise MismatchError(json_name(item), text)
                     new = item
                 else:
-                    new = convert(item)
+                    new = convert(item, was) if parted else convert(item)
                 if not new and when_empty:
                     same = False
                     continue
@@ -283,7 +310,7 @@ def _schema_or(type: Type, other: Callable[[Type], Convert], accepts: type[Any],
     schema = converter(type.fields["Schema"].type)
     convert = other(type)
 
-    def union(value: Any) -> Any:
+    def union(value: Any, known: Any = None) -> Any:
         if value.__class__ is dict:
             return schema(value)
         if value.__class__ is accepts:
@@ -383,7 +410,7 @@ def _custom_struct(type: Type) -> Convert:
                 plans[name] = _embedded_text
         ready = True
 
-    def struct(value: Any) -> Any:
+    def struct(value: Any, known: Any = None) -> Any:
         if value.__class__ is not dict:
             return value
         if not ready:

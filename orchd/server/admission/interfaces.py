@@ -75,8 +75,9 @@ class IAdmissionPlugin(Interface):
 
 class IMutatingPlugin(IAdmissionPlugin):
     async def admit(review: Review) -> None:
-        """May replace `review.object`. Runs in chain order before validation, again from the top if the write lost a
-        race. Usually finishes without suspending."""
+        """May replace `review.object` by a new tree. The new tree may share unchanged parts with it, and no part may be modified in
+        place: only new parts are given shape and defaults. Runs in chain order before validation, again from the top if the
+        write lost a race. Usually finishes without suspending."""
 
 
 class IValidatingPlugin(IAdmissionPlugin):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from zope.interface import Attribute, Interface
@@ -16,9 +16,10 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.kinds.patch.fieldset import FieldSet
 from orchd.server.registry.operations import Delete, Write
+from orchd.values import value_class
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Context:
     """Who writes and how; passed down the write sequence. `now` is epoch seconds."""
 
@@ -33,6 +34,8 @@ class Context:
     sent: Object | None = None
     #: The stored object as text, for a change.
     stored: bytes = b""
+    #: True if the stored object has the canonical shape, the defaults and the order of members of this release.
+    stored_canonical: bool = False
     #: Field manager of the write (metadata.managedFields).
     manager: str = ""
     warn: Callable[[str], None] = lambda text: None
@@ -149,7 +152,7 @@ class IStrategy(ICreateStrategy, IUpdateStrategy, IDeleteStrategy, IStorageStrat
 StrategyOf = Callable[[Resource], IStrategy]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class ListPage:
     """The entries of a list in the requested version, and the revision it is consistent with.
 
@@ -162,7 +165,7 @@ class ListPage:
     remaining: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Written:
     """Result of a write: the stored object, or for a dry run the one that would be stored, and whether it is new."""
 
@@ -170,7 +173,7 @@ class Written:
     created: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Deleted:
     """Result of a delete: the final or the terminating object, and whether it is removed."""
 

@@ -179,12 +179,15 @@ class Writer:
         """One attempt to change the object of `entry`. Raises StoreError when the race is lost."""
         resource, name = context.resource, operation.name
         strategy: IStrategy = self._strategy(resource)
-        old = await self._versions.to_working(resource, self._access.decode(entry))
+        found = self._access.decode(entry)
+        old = await self._versions.to_working(resource, found)
         uid = _wanted_uid(operation)
         if uid and uid != old["metadata"].get("uid"):
             raise precondition_failed(context, name, uid, old["metadata"].get("uid", ""))
         (live,) = await self._versions.to_requested(resource, (old,))
-        context = replace(context, size=max(context.size, len(entry.json)))
+        # An object that is just being delivered was not decoded from the ordered bytes.
+        stored_canonical = entry.own and entry.fresh is None and live is found
+        context = replace(context, size=max(context.size, len(entry.json)), stored_canonical=stored_canonical)
         sent = await self.transformer.transform(context, operation, live)
         _check_guard(resource, strategy, name, sent, old)
         review = self._admission.review(context, "UPDATE", old)
@@ -216,7 +219,8 @@ class Writer:
         if context.dry_run:
             return self._access.transient_entry(resource, path, obj)
         kept = await self._versions.to_stored(resource, obj)
-        value = await self._aside(context.size, self._access.encode, resource, kept)
+        ordered = old if context.stored_canonical else None
+        value = await self._aside(context.size, self._access.encode, resource, kept, ordered)
         writer = self._access.writer_for(strategy)
         revision = await writer.update(key, obj, old, kept, value, expected=entry.revision)
         strategy.observe_update(obj, old)
@@ -237,7 +241,7 @@ class Writer:
             return replace(context, sent=sent, stored=stored), obj
         admitted = single_owners(admitted, context.warn, admitted=True)
         admitted = ownership.after_admission(admitted, obj)
-        canonical = await self._aside(context.size, self._versions.canonicalize, resource, admitted)
+        canonical = await self._aside(context.size, self._versions.canonicalize, resource, admitted, obj)
         return replace(context, stored=stored), canonical
 
     async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:

@@ -27,6 +27,7 @@ from orchd.server.admission.plugins.podsecuritychecks import (
     evaluate,
 )
 from orchd.txkit.instruments import Counter
+from orchd.values import value_class
 
 _REQUEST = ("request_operation", "resource", "subresource")
 #: Labels of metrics for the resources that are not controllers.
@@ -37,7 +38,7 @@ _MODES = ("enforce", "audit", "warn")
 _MAX_PODS = 3000
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Policy:
     """A level and a version; `version` as written (``latest``, ``v1.22``)."""
 

@@ -25,6 +25,7 @@ from orchd.server.pipeline.representation import Presenter, Representation
 from orchd.server.pipeline.verbs.options import WriteOptions, write_options
 from orchd.server.registry.interfaces import Context, IRegistry, ListPage, Written
 from orchd.txkit.aside import LARGE, Aside
+from orchd.values import value_class
 
 #: Bytes of the objects of a list above which it is encoded away from the reactor.
 _LARGE_LIST = 256 * 1024
@@ -32,7 +33,7 @@ _LARGE_LIST = 256 * 1024
 BODY_LIMIT = 3 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class ResourceTarget:
     """Resource, object name and subresource of a request ("" where absent)."""
 
