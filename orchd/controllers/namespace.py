@@ -24,6 +24,8 @@ from orchd.kinds.objects.scalars import timestamp
 
 #: Seconds between checks of remaining objects with finalizers.
 _FINALIZER_PAUSE = 15
+#: Seconds in which other servers are expected to learn of a deletion, as in the reference.
+_GRACE = 5.0
 
 #: Type, reason and message of each condition while all is well, in the order in which they are written.
 CONDITIONS: Final = (
@@ -119,15 +121,15 @@ def _discovery_message(undiscovered: Mapping[str, str]) -> str:
 
 
 class NamespaceController(Controller):
-    """`grace`: seconds between a namespace's deletion and the first pass. Another server's admission may not have
-    heard of the deletion for a moment; in one process there is nothing to wait for."""
+    """The first pass begins `_GRACE` after a namespace's deletion where several servers can be on the store: the admission of
+    another one may not know of the deletion yet, and what it admits would outlive the namespace."""
 
     name = "namespace"
     account = "namespace-controller"
 
-    def __init__(self, env: Environment, *, grace: float = 0.0) -> None:
+    def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_namespace_syncs)
-        self._grace = grace
+        self._grace = _GRACE if env.several_servers else 0.0
         self._period = float(env.settings.namespace_sync_period)
         self._reader: IRawClient = env.reader
         self._own = env.dialect("{long}")

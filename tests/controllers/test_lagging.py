@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ from orchd.controllers.endpoints.mirroring_controller import EndpointSliceMirror
 from orchd.controllers.endpoints.slice_controller import EndpointSliceController
 from orchd.controllers.interfaces import Factory
 from orchd.controllers.job import JobController
+from orchd.controllers.namespace import NamespaceController
 from orchd.controllers.objects import (
+    CONFIG_MAPS,
     DAEMON_SETS,
     ENDPOINTS,
     JOBS,
+    NAMESPACES,
     NODES,
     PODS,
     REPLICA_SETS,
@@ -28,6 +32,7 @@ from orchd.controllers.objects import (
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.statefulset.controller import StatefulSetController
 from orchd.controllers.ttl_after_finished import TtlAfterFinished
+from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import template
@@ -255,3 +260,19 @@ def test_current_ttl_is_read_before_a_job_is_deleted(make: Make) -> None:
     assert finalizers() == [None]
     cluster.settle(20)
     assert finalizers() == [["foregroundDeletion"]]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_deleted_namespace_waits_for_other_servers(tmp_path: Path, several: bool) -> None:
+    """Where others can be on the store, its content is deleted when they had time to learn of the deletion, and with it what
+    they admitted until then."""
+    cluster = LaggingCluster(tmp_path, lambda env: NamespaceController(replace(env, several_servers=several)))
+    cluster.create(CONFIG_MAPS, {"metadata": {"name": "early"}})
+    run(cluster.client.delete(NAMESPACES, "", "a", options={}))
+    cluster.settle(3)
+    assert cluster.names(CONFIG_MAPS) == (["early"] if several else [])
+    cluster.settle(3)
+    assert cluster.names(CONFIG_MAPS) == []
+    with pytest.raises(ApiError, match="not found"):
+        run(cluster.client.get(NAMESPACES, "", "a"))
+    cluster.stop()
