@@ -242,3 +242,22 @@ def test_nomination_survives_an_older_update(bench: QueueBench) -> None:
     assert [each.name for each in bench.nominator.nominated("n2")] == ["a"]
     bench.queue.remove("uid-a")
     assert not bench.nominator.nodes()
+
+
+def test_spared_pod_is_not_moved(bench: QueueBench) -> None:
+    """The pod that caused an event is not moved by it."""
+    spared, other = bench.fail("a", "Fit"), bench.fail("b", "Fit")
+    bench.clock.advance(2)
+    bench.queue.move(_NODE_ADDED, spare="uid-a")
+    assert (spared.place, other.place) == (UNSCHEDULABLE, ACTIVE)
+
+
+def test_nomination_that_the_api_removes_is_cleared(bench: QueueBench) -> None:
+    """A nomination that the API showed ends when the API does not show it any more."""
+    shown = pod("a")
+    shown["status"]["nominatedNodeName"] = "n1"
+    nominated = bench.templates.pod(shown)
+    bench.queue.add(nominated)
+    assert [each.name for each in bench.nominator.nominated("n1")] == ["a"]
+    bench.queue.update(nominated, bench.pod("a"), changed=False)
+    assert not bench.nominator.nodes()
