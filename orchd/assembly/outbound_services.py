@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+
+from twisted.internet.interfaces import IReactorTime
 
 from orchd.server.authn.token_cache import ITokenCacheMetrics
 from orchd.server.outbound.reviews import SECONDS, ConfigurationFile, Evaluated, Observe, RemoteReviews
@@ -18,7 +19,7 @@ from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 class OutboundServices:
     """HTTP, `wall` (epoch seconds), randomness and metrics."""
 
-    reactor: Any
+    reactor: IReactorTime
     calls: WebhookClient
     wall: Callable[[], float]
     random: Random
