@@ -1,4 +1,4 @@
-"""The yardstick: a bare twisted.web resource over Twisted's TLS that answers 2 KB. One "bare" is its CPU per GET.
+"""A bare twisted.web resource over TLS that answers 2 KB: its CPU time per GET is the unit "bare" of the benchmarks.
 
 Run as ``python -m benchmarks.bare CERTIFICATE KEY``; prints the port when it listens.
 """

@@ -1,10 +1,12 @@
-"""Fills the store of a stopped server: ``python -m benchmarks.dataset FILE DIALECT KEY COUNT``.
+"""Fills the SQLite store of a stopped server: ``python -m benchmarks.dataset FILE DIALECT KEY COUNT``.
 
-KEY is an object that is there; it is copied, under other names and uids, until there are COUNT. Faster than asking the server.
+KEY is the store key of an existing object. It is copied under new names and uids until there are COUNT of them, which is
+faster than creating them through the API.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import uuid
 from typing import Any
@@ -22,24 +24,23 @@ async def fill(path: str, dialect: str, key: str, count: int) -> None:
     store = SqliteStore(reactor, path, dialect_name=dialect)
     await store.start()
     seed = await store.get(key)
-    assert seed is not None, f"no {key}"
+    assert seed is not None, f"{path} has no object {key}"
     folder, _, name = key.rpartition("/")
     _, mark, rest = seed.value.partition(b'"uid":"')
-    there = mark + rest[: rest.index(b'"')]
+    seed_uid = mark + rest[: rest.index(b'"')]
 
     async def copy(number: int) -> None:
         copied = f"{name}-{number:05}"
         value = seed.value.replace(b'"name":"%b"' % name.encode(), b'"name":"%b"' % copied.encode(), 1)
-        value = value.replace(there, mark + str(uuid.uuid4()).encode(), 1)
-        try:
+        value = value.replace(seed_uid, mark + str(uuid.uuid4()).encode(), 1)
+        # Objects that exist were created by an earlier run with a smaller COUNT.
+        with contextlib.suppress(KeyExistsError):
             await store.create(f"{folder}/{copied}", value)
-        except KeyExistsError:
-            """From an earlier run, which made fewer."""
 
     for first in range(1, count, 1000):
-        for writing in [Deferred.fromCoroutine(copy(number)) for number in range(first, min(count, first + 1000))]:
-            await writing
-    # As after five minutes without writes: a start has no history to look back on.
+        for creation in [Deferred.fromCoroutine(copy(number)) for number in range(first, min(count, first + 1000))]:
+            await creation
+    # As after five minutes without writes, so that a start has no history to read.
     await store.compact(store.revision)
     await store.stop()
 

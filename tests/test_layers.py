@@ -76,7 +76,7 @@ LAYERS = {
     # Client certificates of this server, reloaded with their files.
     "server.key_pairs": "txkit",
     # RBAC escalation check around the registry's mutating admission.
-    "server.escalation_guard": "server.authz.escalation server.registry.interfaces server.registry.objectmeta",
+    "server.escalation_guard": "kinds.jsonvalues server.authz.escalation server.registry.interfaces server.registry.objectmeta",
     # Lifecycle state of a server; read by health checks, stages and admission.
     "server.state": "",
     # The web page: files, and who the user is.

@@ -8,10 +8,10 @@ from __future__ import annotations
 from twisted.plugin import IPlugin
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment, IController, IControllerFactory
 from orchd.controllers.objects import CONFIG_MAPS, MERGE, NAMESPACES, labels, name
+from orchd.kinds.jsonvalues import Object
 
 LABEL = "team"
 

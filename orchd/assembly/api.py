@@ -52,7 +52,7 @@ from orchd.server.pipeline.stages.failure import Failure
 from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
-from orchd.server.pipeline.verbs.dispatch import Dispatch, served
+from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
@@ -107,7 +107,7 @@ class Api:
         self.watches = WatchVerb(reactor, runtime.random, shortest=settings.serving.min_watch_timeout)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         self.request_metrics = RequestMetrics(
-            reactor.seconds, lambda info: served(definitions.current(), info), own_user=LOOPBACK_USER
+            reactor.seconds, lambda info: is_served(definitions.current(), info), own_user=LOOPBACK_USER
         )
         self.page = Page(settings)
         self.trail = make_trail(runtime, subsystems.outbound.reviews, self.page.tail)

@@ -14,7 +14,7 @@ from orchd.assembly.runtime import Runtime
 from orchd.config.audit import AuditLogSettings, AuditWebhookSettings, SinkSettings
 from orchd.config.settings import Settings
 from orchd.server.outbound.reviews import ConfigurationFile
-from orchd.server.outbound.webhooks import WebhookClient, WebhookError, refused
+from orchd.server.outbound.webhooks import WebhookClient, WebhookError, failed_response
 from orchd.server.pipeline.audit import policy
 from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.logfile import LogFile, Rotation
@@ -101,7 +101,7 @@ def _to_service(
         except WebhookError as error:
             raise AgainError(str(error)) from error
         if not 200 <= answer.code <= 206:
-            failure = refused(answer)
+            failure = failed_response(answer)
             raise AgainError(str(failure)) if answer.code == 429 or answer.code >= 500 else failure
 
     return Remote(settings.dialect, post, backoff=webhook.backoff, clock=clock, random=random, version=webhook.version).send

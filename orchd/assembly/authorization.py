@@ -94,7 +94,7 @@ class Authorization:
                 raise ValueError("an authorizer of type ABAC needs --authorization-policy-file")
             if policies and "ABAC" not in types:
                 raise ValueError("--authorization-policy-file needs an authorizer of type ABAC")
-            made = _Configured(self._settings, outside, self._kept(types, drop_ins))
+            made = _AuthorizerLists(self._settings, outside, self._make_static(types, drop_ins))
             authorizers, labels = made.authorizers(configured)
         except (OSError, ValueError) as error:
             raise ValueError(f"{FLAG}: {path}: {error}") from error
@@ -108,7 +108,7 @@ class Authorization:
             path, data, apply, what="authorization configuration", clock=outside.reactor, wall=outside.wall
         )
 
-    def _kept(self, types: set[str], drop_ins: Mapping[str, Any]) -> dict[str, IAuthorizer]:
+    def _make_static(self, types: set[str], drop_ins: Mapping[str, Any]) -> dict[str, IAuthorizer]:
         """The authorizers of `types` that stay the same when the file changes: all but webhooks."""
         dialect, informers = self._settings.dialect, self._informers
         makers: dict[str, Callable[[], IAuthorizer]] = {
@@ -122,7 +122,7 @@ class Authorization:
         return {name: makers[name]() for name in sorted(types - {WEBHOOK})}
 
 
-class _Configured:
+class _AuthorizerLists:
     """Makes the list of authorizers of a configuration. `kept` are those that it shares with other configurations."""
 
     def __init__(self, settings: Settings, outside: OutboundServices, kept: Mapping[str, IAuthorizer]) -> None:

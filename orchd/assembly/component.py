@@ -87,7 +87,7 @@ class Connections:
         chosen = self._settings.client
         dialect = self._settings.dialect
         if chosen.config_file:
-            return _loaded(dialect("{short}config"), chosen.config_file, server=chosen.master)
+            return _load(dialect("{short}config"), chosen.config_file, server=chosen.master)
         if chosen.master:
             return ClientConfig(server=chosen.master)
         flags = dialect("--{short}config"), "--master"
@@ -99,7 +99,7 @@ class Connections:
 
     def client(self, purpose: str = "", *, config: ClientConfig | None = None, **options: Any) -> RemoteClient:
         """A client as the component, or for another `config`. Throttled only if `options` sets a throttle."""
-        return self._made(config or self.config, purpose, options)
+        return self._make(config or self.config, purpose, options)
 
     def throttled(self, purpose: str = "", **options: Any) -> RemoteClient:
         """A client that is rate limited by the component's flags."""
@@ -112,15 +112,15 @@ class Connections:
         the in-cluster configuration; None outside of pods."""
         dialect = self._settings.dialect
         if path:
-            config = _loaded(dialect(flag), path)
+            config = _load(dialect(flag), path)
         else:
             try:
                 config = clientconfig.in_cluster(dialect, self._environment)
             except (ClientConfigError, OSError):
                 return None
-        return self._made(config, "", {"timeout": _REVIEW_SECONDS})
+        return self._make(config, "", {"timeout": _REVIEW_SECONDS})
 
-    def _made(self, config: ClientConfig, purpose: str, options: Mapping[str, Any]) -> RemoteClient:
+    def _make(self, config: ClientConfig, purpose: str, options: Mapping[str, Any]) -> RemoteClient:
         made = RemoteClient(
             config,
             self._reactor,
@@ -140,7 +140,7 @@ class Connections:
             await client.close()
 
 
-def _loaded(flag: str, path: str, *, server: str = "") -> ClientConfig:
+def _load(flag: str, path: str, *, server: str = "") -> ClientConfig:
     try:
         return clientconfig.load(Path(path), server=server)
     except (OSError, ValueError) as error:
@@ -209,7 +209,7 @@ class SecurePort:
         self._health = Health(tuple(checks))
         self._exact: dict[str, Endpoint] = {
             "/metrics": metrics.endpoint((*sources, self._reactor_metrics.families), selected_metrics(settings.flags)),
-            "/configz": _shown(configuration),
+            "/configz": _configuration_endpoint(configuration),
             **(profiling_endpoints(self._in_thread) if settings.port.profiling else {}),
             **endpoints,
         }
@@ -281,7 +281,7 @@ class SecurePort:
         return str(certificate), str(key)
 
 
-def _shown(configuration: Callable[[], Any]) -> Callable[[Request], Awaitable[Response]]:
+def _configuration_endpoint(configuration: Callable[[], Any]) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         return json_response(configuration(), pretty=False)
 

@@ -21,7 +21,7 @@ from orchd.client.discovery import DiscoveredCatalog
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.informers import Informers
-from orchd.client.interfaces import IClient, IRawClient, Object, ResourceRef
+from orchd.client.interfaces import IClient, IRawClient, ResourceRef
 from orchd.client.remote import RemoteClient
 from orchd.config.component import ComponentSettings
 from orchd.config.table import component_table
@@ -29,6 +29,7 @@ from orchd.config.values import show
 from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.pki.clientconfig import ClientConfigError
 from orchd.txkit.log import Logger
 from orchd.txkit.services import ServiceGroup, as_member

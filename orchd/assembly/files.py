@@ -73,7 +73,7 @@ def prepare(settings: Settings, *, port: int, now: float, renew: bool = False, u
         dialect=settings.dialect,
         server_url=url or local_url(settings, port),
         now=datetime.fromtimestamp(now, UTC),
-        names=[n for n in names if not _unspecified(n)],
+        names=[n for n in names if not _is_unspecified(n)],
         serving_folder=Path(serving.cert_dir),
         renew=renew,
     )
@@ -98,7 +98,7 @@ def prepare(settings: Settings, *, port: int, now: float, renew: bool = False, u
     )
 
 
-def _unspecified(name: str) -> bool:
+def _is_unspecified(name: str) -> bool:
     try:
         return ip_address(name).is_unspecified
     except ValueError:

@@ -7,8 +7,9 @@ from typing import Any
 
 from orchd.cache.interfaces import Entry, ICache
 from orchd.client.informers import Informers
-from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.convert import convert
 from orchd.server.informing.informer import Decode
 from orchd.server.informing.informers import CachedInformers

@@ -66,7 +66,7 @@ def make_store(settings: Settings, reactor: Any, random: Random) -> IStore:
     """Create the configured store without starting it. Raises ValueError that names the invalid flag or file."""
     store: IStore = _etcd(settings, reactor, random) if settings.storage.etcd is not None else _sqlite(settings, reactor)
     name = settings.storage.encryption_file
-    return encrypted(settings, store, name) if name else store
+    return with_encryption(settings, store, name) if name else store
 
 
 async def start_store(settings: Settings, store: IStore) -> None:
@@ -76,7 +76,7 @@ async def start_store(settings: Settings, store: IStore) -> None:
         await refuse_encrypted(store, mark_of(settings.dialect))
 
 
-def encrypted(settings: Settings, store: IStore, name: str) -> EncryptedStore:
+def with_encryption(settings: Settings, store: IStore, name: str) -> EncryptedStore:
     """Wrap `store` with encryption by the configuration file `name`."""
     keys = {
         f"{each.plural}.{each.group}" if each.group else each.plural: each.key

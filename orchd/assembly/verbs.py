@@ -8,8 +8,9 @@ from random import Random
 
 from orchd.assembly.identity import Authentication
 from orchd.assembly.nodes import NodeUpstreams
-from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.kinds.catalog import Catalog
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.interfaces import IAuthorizer
 from orchd.server.pipeline.verbs.dispatch import OF_OBJECT, Verb
 from orchd.server.pipeline.verbs.reviews import access, tokens

@@ -57,9 +57,9 @@ class RevisionView:
         present = self._paths.islice(self._first, self._end)
         if not self._differs:
             return map(self._entries.__getitem__, present)
-        return self._merged(present)
+        return self._merge(present)
 
-    def _merged(self, present: Iterable[str]) -> Iterator[Entry]:
+    def _merge(self, present: Iterable[str]) -> Iterator[Entry]:
         differs, entries = self._differs, self._entries
         unchanged = (path for path in present if path not in differs)
         for path in merge(unchanged, self._revived):
@@ -74,10 +74,10 @@ class RevisionView:
         low, high = self._low, self._high
         chosen = [path for path in candidates if path >= low and (high is None or path < high)]
         if self._differs:
-            return self._found({*chosen, *self._revived})
+            return self._present({*chosen, *self._revived})
         return map(self._entries.__getitem__, sorted(chosen))
 
-    def _found(self, paths: Iterable[str]) -> Iterator[Entry]:
+    def _present(self, paths: Iterable[str]) -> Iterator[Entry]:
         for path in sorted(paths):
             entry = self.get(path)
             if entry is not None:

@@ -77,7 +77,7 @@ def with_revision(value: bytes, revision: int) -> bytes:
         at = value.find(empty)
         if at < 0:
             raise ValueError("no place for the resourceVersion")
-    return json_.escaped(b"%b%b%d%b" % (value[:at], _EMPTY[:_NAME], revision, value[at + len(empty) - 1 :]))
+    return json_.escape(b"%b%b%d%b" % (value[:at], _EMPTY[:_NAME], revision, value[at + len(empty) - 1 :]))
 
 
 def without_revision(value: bytes) -> bytes:
@@ -87,7 +87,7 @@ def without_revision(value: bytes) -> bytes:
         if member in value:
             value = value.replace(member, b"", 1)
             break
-    return json_.escaped(value)
+    return json_.escape(value)
 
 
 def at_revision(json: bytes, old: int, new: int) -> bytes:

@@ -10,10 +10,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
-from orchd.client.interfaces import Object
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Group, Resource, builtin_catalog
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.rows import Subresource
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from orchd.client.interfaces import Object
 from orchd.client.times import micro_time
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.lru_cache import LruCache
 
 #: Maximum number of cached events.

@@ -13,8 +13,9 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchd.client.errors import NoAnswerError, UnreachableError
-from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
 

@@ -14,9 +14,10 @@ from zope.interface import implementer
 from orchd.client.event_correlation import Correlator
 from orchd.client.event_series import FINISH_SECONDS, REFRESH_SECONDS, Serial, SeriesCache
 from orchd.client.event_writer import EventCounts, EventWriter, Write
-from orchd.client.interfaces import IClient, IEventRecorder, Object, ResourceRef
+from orchd.client.interfaces import IClient, IEventRecorder, ResourceRef
 from orchd.client.times import micro_time, second_time
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 
 EVENTS = ResourceRef("", "v1", "events")
 #: Time limit for writing queued events at stop, in seconds.

@@ -7,8 +7,9 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
+from orchd.client.interfaces import IClient, IWatchStream, ResourceRef
 from orchd.errors import ApiError, unavailable
+from orchd.kinds.jsonvalues import Object
 
 
 @implementer(IClient)

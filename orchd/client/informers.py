@@ -15,8 +15,9 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from zope.interface import implementer
 
-from orchd.client.interfaces import IClient, IInformer, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IClient, IInformer, IInformers, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
 

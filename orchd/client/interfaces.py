@@ -8,7 +8,7 @@ from typing import Any
 
 from zope.interface import Attribute, Interface
 
-from orchd.kinds.jsonvalues import Object as Object
+from orchd.kinds.jsonvalues import Object
 
 
 @dataclass(frozen=True, slots=True)

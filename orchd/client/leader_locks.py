@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from zope.interface import Interface, implementer
 
-from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 #: Values of --leader-elect-resource-lock.
 LOCKS: Final = ("leases", "endpoints", "configmaps", "endpointsleases", "configmapsleases")

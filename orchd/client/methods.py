@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchd.client import requests
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.client.requests import Call
+from orchd.kinds.jsonvalues import Object
 
 
 class Methods:

@@ -34,7 +34,6 @@ from orchd.client.interfaces import (
     ISocketClient,
     IWatchStream,
     IWebSocket,
-    Object,
     ResourceRef,
 )
 from orchd.client.methods import Methods
@@ -46,6 +45,7 @@ from orchd.client.throttle import Throttle
 from orchd.client.transport import Transport
 from orchd.client.websocket import WebSocket
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
 from orchd.txkit.cancellation import cleanly_cancelled

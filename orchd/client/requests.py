@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchd.client import paths
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
+from orchd.kinds.jsonvalues import Object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

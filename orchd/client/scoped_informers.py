@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import IInformer, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IInformer, IInformers, ResourceRef
+from orchd.kinds.jsonvalues import Object
 
 Listener = Callable[[str, "Object | None", "Object | None"], None]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
+from orchd.client.interfaces import IClient, IWatchStream, ResourceRef
+from orchd.kinds.jsonvalues import Object
 
 
 class SelectingClient:

@@ -1,4 +1,4 @@
-"""Conversion of Status objects to ApiErrors."""
+"""Errors and warnings in responses: Status objects as ApiErrors, texts of Warning headers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from orchd.errors import ApiError
 
 
 def warning_text(header: str) -> str:
-    """The text of a Warning header (``299 - "text"``); "" for one of another form."""
+    """The text of a Warning header (``299 - "text"``); "" if the header has another form."""
     _, mark, rest = header.partition('"')
     text, end, _ = rest.rpartition('"')
     return text.replace('\\"', '"').replace("\\\\", "\\") if mark and end else ""
 
 
 def error_of(status: Any, code: int) -> ApiError:
-    """The ApiError of a Status object. For any other body, an error that quotes the body."""
+    """The ApiError for a Status object; for any other body, an error that quotes the body."""
     if not isinstance(status, Mapping) or status.get("kind") != "Status":
         return ApiError(code, "", f"the server answered {code}: {str(status)[:200]}")
     return ApiError(

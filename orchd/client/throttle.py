@@ -1,4 +1,4 @@
-"""A limit on how many requests a client sends."""
+"""Client-side rate limit of requests."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from orchd.txkit.token_bucket import TokenBucket
 
 
 class Throttle:
-    """`burst` requests at once and `qps` per second after that; no limit with a `qps` that is not above 0."""
+    """Allows `burst` requests at once and `qps` per second after that. There is no limit if `qps` is 0 or negative."""
 
     def __init__(self, clock: IReactorTime, *, qps: float, burst: int) -> None:
         self._clock = clock
         self._bucket = TokenBucket(qps, max(1, burst), clock.seconds()) if qps > 0 else None
 
     async def wait(self) -> float:
-        """Wait for the turn of one request; the seconds that it took."""
+        """Wait until one request may be sent. Returns the seconds waited. Cancelling gives the token back."""
         if self._bucket is None:
             return 0.0
         pause = self._bucket.reserve(self._clock.seconds())

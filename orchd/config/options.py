@@ -64,7 +64,7 @@ class Options(usage.Options):
             if "version" in asked:
                 self.opt_version()
             self.dialect = self._chosen_dialect(mentions)
-            self.by_name = self._combined(mentions)
+            self.by_name = self._combine(mentions)
             self.given = {m.flag.name: m for m in mentions}
             self._refuse_unbuilt()
             self._make_settings()
@@ -96,7 +96,7 @@ class Options(usage.Options):
             for mention in mentions:
                 if mention.flag.name not in private | {"flagfile"}:
                     raise mention.error(f"is not the component's alone in this process: not allowed in --{name}-flagfile")
-            values |= self._parsed(mentions, values)
+            values |= self._parse(mentions, values)
             given |= {mention.flag.name for mention in mentions}
             self._refuse(flags, {mention.flag.name: mention for mention in mentions}, values)
         return ComponentFlags(values=values, given=frozenset(given))
@@ -116,10 +116,10 @@ class Options(usage.Options):
                 f"unknown value {mention.text!r}: one of {', '.join(choices)}" + (f"; did you mean {guess!r}?" if guess else "")
             )
 
-    def _combined(self, mentions: Sequence[Mention]) -> dict[str, Any]:
-        return self._parsed(mentions, {flag.name: default(flag.type, self.dialect(flag.default)) for flag in self.flags})
+    def _combine(self, mentions: Sequence[Mention]) -> dict[str, Any]:
+        return self._parse(mentions, {flag.name: default(flag.type, self.dialect(flag.default)) for flag in self.flags})
 
-    def _parsed(self, mentions: Sequence[Mention], usual: Mapping[str, Any]) -> dict[str, Any]:
+    def _parse(self, mentions: Sequence[Mention], usual: Mapping[str, Any]) -> dict[str, Any]:
         """The values of `usual`, overridden by `mentions`."""
         values = dict(usual)
         last: dict[str, int] = {}

@@ -104,7 +104,7 @@ class Reader:
             name = SHORT.get(name, name)
         flag = self._known.get(name)
         if flag is None:
-            raise FlagError(_at(place, unknown("flag", "--" + name, _dashed(self._known))))
+            raise FlagError(_at(place, unknown("flag", "--" + name, _with_dashes(self._known))))
         if not equals:
             if flag.type == "bool":
                 text = "true"
@@ -120,5 +120,5 @@ def _at(place: str, message: str) -> str:
     return f"{place}: {message}" if place else message
 
 
-def _dashed(names: Iterable[str]) -> list[str]:
+def _with_dashes(names: Iterable[str]) -> list[str]:
     return ["--" + name for name in names]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from orchd.client.interfaces import IClient, IInformer, Object, ResourceRef
+from orchd.client.interfaces import IClient, IInformer, ResourceRef
 from orchd.controllers.members import Census, Member, Members
 from orchd.controllers.objects import (
     BY_CONTROLLER,
@@ -20,6 +20,7 @@ from orchd.controllers.objects import (
     uid,
 )
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
 #: Returns the objects of a namespace that are controlled by a uid, or for "" those without a controller.
@@ -27,7 +28,7 @@ Controlled = Callable[[str, str], Iterable[Object]]
 
 
 def controlled_by(informer: IInformer) -> Controlled:
-    """The objects of an informer, which is indexed by controller."""
+    """Lookup in an informer that has the index `BY_CONTROLLER`."""
 
     def controlled(within: str, owner: str) -> Iterable[Object]:
         found = informer.by_index(BY_CONTROLLER, owner or "/" + within)
@@ -57,8 +58,7 @@ async def claim(
         if selector.matches(labels(obj)) and fits(obj):
             mine.append(obj)
         elif not deleting(parent):
-            kept = [r for r in obj["metadata"]["ownerReferences"] if r.get("uid") != uid(parent)]
-            await _patch(client, ref, obj, kept or None)
+            await _release(client, parent, obj, ref)
     if deleting(parent):
         return mine
     orphans = controlled(namespace(parent), "")
@@ -76,27 +76,26 @@ async def claim_members(
     members: Members,
     informer: IInformer,
 ) -> Census:
-    """As `claim` for pods, but by their label sets: the cost grows with the number of different ones. `reference` is the
+    """`claim` for pods that are grouped by label set: the selector is evaluated once per distinct set. `reference` is the
     owner reference that adopted pods get."""
     owned, within = members.of_owner(namespace(parent), uid(parent)), namespace(parent)
     adopted: list[Object] = []
     if not deleting(parent):
         for found in list(owned.classes.values()):
             if not selector.matches(found.labels):
-                for obj in _shown(informer, found.members.values()):
-                    kept = [r for r in obj["metadata"].get("ownerReferences") or () if r.get("uid") != uid(parent)]
-                    await _patch(client, PODS, obj, kept or None)
+                for obj in _current_objects(informer, found.members.values()):
+                    await _release(client, parent, obj, PODS)
         classes = [found for found in members.orphans(within).classes.values() if selector.matches(found.labels)]
         orphans = [each for found in classes for each in found.members.values() if not each.deleting]
-        adopted = await _adopt(client, parent, parent_ref, reference, _shown(informer, orphans), PODS)
+        adopted = await _adopt(client, parent, parent_ref, reference, _current_objects(informer, orphans), PODS)
     # Read again: the informer may already have adopted objects under the owner's uid.
     owned = members.of_owner(within, uid(parent))
     late = [members.describe(obj) for obj in adopted if uid(obj) not in owned.members]
     return Census((found for found in owned.classes.values() if selector.matches(found.labels)), late)
 
 
-def _shown(informer: IInformer, members: Iterable[Member]) -> list[Object]:
-    """The objects of these members that still exist."""
+def _current_objects(informer: IInformer, members: Iterable[Member]) -> list[Object]:
+    """The objects of these members that the informer still has."""
     found = ((each.uid, informer.get(each.namespace, each.name)) for each in members)
     return [obj for wanted, obj in found if obj is not None and uid(obj) == wanted]
 
@@ -120,14 +119,20 @@ async def _adopt(
                 return []
             checked = True
         owners = [*(obj["metadata"].get("ownerReferences") or ()), dict(reference)]
-        changed = await _patch(client, ref, obj, owners)
+        changed = await _set_owners(client, ref, obj, owners)
         if changed is not None:
             adopted.append(changed)
     return adopted
 
 
-async def _patch(client: IClient, ref: ResourceRef, obj: Object, owners: Any) -> Object | None:
-    """Replace the owners of `obj`. Returns None if it no longer exists."""
+async def _release(client: IClient, parent: Object, obj: Object, ref: ResourceRef) -> None:
+    """Remove the owner references to `parent` from `obj`."""
+    remaining = [each for each in obj["metadata"].get("ownerReferences") or () if each.get("uid") != uid(parent)]
+    await _set_owners(client, ref, obj, remaining or None)
+
+
+async def _set_owners(client: IClient, ref: ResourceRef, obj: Object, owners: list[Any] | None) -> Object | None:
+    """Replace the owner references of `obj`, None for no field. Returns None if the object no longer exists."""
     metadata: Mapping[str, Any] = {
         "uid": uid(obj),
         "resourceVersion": obj["metadata"]["resourceVersion"],

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from orchd.client.interfaces import IRawClient, Object
+from orchd.client.interfaces import IRawClient
 from orchd.client.requests import Call
 from orchd.controllers.objects import condition, spec, status
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 #: Text of a client for status 503.
 _UNAVAILABLE = "the server is currently unable to handle the request"

@@ -9,23 +9,26 @@ from twisted.internet.interfaces import IDelayedCall
 from zope.interface import implementer
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
+from orchd.client.queue import WorkQueue
 from orchd.controllers.event_objects import with_type
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 from orchd.txkit.instruments import Instrument
 
 #: Namespace ("" for cluster-scoped objects) and name.
 Key = tuple[str, str]
+#: Called with the event name, the old and the new object.
 Listener = Callable[[str, "Object | None", "Object | None"], None]
 
 
 @implementer(IController)
 class Controller:
-    """Override `reconcile`; call `follow` in `__init__` for every resource that it reads.
+    """A controller with one queue of keys. Override `reconcile`; call `follow` in `__init__` for every resource that it reads.
 
     `account` names the service account as which it writes, "" for the controller manager's own user; `component` is the
     source of its Events, "" for its name with "-controller"; `subject` is the apiVersion and kind of the objects that its
@@ -36,7 +39,7 @@ class Controller:
     account: ClassVar[str]
     component: ClassVar[str] = ""
     subject: ClassVar[tuple[str, str]] = ("", "")
-    #: Metrics.
+    #: Metrics beside those of the queue.
     instruments: Sequence[Instrument] = ()
 
     def __init__(self, env: Environment, *, workers: int = 5) -> None:
@@ -58,14 +61,14 @@ class Controller:
         return self.loop.counts
 
     @property
-    def queue(self) -> Any:
+    def queue(self) -> WorkQueue[Key]:
         return self.loop.queue
 
     def follow(
         self, ref: ResourceRef, listener: Listener | None = None, *, primary: bool = False, complete: bool = False
     ) -> IInformer:
-        """The informer of a resource, waited for at start. Every object of the primary one is a key of the queue; with `complete`,
-        work begins when the listener has been told all objects."""
+        """The informer of `ref`; `start` waits until it is synced. Objects of the `primary` resource are the keys of the queue. With
+        `complete`, reconciling begins only when the listener has been told of every object."""
         informer: IInformer = self.env.informers.informer(ref)
         if primary:
             self._primary = informer
@@ -115,7 +118,7 @@ class Controller:
         await self.loop.stop()
 
     def schedule_resync(self) -> None:
-        """Queue all objects of the primary kind after a random time of one to two resync periods, and again."""
+        """Queue all objects of the primary kind again and again, each time after one to two resync periods at random."""
         period = self.env.settings.min_resync_period
         if self._primary is not None and period > 0:
             self._resync = self.env.clock.callLater(period * (1 + self.env.random.random()), self._resync_all)
@@ -130,7 +133,7 @@ class Controller:
         raise NotImplementedError
 
     def record(self, obj: Object, type_: str, reason: str, note: str) -> None:
-        """An Event about an object of the kind `subject`."""
+        """Record an Event about an object of the kind `subject`."""
         self.recorder.event(with_type(obj, *self.subject), type_, reason, note)
 
     # -- reading and writing

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import APPLY, labels, name
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 
 NORMAL: Final = "Normal"
 WARNING: Final = "Warning"

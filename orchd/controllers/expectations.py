@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from orchd.client.interfaces import IInformer, Object
+from orchd.client.interfaces import IInformer
 from orchd.controllers.objects import deleting, name, namespace, uid
+from orchd.kinds.jsonvalues import Object
 
 #: Seconds after which an expectation expires, since the write may have been undone before the informer saw it.
 _PATIENCE = 60.0

@@ -9,11 +9,12 @@ from random import Random
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import Attribute, Interface
 
-from orchd.client.interfaces import IClient, IEventRecorder, IInformers, IRawClient, Object
+from orchd.client.interfaces import IClient, IEventRecorder, IInformers, IRawClient
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog
+from orchd.kinds.jsonvalues import Object
 from orchd.pki.certificates import Signed
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.adoption import claim
 from orchd.controllers.base import Key, terminating_namespace
@@ -34,6 +33,7 @@ from orchd.controllers.objects import (
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.txkit.for_each import side_by_side
 from orchd.txkit.histogram import exponential

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any, Final
 
-from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.objects import condition, deleting, labels, name, namespace, owner, seconds_of, spec, status, uid
+from orchd.kinds.jsonvalues import Object
 
 #: A set of labels, comparable.
 LabelKey = frozenset[tuple[str, str]]

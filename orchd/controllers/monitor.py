@@ -9,8 +9,9 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
-from orchd.client.interfaces import IClient, IWatchStream, Object, ResourceRef
+from orchd.client.interfaces import IClient, IWatchStream, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.log import Logger
 
 #: Page size of lists.

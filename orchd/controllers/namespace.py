@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from orchd.client.interfaces import IRawClient, Object, ResourceRef
+from orchd.client.interfaces import IRawClient, ResourceRef
 from orchd.controllers.aggregated import AggregatedResource, discover
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
@@ -19,6 +19,7 @@ from orchd.controllers.objects import NAMESPACES, deleting, seconds_of, spec, st
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 
 #: Seconds between checks of remaining objects with finalizers.

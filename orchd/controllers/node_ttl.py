@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import MERGE, NODES, annotations_of, name
+from orchd.kinds.jsonvalues import Object
 
 #: Least and most nodes of a step, and its seconds. Steps overlap, so that a node more or less does not change all others.
 STEPS: Final = ((0, 100, 0), (90, 500, 15), (450, 1000, 30), (900, 2000, 60), (1800, 1 << 31, 300))

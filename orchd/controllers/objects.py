@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.kinds.conditions import find_condition
+from orchd.kinds.jsonvalues import Object
 
 PODS: Final = ResourceRef("", "v1", "pods")
 NODES: Final = ResourceRef("", "v1", "nodes")

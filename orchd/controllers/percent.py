@@ -1,4 +1,4 @@
-"""Fields with a number or a percentage."""
+"""IntOrString fields that hold a number or a percentage."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def scale_percent(value: Any, whole: int, *, up: bool) -> int:
-    """An int, or a percentage of `whole`, rounded up or down."""
+    """The number that a field stands for: itself, or a percentage of `whole`, rounded `up` or down. None counts as 0."""
     if isinstance(value, str) and value.endswith("%"):
         part = int(value[:-1]) * whole / 100
         return ceil(part) if up else floor(part)

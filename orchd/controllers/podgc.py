@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import BY_NODE, NODES, PODS, deleting, name, namespace, pods_node, spec, uid
+from orchd.kinds.jsonvalues import Object
 
 #: Seconds for which a node may be missing, since it may be registering again.
 _QUARANTINE: Final = 40.0

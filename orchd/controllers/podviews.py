@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
 from orchd.controllers.objects import annotations_of, condition, namespace, owner, spec, status
+from orchd.kinds.jsonvalues import Object
 
 _METADATA: Final = (
     "name", "namespace", "uid", "resourceVersion", "labels", "creationTimestamp", "deletionTimestamp", "ownerReferences",

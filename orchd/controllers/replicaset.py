@@ -7,7 +7,6 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.adoption import claim_members
 from orchd.controllers.base import Key, terminating_namespace
@@ -30,6 +29,7 @@ from orchd.controllers.objects import (
 )
 from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.txkit.for_each import side_by_side
 from orchd.txkit.histogram import exponential

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import spec
 from orchd.controllers.replicaset import ReplicaSetController
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
 

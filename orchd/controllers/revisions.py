@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from orchd.client.interfaces import IClient, Object
+from orchd.client.interfaces import IClient
 from orchd.controllers.naming import template_hash
 from orchd.controllers.objects import REVISIONS, annotations_of, name, namespace, owner_reference, spec, status, uid
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 
 def data_of(parent: Object) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import cast
 
 from orchd.client.informers import Informers
-from orchd.client.interfaces import IClient, Object
+from orchd.client.interfaces import IClient
 from orchd.client.selecting import SelectingClient
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CONFIG_MAPS, NAMESPACES, annotations_of, deleting, namespace, status
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.histogram import exponential
 from orchd.txkit.instruments import Counter, Distribution
 

@@ -10,10 +10,11 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import IInformer, Object
+from orchd.client.interfaces import IInformer
 from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import labels, namespace
 from orchd.controllers.podviews import view
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
 #: Index of objects that have a selector: "namespace/key=value" of one exact label, "namespace/" without such a label.

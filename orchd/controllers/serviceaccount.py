@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import NAMESPACES, SERVICE_ACCOUNTS, deleting, namespace, status
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 DEFAULT = "default"
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import ControlLoop
@@ -21,6 +20,7 @@ from orchd.controllers.objects import (
     uid,
 )
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.naming import random_suffix
 
 _BY_ACCOUNT: Final = "controllers/account"

@@ -1,6 +1,6 @@
-"""Settings of the controllers, one field per flag of the controller manager; defaults as release 1.23.
+"""Settings of the controllers, one field per flag of the controller manager, with the defaults of release 1.23.
 
-Durations are seconds. `orchd/assembly/controllers.py` fills them from the flags; tests make their own.
+Durations are seconds. `orchd/assembly/controllers.py` fills them from the flags; tests create their own.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ControllerSettings:
     pv_recycler_increment_timeout_nfs: int = 30
     attach_detach_reconcile_sync_period: float = 60.0
     disable_attach_detach_reconcile_sync: bool = False
-    #: The content of these files, pods without a volume source; None for the pods that are built in.
+    #: Content of the file that the flag names, a pod without a volume source; None for the built-in pod.
     pv_recycler_pod_template_filepath_hostpath: Mapping[str, Any] | None = None
     pv_recycler_pod_template_filepath_nfs: Mapping[str, Any] | None = None
     controller_start_interval: float = 0.0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import JOBS, condition, deleting, seconds_of, spec, status, uid
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.histogram import exponential
 from orchd.txkit.instruments import Distribution
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.expectations import Expectations
@@ -15,6 +15,7 @@ from orchd.controllers.objects import PODS, deleting, labels, namespace, owner, 
 from orchd.controllers.pod_control import PodControl
 from orchd.controllers.podviews import PodsByOwner
 from orchd.controllers.selection import index_by_selector, list_selecting
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
 

@@ -1,4 +1,4 @@
-"""`Api`: what the coroutine of a command speaks to."""
+"""`Api`: the API requests of a command."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import orjson
 from twisted.internet.task import deferLater
 
 from orchd.client import paths
-from orchd.client.interfaces import IByteStream, IRawClient, ISocketClient, IWebSocket, Object
+from orchd.client.interfaces import IByteStream, IRawClient, ISocketClient, IWebSocket
 from orchd.client.requests import Call
 from orchd.ctl.discovery import Discovery, Resource
 from orchd.ctl.errors import CommandError
 from orchd.dialect import COMMAND_LINE, DIALECTS, Dialect
+from orchd.kinds.jsonvalues import Object
 
 JSON: Final = "application/json"
 MERGE: Final = "application/merge-patch+json"
@@ -22,14 +23,14 @@ JSON_PATCH: Final = "application/json-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 #: Accept header: a Table in either dialect, else the plain object.
 TABLE: Final = ",".join((*(f"{JSON};as=Table;v=v1;g={d.meta_group}" for d in DIALECTS.values()), JSON))
-#: Objects that one page of a list holds.
-_PAGE: Final = 500
+#: Objects per page of a list.
+_PAGE_SIZE: Final = 500
 #: Seconds for which a watch or log is followed at most.
 LONGEST_STREAM: Final = 7 * 24 * 3600.0
 
 
 class Api:
-    """One server, as one user, with a namespace for what is said without one. `warn` is given the server's warnings."""
+    """One server, as one user, with a default namespace. `warn` is called with the text of each Warning header."""
 
     def __init__(self, client: IRawClient, clock: Any, namespace: str, warn: Callable[[str], None]) -> None:
         self.client = client
@@ -45,7 +46,7 @@ class Api:
         await deferLater(self.clock, seconds)
 
     async def call(self, call: Call) -> Any:
-        """The JSON data that the server answers. Raises ApiError."""
+        """Send a request. Returns the JSON data of the response; raises ApiError."""
         answer = await self.client.exchange(call)
         for warning in answer.warnings:
             self.warn(warning)
@@ -66,9 +67,9 @@ class Api:
         return found
 
     async def websocket(self, path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:
-        """Raises ApiError with what the server says instead."""
+        """Open a WebSocket. Raises ApiError if the server answers without an upgrade."""
         if not ISocketClient.providedBy(self.client):
-            raise CommandError("this client opens no WebSockets")
+            raise CommandError("this client cannot open WebSockets")
         client: Any = self.client
         opened: IWebSocket = await client.websocket(path, query, protocols)
         return opened
@@ -76,7 +77,7 @@ class Api:
     # -- objects
 
     def scope(self, resource: Resource, namespace: str = "") -> str:
-        """The namespace of requests for a resource: "" for those without namespaces."""
+        """The namespace of requests for a resource, "" if the resource is cluster-scoped."""
         return (namespace or self.namespace) if resource.namespaced else ""
 
     async def get(self, resource: Resource, name: str, namespace: str = "", *, subresource: str = "") -> Object:
@@ -87,13 +88,13 @@ class Api:
     async def list(
         self, resource: Resource, *, everywhere: bool = False, query: Mapping[str, str] | None = None, accept: str = JSON
     ) -> Object:
-        """A whole list, read page by page; of all namespaces with `everywhere`."""
+        """Read a whole list page by page; of all namespaces with `everywhere`."""
         path = paths.collection(resource.ref, "" if everywhere else self.scope(resource))
         first: Object | None = None
         collected: list[Any] = []
         key, token = "items", ""
         while True:
-            page_query = {**(query or {}), "limit": str(_PAGE), **({"continue": token} if token else {})}
+            page_query = {**(query or {}), "limit": str(_PAGE_SIZE), **({"continue": token} if token else {})}
             page = await self.call(Call(method="GET", path=path, query=page_query, accept=accept))
             key = "rows" if page.get("kind") == "Table" else "items"
             first = first or page
@@ -123,7 +124,7 @@ class Api:
     async def create(
         self, resource: Resource, obj: Object, *, namespace: str = "", path: str = "", query: Mapping[str, str] | None = None
     ) -> Object:
-        """Create an object; with `path` (of a name and a subresource) post there."""
+        """Create an object. `path` is appended to that of the collection: "/NAME/SUBRESOURCE" posts to a subresource."""
         where = paths.collection(resource.ref, self.scope(resource, namespace)) + path
         named = {"fieldManager": COMMAND_LINE, **(query or {})}
         found: Object = await self.call(Call(method="POST", path=where, query=named, body=obj))
@@ -131,13 +132,13 @@ class Api:
 
     async def delete(self, resource: Resource, name: str, namespace: str, options: Object, query: Mapping[str, str]) -> Object:
         path = paths.item(resource.ref, self.scope(resource, namespace), name)
-        # Options of the query do not count beside a body: a dry run has to be asked for there.
+        # The server ignores options in the query if there is a body: a dry run has to be requested in the body.
         body = {"kind": "DeleteOptions", "apiVersion": "v1", **({"dryRun": [query["dryRun"]]} if "dryRun" in query else {}), **options}
         found: Object = await self.call(Call(method="DELETE", path=path, query=query, body=body))
         return found
 
     async def review(self, group: str, kind: str, plural: str, spec: Object, *, version: str = "v1") -> Object:
-        """The answer to a question that is asked by creating an object; `group` is a template."""
+        """Create a review, such as a SelfSubjectAccessReview, and return the server's answer. `group` is a dialect template."""
         dialect = await self.dialect()
         name = dialect(group)
         body = {"apiVersion": f"{name}/{version}", "kind": kind, "spec": spec}

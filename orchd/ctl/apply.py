@@ -6,7 +6,6 @@ import difflib
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import APPLY, Api
 from orchd.ctl.command import (
@@ -26,6 +25,7 @@ from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, target_of
 from orchd.dialect import COMMAND_LINE
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 form_option = click.option("-o", "--output", "form", default="", metavar="FORM", help="Print the object: yaml, json, name, ...")
 

@@ -10,7 +10,7 @@ from orchd.ctl.command import Group
 from orchd.ctl.errors import CommandError
 from orchd.ctl.session import Session, pass_session
 
-#: Words are flags of the server, which this program does not know.
+#: The arguments are flags of the server, which this program does not parse.
 _SERVER_FLAGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
@@ -23,8 +23,8 @@ def certs() -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SERVER FLAG...]")
 @pass_session
 def show(session: Session, words: tuple[str, ...]) -> int:
-    """Print subject, issuer and end of the certificates that the current context uses; with flags of a server, such as
-    --data-dir=DIR, all that the server has and when it renews them."""
+    """Print subject, issuer and expiry of the certificates that the current context uses. With flags of a server, such as
+    --data-dir=DIR, print all certificates of that server and when it renews them."""
     if words:
         return _of_server("show", words)
     config = configuration.load(session.flags, session.environment)
@@ -38,7 +38,7 @@ def show(session: Session, words: tuple[str, ...]) -> int:
             end = each.not_valid_after_utc.isoformat().replace("+00:00", "Z")
             rows.append([use, each.subject.rfc4514_string(), each.issuer.rfc4514_string(), end])
     if not rows:
-        raise CommandError("the current context has no certificates: it uses another kind of credentials")
+        raise CommandError("the current context has no certificates, but another kind of credentials")
     output.Columns(["use", "subject", "issuer", "not after"]).write(rows)
     return 0
 
@@ -46,15 +46,15 @@ def show(session: Session, words: tuple[str, ...]) -> int:
 @certs.command("renew", context_settings=_SERVER_FLAGS)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SERVER FLAG...")
 def renew(words: tuple[str, ...]) -> int:
-    """Make the serving certificate and the administrator's anew, of the server whose flags are given (--data-dir=DIR). A server
-    that runs presents them within seconds."""
+    """Renew the serving certificate and the administrator's client certificate of the server with these flags
+    (--data-dir=DIR). A running server presents them within seconds."""
     if not words:
-        raise CommandError("whose certificates? Give the server's flags: certs renew --data-dir=DIR")
+        raise CommandError("give the flags of the server whose certificates are renewed: certs renew --data-dir=DIR")
     return _of_server("renew", words)
 
 
 def _of_server(name: str, words: tuple[str, ...]) -> int:
-    # All of the server comes with it, which other commands need not wait for.
+    # Imported here because it imports the whole server, which takes long.
     from orchd import certcommands
 
     return min(certcommands.main([name, *words]), 1)

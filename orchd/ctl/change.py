@@ -7,7 +7,6 @@ from typing import Any
 import click
 import yaml
 
-from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import JSON_PATCH, MERGE, STRATEGIC, Api
 from orchd.ctl.apply import form_option, report
@@ -18,6 +17,7 @@ from orchd.ctl.printers import without_managed_fields
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, named_targets, one_target, parse_targets, selected
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 _TYPES = {"strategic": STRATEGIC, "merge": MERGE, "json": JSON_PATCH}
 

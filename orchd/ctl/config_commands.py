@@ -11,12 +11,12 @@ from typing import Any, Final
 import click
 import yaml
 
-from orchd.client.interfaces import Object
 from orchd.ctl import configuration, output
 from orchd.ctl.command import Group
 from orchd.ctl.errors import CommandError
 from orchd.ctl.printers import printer
 from orchd.ctl.session import Session, pass_session
+from orchd.kinds.jsonvalues import Object
 
 #: The lists of a configuration: the word for one of their entries, which is also the field that has its values.
 _WORDS: Final = {"contexts": "context", "clusters": "cluster", "users": "user"}

@@ -12,7 +12,6 @@ from typing import IO, Any
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl.api import Api
 from orchd.ctl.command import Command
 from orchd.ctl.discovery import Resource
@@ -20,6 +19,7 @@ from orchd.ctl.errors import CommandError
 from orchd.ctl.logs import containers_of
 from orchd.ctl.remote_process import RemoteProcess
 from orchd.ctl.session import Session, pass_session
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.coroutines import start
 
 _PIECE = 256 * 1024

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl.api import Api
 from orchd.ctl.apply import check_namespace, form_option, report
 from orchd.ctl.command import (
@@ -26,6 +25,7 @@ from orchd.ctl.errors import CommandError
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import target_of
+from orchd.kinds.jsonvalues import Object
 
 
 @click.group(cls=Group, invoke_without_command=True)

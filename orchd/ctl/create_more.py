@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl.api import Api
 from orchd.ctl.apply import form_option
 from orchd.ctl.command import F, Group, dry_run_option, stacked
@@ -16,6 +15,7 @@ from orchd.ctl.create import create, create_all, create_made, named, pairs
 from orchd.ctl.errors import CommandError
 from orchd.ctl.identity import create_token
 from orchd.ctl.session import Session, pass_session
+from orchd.kinds.jsonvalues import Object
 
 create.add_command(create_token, "token")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.command import (
@@ -22,6 +21,7 @@ from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, selected, target_of
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 #: What happens to dependents, by the word for it.
 POLICIES = {"background": "Background", "foreground": "Foreground", "orphan": "Orphan"}

@@ -1,4 +1,4 @@
-"""``describe`` and ``events``: objects for people, with what was reported about them."""
+"""``describe`` and ``events``: readable descriptions of objects, and the Events about them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.command import Command, everywhere_option, files_option, selector_options
@@ -19,9 +18,10 @@ from orchd.ctl.get import View, show
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, one_target, parse_targets, selected, target_of
+from orchd.kinds.jsonvalues import Object
 
-#: Metadata that is omitted: printed in the header of a description, or of no interest to users.
-_KNOWN_METADATA = ("name", "namespace", "labels", "annotations", "managedFields", "creationTimestamp", "uid", "resourceVersion")
+#: Metadata fields that are printed in the header of a description or not at all.
+_HEADER_METADATA = ("name", "namespace", "labels", "annotations", "managedFields", "creationTimestamp", "uid", "resourceVersion")
 
 
 @click.command(cls=Command)
@@ -29,13 +29,13 @@ _KNOWN_METADATA = ("name", "namespace", "labels", "annotations", "managedFields"
 @files_option
 @selector_options
 @everywhere_option
-@click.option("--show-events/--no-show-events", default=True, show_default=True, help="Events about the objects.")
+@click.option("--show-events/--no-show-events", default=True, show_default=True, help="Show the Events about each object.")
 @pass_session
 def describe(
     session: Session, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, selector: str, field_selector: str,
     everywhere: bool, show_events: bool,
 ) -> None:
-    """Print all about objects in words, with related objects and events."""  # fmt: skip
+    """Show details of objects, with related objects and events."""  # fmt: skip
 
     async def work(api: Api) -> None:
         if files:
@@ -69,9 +69,9 @@ async def describe_object(api: Api, target: Target, obj: Object, *, with_events:
     if section is not None:
         lines += await section(api, obj)
     else:
-        rest = {key: value for key, value in metadata.items() if key not in _KNOWN_METADATA}
-        lines += in_words({"metadata": rest} if rest else {})
-        lines += in_words({key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")})
+        rest = {key: value for key, value in metadata.items() if key not in _HEADER_METADATA}
+        lines += indented_lines({"metadata": rest} if rest else {})
+        lines += indented_lines({key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")})
     if with_events:
         lines += await _event_lines(api, obj)
     return lines
@@ -82,25 +82,25 @@ def _custom(target: Target) -> bool:
 
 
 def pairs(title: str, mapping: Object | None) -> list[str]:
-    """A mapping one pair a line, aligned under its title."""
+    """The lines of a mapping: one pair a line, aligned under the title."""
     rows = [f"{key}={value}" for key, value in sorted((mapping or {}).items())] or ["<none>"]
     return [row(title, each) if not at else f"{' ' * WIDTH}{each}" for at, each in enumerate(rows)]
 
 
-def in_words(value: Any, depth: int = 0) -> list[str]:
-    """JSON data as indented lines with titles for keys."""
+def indented_lines(value: Any, depth: int = 0) -> list[str]:
+    """JSON data as indented lines, with keys as `title` spells them."""
     indent = "  " * depth
     lines: list[str] = []
     if isinstance(value, dict):
         for key, inner in value.items():
             if isinstance(inner, dict | list) and inner:
-                lines += [f"{indent}{title(key)}:", *in_words(inner, depth + 1)]
+                lines += [f"{indent}{title(key)}:", *indented_lines(inner, depth + 1)]
             else:
                 lines.append(f"{indent}{title(key)}:  {'<none>' if inner in (None, {}, []) else output.cell_text(inner)}")
     elif isinstance(value, list):
         for inner in value:
             if isinstance(inner, dict):
-                first, *rest = in_words(inner, depth + 1) or [""]
+                first, *rest = indented_lines(inner, depth + 1) or [""]
                 lines += [f"{indent}- {first.strip()}", *rest]
             else:
                 lines.append(f"{indent}{output.cell_text(inner)}")
@@ -108,7 +108,7 @@ def in_words(value: Any, depth: int = 0) -> list[str]:
 
 
 def title(key: str) -> str:
-    """``podIP`` as ``Pod IP``. Keys that are no field names stay as they are."""
+    """The title for a field name: ``podIP`` becomes ``Pod IP``. Other keys are returned unchanged."""
     if not re.fullmatch(r"[a-z][A-Za-z0-9]*", key):
         return key
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", key)
@@ -129,7 +129,7 @@ async def _event_lines(api: Api, obj: Object) -> list[str]:
         age = age_text(now, event_time(each)) + (f" (x{count})" if count > 1 else "")
         source = (each.get("source") or {}).get("component") or each.get("reportingComponent") or ""
         rows.append([each.get("type", ""), each.get("reason", ""), age, source, " ".join(each.get("message", "").split())])
-    return ["Events:", *(f"  {line}" for line in aligned(rows))]
+    return ["Events:", *(f"  {line}" for line in align_columns(rows))]
 
 
 async def events_of(api: Api, obj: Object) -> list[Object]:
@@ -145,14 +145,14 @@ async def events_of(api: Api, obj: Object) -> list[Object]:
 
 
 def event_time(event: Object) -> str:
-    """When it was last seen, as text that sorts."""
+    """Time of an Event's last occurrence, as text that sorts by time."""
     series = event.get("series") or {}
     found = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
     return str(found or event["metadata"].get("creationTimestamp") or "")
 
 
 def age_text(now: float, stamp: str) -> str:
-    """How long ago, in the two largest units."""
+    """Time since `stamp` in its one or two largest units."""
     try:
         then = datetime.datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
     except ValueError:
@@ -165,7 +165,8 @@ def age_text(now: float, stamp: str) -> str:
     return f"{left}s"
 
 
-def aligned(rows: Iterable[list[str]]) -> list[str]:
+def align_columns(rows: Iterable[list[str]]) -> list[str]:
+    """One line of text per row, with cells padded to the width of their column."""
     listed = list(rows)
     widths = [max(len(each[at]) for each in listed) for at in range(len(listed[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(each, widths, strict=True)).rstrip() for each in listed]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from orchd.client.interfaces import Object
 from orchd.ctl.api import Api
 from orchd.ctl.logs import selector_of
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 
 #: Where values begin in a line.

@@ -11,23 +11,23 @@ from orchd.errors import ApiError
 
 
 class CommandError(Exception):
-    """A command that cannot be done. The message is one line that says what to do about it; `status` is the exit status."""
+    """A command failed. The message is one line that says what to do about it; `status` is the exit status."""
 
     def __init__(self, message: str, *, status: int = 1) -> None:
         super().__init__(message)
         self.status = status
 
 
-#: What a user can do about an answer, by its code. The server's message comes first.
+#: Advice by status code, appended to the server's message.
 _ADVICE: Final = {
     401: "check the credentials of the current context (config view)",
     403: "auth can-i --list shows what the current user may do",
-    406: "the server has no such form of this resource: use -o yaml",
+    406: "the server has no table of this resource: use -o yaml",
 }
 
 
 def explain_api_error(error: ApiError) -> str:
-    """A refusal of the server with advice, in one line."""
+    """The message of an API error and what to do about it, in one line."""
     message = "; ".join(line.strip() for line in error.message.splitlines() if line.strip())
     message = message or f"the server answered {error.code}"
     if isinstance(error, UnreachableError):
@@ -43,7 +43,7 @@ def explain_api_error(error: ApiError) -> str:
 
 
 def explain_yaml_error(source: str, error: yaml.YAMLError) -> str:
-    """Where a document is broken, in one line."""
+    """Source, line and problem of an invalid YAML document, in one line."""
     mark = getattr(error, "problem_mark", None)
     where = f" line {mark.line + 1}" if mark is not None else ""
     return f"{source}{where}: not YAML: {getattr(error, 'problem', None) or 'cannot be read'}"

@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd.client import paths
-from orchd.client.interfaces import IWebSocket, Object
+from orchd.client.interfaces import IWebSocket
 from orchd.client.piece_queue import PieceQueue
 from orchd.ctl import output
 from orchd.ctl.api import Api
@@ -26,6 +26,7 @@ from orchd.ctl.logs import pod_of
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import parse_targets
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 from orchd.txkit.drain_waiters import DrainWaiters
 

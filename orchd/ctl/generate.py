@@ -8,7 +8,6 @@ from typing import Any
 import click
 import yaml
 
-from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.apply import form_option, report
@@ -19,6 +18,7 @@ from orchd.ctl.pod_templates import pod_template
 from orchd.ctl.remote_process import RemoteProcess
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, one_target, target_of
+from orchd.kinds.jsonvalues import Object
 
 _LOOK = 0.5
 

@@ -11,7 +11,7 @@ import click
 import orjson
 
 from orchd.client import paths
-from orchd.client.interfaces import IByteStream, Object
+from orchd.client.interfaces import IByteStream
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of
 from orchd.ctl import jsonpath, output
@@ -24,6 +24,7 @@ from orchd.ctl.printers import FORMS, printer, without_managed_fields
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, target_of
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

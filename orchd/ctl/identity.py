@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from orchd.client import paths
-from orchd.client.interfaces import Object
 from orchd.client.requests import Call
 from orchd.ctl import output
 from orchd.ctl.api import Api
@@ -16,6 +15,7 @@ from orchd.ctl.errors import CommandError
 from orchd.ctl.printers import printer
 from orchd.ctl.session import Session, pass_session
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 _AUTHORIZATION = "authorization.{abbr}.io"
 _AUTHENTICATION = "authentication.{abbr}.io"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.command import Command, files_option
 from orchd.ctl.errors import CommandError
@@ -15,6 +14,7 @@ from orchd.ctl.session import Session, pass_session
 from orchd.dialect import COMMAND_LINE, DIALECTS
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, builtin_catalog, split_group_version
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.convert import convert as convert_object
 from orchd.kinds.objects.shape import canonical
 

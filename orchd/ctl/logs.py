@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from orchd.client import paths
-from orchd.client.interfaces import IByteStream, Object
+from orchd.client.interfaces import IByteStream
 from orchd.client.requests import Call
 from orchd.ctl import output
 from orchd.ctl.api import Api
@@ -15,6 +15,7 @@ from orchd.ctl.errors import CommandError, explain_api_error
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.for_each import for_each
 
 #: Lines of each log that are printed for a selector, and bytes of a line after which its beginning is printed.

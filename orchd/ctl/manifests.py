@@ -8,10 +8,10 @@ from typing import Any
 
 import yaml
 
-from orchd.client.interfaces import Object
 from orchd.ctl.errors import CommandError, explain_yaml_error
 from orchd.ctl.session import Session, is_url
 from orchd.kinds.codec import yaml_
+from orchd.kinds.jsonvalues import Object
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 

@@ -1,4 +1,4 @@
-"""``cordon``, ``uncordon``, ``drain``, ``taint``: nodes before and after their maintenance."""
+"""``cordon``, ``uncordon``, ``drain``, ``taint``: commands for the maintenance of nodes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.command import DURATION, Command, done_suffix, dry_query, dry_run_option
@@ -17,11 +16,12 @@ from orchd.ctl.errors import CommandError
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-#: Seconds after which an eviction that a disruption budget refused is tried again.
-_AGAIN = 5.0
-_selector = click.option("-l", "--selector", default="", metavar="SELECTOR", help="All nodes that this label selector chooses.")
+#: Seconds after which an eviction is retried that a disruption budget refused.
+_EVICTION_RETRY = 5.0
+_selector = click.option("-l", "--selector", default="", metavar="SELECTOR", help="All nodes that match this label selector.")
 _names = click.argument("names", nargs=-1, metavar="NODE...")
 
 
@@ -32,7 +32,7 @@ async def _nodes(api: Api, names: tuple[str, ...], selector: str, *, every: bool
     if names:
         return resource, [await api.get(resource, name.rpartition("/")[2]) for name in names]
     if not selector and not every:
-        raise CommandError("which node? Give its name, or a selector with -l")
+        raise CommandError("name a node, or select nodes with -l")
     listed = await api.list(resource, query={"labelSelector": selector} if selector else {})
     found: list[Object] = list(listed.get("items") or ())
     if not found:
@@ -40,7 +40,7 @@ async def _nodes(api: Api, names: tuple[str, ...], selector: str, *, every: bool
     return resource, found
 
 
-async def _mark(api: Api, resource: Resource, node: Object, unschedulable: bool, dry_run: str) -> None:
+async def _set_unschedulable(api: Api, resource: Resource, node: Object, unschedulable: bool, dry_run: str) -> None:
     word = "cordoned" if unschedulable else "uncordoned"
     name = node["metadata"]["name"]
     if bool(node["spec"].get("unschedulable")) == unschedulable:
@@ -52,7 +52,7 @@ async def _mark(api: Api, resource: Resource, node: Object, unschedulable: bool,
     output.line(f"{resource.label(name)} {word}{done_suffix(dry_run)}")
 
 
-def _marking(name: str, unschedulable: bool, text: str) -> click.Command:
+def _cordon_command(name: str, unschedulable: bool, text: str) -> click.Command:
     @click.command(name, cls=Command, help=text)
     @_names
     @_selector
@@ -62,15 +62,15 @@ def _marking(name: str, unschedulable: bool, text: str) -> click.Command:
         async def work(api: Api) -> None:
             resource, nodes = await _nodes(api, names, selector)
             for node in nodes:
-                await _mark(api, resource, node, unschedulable, dry_run)
+                await _set_unschedulable(api, resource, node, unschedulable, dry_run)
 
         session.run(work)
 
     return command
 
 
-cordon = _marking("cordon", True, "Let no new pods be bound to nodes.")
-uncordon = _marking("uncordon", False, "Let pods be bound to nodes again.")
+cordon = _cordon_command("cordon", True, "Mark nodes as unschedulable: no new pods are bound to them.")
+uncordon = _cordon_command("uncordon", False, "Mark nodes as schedulable again.")
 
 
 # -- drain
@@ -79,13 +79,13 @@ uncordon = _marking("uncordon", False, "Let pods be bound to nodes again.")
 @click.command(cls=Command)
 @_names
 @_selector
-@click.option("--ignore-daemonsets", is_flag=True, help="Leave pods of daemon sets where they are.")
-@click.option("--delete-emptydir-data", is_flag=True, help="Evict pods although their emptyDir volumes are lost.")
-@click.option("--force", is_flag=True, help="Evict pods that no controller makes anew.")
-@click.option("--grace-period", type=int, default=-1, help="Seconds for pods to end; default: what each pod says.")
-@click.option("--disable-eviction", is_flag=True, help="Delete pods: disruption budgets are not asked.")
-@click.option("--pod-selector", default="", metavar="SELECTOR", help="Evict only these pods.")
-@click.option("--timeout", type=DURATION, default=0.0, help="Longest wait; default: a day.")
+@click.option("--ignore-daemonsets", is_flag=True, help="Do not evict pods of daemon sets.")
+@click.option("--delete-emptydir-data", is_flag=True, help="Evict pods even if they lose the data of emptyDir volumes.")
+@click.option("--force", is_flag=True, help="Evict pods even if no controller replaces them.")
+@click.option("--grace-period", type=int, default=-1, help="Grace period of the pods in seconds; default: that of each pod.")
+@click.option("--disable-eviction", is_flag=True, help="Delete pods instead of evicting them, regardless of disruption budgets.")
+@click.option("--pod-selector", default="", metavar="SELECTOR", help="Evict only pods that match this label selector.")
+@click.option("--timeout", type=DURATION, default=0.0, help="Time limit of the whole drain; default: a day.")
 @dry_run_option
 @pass_session
 def drain(
@@ -100,7 +100,7 @@ def drain(
         mirror = (await api.dialect())("{long}.io/config.mirror")
         resource, nodes = await _nodes(api, names, selector)
         for node in nodes:
-            await _mark(api, resource, node, True, dry_run)
+            await _set_unschedulable(api, resource, node, True, dry_run)
         pods = await api.discovery.find("pods")
         for node in nodes:
             name = node["metadata"]["name"]
@@ -135,7 +135,7 @@ def _full_name(pod: Object) -> str:
 def evictable(
     pods: Iterable[Object], mirror: str, *, ignore_daemonsets: bool, delete_emptydir_data: bool, force: bool
 ) -> list[Object]:
-    """The pods that are to go. Raises CommandError that names those for which a flag is missing."""
+    """The pods that a drain evicts. Raises CommandError that names the pods for which a flag is missing."""
     chosen: list[Object] = []
     refused: dict[str, list[str]] = {}
     for pod in pods:
@@ -194,7 +194,7 @@ async def _evict(api: Api, pods: Resource, pod: Object, options: Object, end: fl
                 raise CommandError(
                     f"timed out: pod {_full_name(pod)} cannot be evicted: {error.message}: see its disruption budget"
                 ) from None
-        await api.sleep(_AGAIN)
+        await api.sleep(_EVICTION_RETRY)
 
 
 # -- taint
@@ -204,20 +204,20 @@ async def _evict(api: Api, pods: Resource, pod: Object, options: Object, end: fl
 @click.argument("words", nargs=-1, metavar="node NODE... KEY[=VALUE]:EFFECT... KEY[:EFFECT]-...")
 @_selector
 @click.option("--all", "every", is_flag=True, help="All nodes.")
-@click.option("--overwrite", is_flag=True, help="Change values of taints that are there already.")
+@click.option("--overwrite", is_flag=True, help="Change the values of existing taints.")
 @dry_run_option
 @pass_session
 def taint(session: Session, words: tuple[str, ...], selector: str, every: bool, overwrite: bool, dry_run: str) -> None:
-    """Put taints on nodes or, with - at the end, remove them."""
+    """Add taints to nodes or, with - at the end, remove them."""
     names, changes = split_taints(words)
     if not changes:
-        raise CommandError("which taint? Write KEY=VALUE:EFFECT to set and KEY:EFFECT- to remove one")
+        raise CommandError("name a taint: KEY=VALUE:EFFECT adds it and KEY:EFFECT- removes it")
 
     async def work(api: Api) -> None:
         resource, nodes = await _nodes(api, tuple(names), selector, every=every)
         for node in nodes:
             name = node["metadata"]["name"]
-            taints = changed_taints(name, node["spec"].get("taints") or [], changes, overwrite=overwrite)
+            taints = apply_taint_changes(name, node["spec"].get("taints") or [], changes, overwrite=overwrite)
             body = {"metadata": {"resourceVersion": node["metadata"]["resourceVersion"]}, "spec": {"taints": taints or None}}
             if dry_run != "client":
                 await api.patch(resource, name, body, query=dry_query(dry_run))
@@ -228,7 +228,7 @@ def taint(session: Session, words: tuple[str, ...], selector: str, every: bool, 
 
 
 def split_taints(words: tuple[str, ...]) -> tuple[list[str], list[tuple[Object, bool]]]:
-    """Names of nodes, and taints with whether each is to be removed. Raises CommandError."""
+    """Names of nodes, and (taint, True if it is to be removed) of each change. Raises CommandError."""
     names: list[str] = []
     changes: list[tuple[Object, bool]] = []
     for word in words[1:] if words and words[0] in ("node", "nodes", "no") else words:
@@ -247,10 +247,10 @@ def split_taints(words: tuple[str, ...]) -> tuple[list[str], list[tuple[Object, 
     return names, changes
 
 
-def changed_taints(
+def apply_taint_changes(
     node: str, taints: list[Object], changes: list[tuple[Object, bool]], *, overwrite: bool
 ) -> list[Object]:
-    """The taints after the changes. Raises CommandError for one that is missing, or there with another value."""
+    """The taints after the changes. Raises CommandError if a taint to remove is missing, or exists with another value."""
     for change, remove in changes:
         same = [
             each for each in taints if each["key"] == change["key"] and change["effect"] in ("", each["effect"])

@@ -6,12 +6,12 @@ import copy
 from collections.abc import Callable
 from typing import Any, Final
 
-from orchd.client.interfaces import Object
 from orchd.ctl.api import MERGE, Api
 from orchd.ctl.change import difference
 from orchd.ctl.errors import CommandError
 from orchd.ctl.targets import Target
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 _TEMPLATE: Final = ("spec", "template")
 #: The path of the pod template by kind; that of a pod is the pod itself.

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchd.client.interfaces import Object
 from orchd.ctl import jsonpath, output
 from orchd.ctl.errors import CommandError
+from orchd.kinds.jsonvalues import Object
 
 #: Prints objects. A list of one that was asked for by name is printed as the object itself.
 Printer = Callable[[Sequence[Object], bool], None]

@@ -1,4 +1,4 @@
-"""``proxy``: a local HTTP port that leads to the server, with the credentials of the current context.
+"""``proxy``: a local HTTP port whose requests are forwarded to the server with the credentials of the current context.
 
 Every client of the port acts as this user. Therefore the Host of a request must be an accepted one, against DNS rebinding,
 and requests of web pages of other origins are rejected, against CSRF.
@@ -47,7 +47,7 @@ _MOST_BODY: Final = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which requests go on to the server: patterns of hosts, paths and methods."""
+    """Decides which requests are forwarded, by patterns of hosts, paths and methods."""
 
     hosts: tuple[re.Pattern[str], ...]
     accepted: tuple[re.Pattern[str], ...]
@@ -55,7 +55,7 @@ class Filter:
     methods: tuple[re.Pattern[str], ...]
 
     def refusal(self, method: str, path: str, host: str, origin: str, site: str) -> str:
-        """Why a request is refused; "" when it is not. `site` is the browser's Sec-Fetch-Site."""
+        """The reason to reject a request, "" to forward it. `site` is its Sec-Fetch-Site header."""
         name = host.rpartition(":")[0] if re.search(r":[0-9]+\Z", host) else host
         if not any(each.search(name) for each in self.hosts):
             return f"host {name!r} is not accepted: see --accept-hosts"
@@ -78,14 +78,14 @@ def _patterns(text: str, flag: str) -> tuple[re.Pattern[str], ...]:
 @click.command(cls=Command)
 @click.option("-p", "--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="Local port; 0 is a free one.")
 @click.option("--address", default="127.0.0.1", show_default=True, help="Local address.")
-@click.option("-u", "--unix-socket", default="", metavar="PATH", help="A Unix socket instead of a port.")
-@click.option("--api-prefix", default="/", show_default=True, help="Path below which the server's paths are.")
-@click.option("-w", "--www", default="", metavar="DIR", help="A folder that is served as well.")
+@click.option("-u", "--unix-socket", default="", metavar="PATH", help="Listen on this Unix socket instead of a port.")
+@click.option("--api-prefix", default="/", show_default=True, help="Path under which the API is served.")
+@click.option("-w", "--www", default="", metavar="DIR", help="Also serve the files of this folder.")
 @click.option("-P", "--www-prefix", default="/static/", show_default=True, help="Path of that folder.")
-@click.option("--accept-hosts", default=_HOSTS, show_default=True, metavar="REGEX,...", help="Hosts that requests may name.")
-@click.option("--accept-paths", default="^.*", show_default=True, metavar="REGEX,...", help="Paths that are accepted.")
-@click.option("--reject-paths", default=_REJECTED, show_default=True, metavar="REGEX,...", help="Paths that are not.")
-@click.option("--reject-methods", default="^$", show_default=True, metavar="REGEX,...", help="Methods that are not.")
+@click.option("--accept-hosts", default=_HOSTS, show_default=True, metavar="REGEX,...", help="Accepted Host headers.")
+@click.option("--accept-paths", default="^.*", show_default=True, metavar="REGEX,...", help="Accepted paths.")
+@click.option("--reject-paths", default=_REJECTED, show_default=True, metavar="REGEX,...", help="Rejected paths.")
+@click.option("--reject-methods", default="^$", show_default=True, metavar="REGEX,...", help="Rejected methods.")
 @pass_session
 def proxy(
     session: Session, port: int, address: str, unix_socket: str, api_prefix: str, www: str, www_prefix: str, accept_hosts: str,
@@ -103,7 +103,7 @@ def proxy(
 
     async def work(api: Api) -> None:
         if not IForwardingClient.providedBy(api.client):
-            raise CommandError("this client forwards no requests")
+            raise CommandError("this client cannot forward requests")
         background = Background()
         site = Site(ProxyResource(api, chosen, background, prefix="/" + api_prefix.strip("/"), www=www, www_prefix=folder))
         site.noisy = False
@@ -137,7 +137,7 @@ def _listen(reactor: Any, site: Site, port: int, address: str, unix_socket: str)
 
 
 class ProxyResource(Resource):
-    """Answers every path: from the folder, or with what the server answers."""
+    """Answers every request: with a file of the folder, or with the server's response."""
 
     isLeaf = True
 
@@ -218,7 +218,7 @@ def _render_file(files: Any, request: Request, rest: str) -> Any:
 
 
 class _Relay(Protocol):
-    """Hands the body of an answer to the client as fast as that reads it; None reads nothing and ends it."""
+    """Passes a response body on to `request` as fast as its client reads; without a request, aborts the connection."""
 
     transport: Any
 
@@ -247,5 +247,5 @@ class _Relay(Protocol):
         if reason.check(ResponseDone, PotentialDataLoss):
             self._request.finish()
         else:
-            # A cut answer must not look complete.
+            # A truncated response must not look complete.
             self._request.loseConnection()

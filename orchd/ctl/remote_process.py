@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from orchd.client import paths
-from orchd.client.interfaces import IWebSocket, Object
+from orchd.client.interfaces import IWebSocket
 from orchd.client.statuses import error_of
 from orchd.ctl.api import Api
 from orchd.ctl.discovery import Resource
 from orchd.ctl.errors import CommandError
+from orchd.kinds.jsonvalues import Object
 
 _STDIN, _STDOUT, _STDERR, _STATUS, _RESIZE = range(5)
 #: Version 5: the channel that ends another one.

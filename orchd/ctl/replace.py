@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from orchd.client import paths
-from orchd.client.interfaces import Object
 from orchd.client.requests import Call
 from orchd.ctl import output
 from orchd.ctl.api import Api
@@ -26,6 +25,7 @@ from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, target_of
 from orchd.dialect import COMMAND_LINE
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 
 @click.command(cls=Command)

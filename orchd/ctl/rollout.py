@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import JSON_PATCH, STRATEGIC, Api
 from orchd.ctl.command import DURATION, Group
 from orchd.ctl.errors import CommandError
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, named_targets, one_target
+from orchd.kinds.jsonvalues import Object
 
 _LOOK = 0.5
 _KINDS = ("Deployment", "StatefulSet", "DaemonSet")

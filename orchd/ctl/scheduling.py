@@ -1,4 +1,4 @@
-"""``explain-scheduling`` and ``top``: why pods are where they are, and what they use."""
+"""``explain-scheduling`` and ``top``: scheduling decisions, and resource usage of nodes and pods."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from orchd.client import paths
-from orchd.client.interfaces import Object
 from orchd.client.requests import Call
 from orchd.ctl import output
 from orchd.ctl.api import Api
@@ -16,6 +15,7 @@ from orchd.ctl.errors import CommandError
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 
 _EXPLAIN = "/debug/scheduler/explain"
@@ -27,20 +27,20 @@ _EXPLAIN = "/debug/scheduler/explain"
 @click.option("-o", "--output", "form", type=click.Choice(["", "yaml", "json"]), default="", help="yaml or json.")
 @pass_session
 def explain_scheduling(session: Session, pod: str | None, file: str, form: str) -> None:
-    """Say why a pod is on its node or on none; with -f where a pod would go now."""
+    """Explain why a pod is on its node or on none; with -f, where a new pod would be scheduled now."""
     if bool(pod) == bool(file):
-        raise CommandError("name a pod, or give a file with one by -f")
+        raise CommandError("name a pod, or give a file with -f")
 
     async def work(api: Api) -> Object:
         if pod:
             call = Call(method="GET", path=_EXPLAIN, query={"namespace": api.namespace, "pod": pod.rpartition("/")[2]})
         else:
-            call = Call(method="POST", path=_EXPLAIN, body=await _pod(api, session, file))
+            call = Call(method="POST", path=_EXPLAIN, body=await _read_pod(api, session, file))
         try:
             answer: Object = await api.call(call)
         except ApiError as error:
             if error.code == 404 and not (error.details or {}).get("name"):
-                raise CommandError("the server runs no scheduler that explains: start it with --scheduler=true") from None
+                raise CommandError("the server runs no scheduler: start it with --scheduler=true") from None
             raise
         return answer
 
@@ -48,24 +48,24 @@ def explain_scheduling(session: Session, pod: str | None, file: str, form: str) 
     if form:
         output.document(output.yaml_text(answer) if form == "yaml" else output.json_text(answer), form)
         return
-    for line in explanation(answer):
+    for line in explanation_lines(answer):
         output.line(line)
 
 
-async def _pod(api: Api, session: Session, file: str) -> Object:
+async def _read_pod(api: Api, session: Session, file: str) -> Object:
     objects = [each for each in read_objects(session, [file]) if each["kind"] == "Pod"]
     if len(objects) != 1:
         raise CommandError(f"{file}: explain-scheduling takes a file with one pod")
     metadata = {"namespace": api.namespace, **objects[0]["metadata"]}
-    # A dry run gives the pod its defaults and says what is wrong with it.
+    # A dry run sets defaults and validates the pod.
     resource = await api.discovery.find("pods")
     return await api.create(
         resource, {**objects[0], "metadata": metadata}, namespace=metadata["namespace"], query={"dryRun": "All"}
     )
 
 
-def explanation(answer: Object) -> list[str]:
-    """An answer in words."""
+def explanation_lines(answer: Object) -> list[str]:
+    """The lines that show an answer of the explain endpoint."""
     lines = [f"Node:      {answer.get('node') or '<none>'}"]
     if answer.get("message"):
         lines.append(f"Message:   {answer['message']}")
@@ -94,7 +94,7 @@ def explanation(answer: Object) -> list[str]:
 
 @click.group(cls=Group)
 def top() -> None:
-    """What nodes and pods use now, from the metrics API."""
+    """Show the current resource usage of nodes or pods, from the metrics API."""
 
 
 async def _metrics(api: Api, plural: str, name: str, namespace: str, selector: str) -> list[Object]:
@@ -122,7 +122,7 @@ def _usage(usage: Object) -> tuple[str, str]:
 @click.option("-l", "--selector", default="", help="Label selector.")
 @pass_session
 def top_nodes(session: Session, name: str | None, selector: str) -> None:
-    """CPU and memory of nodes."""
+    """Show CPU and memory usage of nodes."""
 
     async def work(api: Api) -> list[Object]:
         return await _metrics(api, "nodes", name or "", "", selector)
@@ -137,7 +137,7 @@ def top_nodes(session: Session, name: str | None, selector: str) -> None:
 @everywhere_option
 @pass_session
 def top_pods(session: Session, name: str | None, selector: str, everywhere: bool) -> None:
-    """CPU and memory of pods: the sums of their containers."""
+    """Show CPU and memory usage of pods, summed over their containers."""
 
     async def work(api: Api) -> list[Object]:
         return await _metrics(api, "pods", name or "", "" if everywhere else api.namespace, selector)

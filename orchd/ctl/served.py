@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.command import Command
 from orchd.ctl.discovery import Resource
 from orchd.ctl.errors import CommandError
 from orchd.ctl.session import Session, pass_session
+from orchd.kinds.jsonvalues import Object
 
 
 @click.command("api-resources", cls=Command)

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.apply import form_option, report
@@ -28,6 +27,7 @@ from orchd.ctl.manifests import read_objects
 from orchd.ctl.pod_templates import Edit, change, containers, pod_template
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, selected, target_of
+from orchd.kinds.jsonvalues import Object
 
 _KEY = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*\Z")
 

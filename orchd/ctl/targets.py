@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchd.client.interfaces import Object
 from orchd.ctl.api import Api
 from orchd.ctl.discovery import Resource
 from orchd.ctl.errors import CommandError
+from orchd.kinds.jsonvalues import Object
 
 
 @dataclass(frozen=True, slots=True)

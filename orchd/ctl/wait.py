@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from orchd.client.interfaces import Object
 from orchd.ctl import jsonpath, output
 from orchd.ctl.api import Api
 from orchd.ctl.command import DURATION, Command, everywhere_option, selector_options
@@ -16,6 +15,7 @@ from orchd.ctl.errors import CommandError
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, selected
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 #: Seconds between two looks.
 _LOOK = 0.5

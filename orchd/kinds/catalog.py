@@ -220,14 +220,14 @@ class Catalog:
             inside = by_group.get(name, ())
             have = dict.fromkeys(r.version for r in inside)
             if have and old is not None and all(not r.custom for r in inside):
-                groups.append(_narrowed(old, tuple(v for v in old.versions if v in have)))
+                groups.append(_without_empty_versions(old, tuple(v for v in old.versions if v in have)))
             elif have:
                 versions = tuple(sorted(have, key=version_priority))
                 groups.append(Group(name=name, versions=versions, preferred=versions[0]))
         return Catalog(self.dialect, self.types, groups, kept, self.later)
 
 
-def _narrowed(group: Group, versions: tuple[str, ...]) -> Group:
+def _without_empty_versions(group: Group, versions: tuple[str, ...]) -> Group:
     """`group` without versions that have no resources."""
     if versions == group.versions:
         return group

@@ -250,7 +250,7 @@ class TypeTable:
         if strategies:
             changes["merge_strategies"] = frozenset(strategies)
             changes["merge_key"] = words.get("merge", "")
-        type_ = self._spelled(package, spelled)
+        type_ = self._resolve_name(package, spelled)
         if changes:
             type_ = type_.with_semantics(**changes)
         return Field(
@@ -265,11 +265,11 @@ class TypeTable:
             wire=words.get("pb", ""),
         )
 
-    def _spelled(self, package: str, spelled: str) -> Type:
+    def _resolve_name(self, package: str, spelled: str) -> Type:
         if spelled.startswith("[]"):
-            return Type("list", element=self._spelled(package, spelled[2:]))
+            return Type("list", element=self._resolve_name(package, spelled[2:]))
         if spelled.startswith("{}"):
-            return Type("map", element=self._spelled(package, spelled[2:]))
+            return Type("map", element=self._resolve_name(package, spelled[2:]))
         scalar = self._scalars.get(spelled)
         if scalar is not None:
             return scalar

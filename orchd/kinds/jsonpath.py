@@ -93,7 +93,7 @@ def _name(path: str, at: int) -> tuple[str, int]:
     return re.sub(r"\\(.)", r"\1", match.group()), match.end()
 
 
-def _unquoted(text: str, at: int = 0) -> Iterator[tuple[int, str]]:
+def _outside_quotes(text: str, at: int = 0) -> Iterator[tuple[int, str]]:
     """Positions and characters outside of quotes, from `at` on. In quotes, a backslash escapes the next character."""
     quote = ""
     while at < len(text):
@@ -113,7 +113,7 @@ def _unquoted(text: str, at: int = 0) -> Iterator[tuple[int, str]]:
 def _bracket(path: str, start: int) -> tuple[str, int]:
     """The text in the brackets that open at `start`, and the position after them."""
     depth = 0
-    for at, char in _unquoted(path, start):
+    for at, char in _outside_quotes(path, start):
         if char == "[":
             depth += 1
         elif char == "]":
@@ -129,7 +129,7 @@ def _subscript(inner: str) -> Step:
     filter_ = _FILTER.match(inner)
     if filter_:
         return _filter(filter_.group(1).strip())
-    parts = _split(inner)
+    parts = _split_union(inner)
     if len(parts) > 1:
         steps = [_subscript(part) for part in parts]
         return lambda value: (item for step in steps for item in step(value))
@@ -148,9 +148,9 @@ def _subscript(inner: str) -> Step:
     raise JsonPathError(f"not an index, a slice, a name or a filter: [{inner}]")
 
 
-def _split(inner: str) -> list[str]:
+def _split_union(inner: str) -> list[str]:
     """The parts between commas outside of quotes."""
-    commas = [at for at, char in _unquoted(inner) if char == ","]
+    commas = [at for at, char in _outside_quotes(inner) if char == ","]
     return [inner[low + 1 : high].strip() for low, high in zip([-1, *commas], [*commas, len(inner)], strict=True)]
 
 

@@ -100,7 +100,7 @@ class ClientConfig:
         cluster = _present(
             {
                 "server": self.server,
-                "certificate-authority-data": _encoded(self.authority),
+                "certificate-authority-data": _encode(self.authority),
                 "insecure-skip-tls-verify": self.insecure,
                 "tls-server-name": self.server_name,
                 "proxy-url": self.proxy,
@@ -108,8 +108,8 @@ class ClientConfig:
         )
         user = _present(
             {
-                "client-certificate-data": _encoded(self.certificate),
-                "client-key-data": _encoded(self.key),
+                "client-certificate-data": _encode(self.certificate),
+                "client-key-data": _encode(self.key),
                 "token": self.token,
                 "tokenFile": self.token_file,
                 "username": self.username,
@@ -345,7 +345,7 @@ def _present(mapping: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in mapping.items() if value}
 
 
-def _encoded(pem: bytes) -> str:
+def _encode(pem: bytes) -> str:
     return base64.b64encode(pem).decode("ascii")
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from orchd.client.interfaces import IInformers, Object, ResourceRef
+from orchd.client.interfaces import IInformers, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.placement import find_untolerated_taint
 from orchd.scheduler.cluster import Cluster
 from orchd.scheduler.nodes import NodeFacts, NodeView

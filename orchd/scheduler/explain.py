@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchd import errors
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.framework.cycle import CycleError, Decision, UnfitError
 from orchd.scheduler.framework.refusals import Refusals
 from orchd.scheduler.pods import Pod

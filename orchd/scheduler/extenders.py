@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import IInformer, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import quoted
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape
 from orchd.scheduler.config.model import ExtenderConfig
 from orchd.scheduler.extender_connection import ExtenderConnection

@@ -9,8 +9,9 @@ from random import Random
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
-from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.framework.whatif import WhatIf
 from orchd.scheduler.interfaces import IExtender, IHandle, INominator, IWaitingPod

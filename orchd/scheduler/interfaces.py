@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import Attribute, Interface
 
-from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import ClusterEvent, Columns, CycleState, Status

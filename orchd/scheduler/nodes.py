@@ -1,10 +1,10 @@
-"""Single nodes for plain plugins: parsed fields of the node object, and the pods on it."""
+"""A single node as plain plugins read it: parsed fields of the node object, and the pods on it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.resources import PODS, amounts
 
@@ -34,8 +34,8 @@ class NodeFacts:
         #: Type -> status.
         self.conditions = {each.get("type", ""): each.get("status", "") for each in status.get("conditions") or ()}
 
-    def counts_as(self, other: NodeFacts) -> bool:
-        """True if everything that the columns read is equal; heartbeats do not change it."""
+    def equals_in_columns(self, other: NodeFacts) -> bool:
+        """True if all fields that the columns read are equal, as after a heartbeat."""
         return (
             self.allocatable == other.allocatable
             and self.pods_allowed == other.pods_allowed
@@ -47,7 +47,7 @@ class NodeFacts:
 
 
 class NodeView:
-    """A node with the pods on it. `add` and `remove` are for what-if runs, on a copy."""
+    """A node and the pods on it. Call `add` and `remove` only on a copy, for what-if runs."""
 
     __slots__ = ("_nonzero", "facts", "pods", "requested", "row")
 
@@ -59,11 +59,11 @@ class NodeView:
         #: Resource -> amount that the pods request.
         self.requested: dict[str, int] = {}
         self._nonzero = [0, 0]
-        alike: dict[PodTemplate, int] = {}
+        pods_per_template: dict[PodTemplate, int] = {}
         for pod in pods:
             self.pods[pod.uid] = pod
-            alike[pod.template] = alike.get(pod.template, 0) + 1
-        for template, number in alike.items():
+            pods_per_template[pod.template] = pods_per_template.get(pod.template, 0) + 1
+        for template, number in pods_per_template.items():
             self._count(template, number)
 
     @property
@@ -76,7 +76,7 @@ class NodeView:
 
     @property
     def nonzero(self) -> tuple[int, int]:
-        """Requested milli CPU and bytes, as scores count them."""
+        """Requested milli-CPU and bytes of memory, with the defaults that scores assume for pods without requests."""
         return self._nonzero[0], self._nonzero[1]
 
     def copy(self) -> NodeView:

@@ -1,22 +1,23 @@
-"""Reports scheduling failures: Events, and the PodScheduled condition of pending pods."""
+"""Reports results of scheduling: Events, and the PodScheduled condition of pending pods."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from orchd.client.interfaces import IClient, IEventRecorder, IInformer, Object, ResourceRef
+from orchd.client.interfaces import IClient, IEventRecorder, IInformer, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.conditions import find_condition
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.scheduler.pods import Pod
 from orchd.txkit.log import Logger
 
 PODS = ResourceRef("", "v1", "pods")
-#: Maximum length of an Event's note in characters; longer ones are cut and end in dots.
-_NOTE, _DOTS = 1024, " ..."
+#: Maximum length of an Event's note in characters, and what a truncated one ends with.
+_MAX_NOTE, _ELLIPSIS = 1024, " ..."
 _CONDITION = "PodScheduled"
-#: Reasons in the condition: no node, and a failure after a node was chosen.
+#: Reasons of the condition: no node fits, and a failure after a node was chosen.
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 _MERGE = "application/strategic-merge-patch+json"
 
@@ -33,7 +34,7 @@ def pod_reference(pod: Pod) -> Object:
 
 
 class Reporter:
-    """Reports for one profile. `wall` is seconds since the epoch."""
+    """Reports results for the pods of one profile. `wall` is seconds since the epoch."""
 
     log = Logger()
 
@@ -48,7 +49,7 @@ class Reporter:
         self._recorder.event(pod_reference(pod), "Normal", "Scheduled", note, action="Binding")
 
     def failed(self, pod: Pod, message: str) -> None:
-        note = message if len(message) <= _NOTE else message[: _NOTE - len(_DOTS)] + _DOTS
+        note = message if len(message) <= _MAX_NOTE else message[: _MAX_NOTE - len(_ELLIPSIS)] + _ELLIPSIS
         self._recorder.event(pod_reference(pod), "Warning", "FailedScheduling", note, action="Scheduling")
 
     def skipped(self, pod: Pod) -> None:
@@ -65,9 +66,9 @@ class Reporter:
         before = find_condition(status, _CONDITION) or {}
         wanted = {"type": _CONDITION, "status": "False", "reason": reason, "message": message}
         if any(before.get(name) != value for name, value in wanted.items()) or before.get("lastProbeTime"):
-            same = before.get("status") == "False"
-            moment = before.get("lastTransitionTime") if same else timestamp(self._wall())
-            patch["conditions"] = [{**wanted, "lastProbeTime": None, "lastTransitionTime": moment}]
+            unchanged = before.get("status") == "False"
+            transition = before.get("lastTransitionTime") if unchanged else timestamp(self._wall())
+            patch["conditions"] = [{**wanted, "lastProbeTime": None, "lastTransitionTime": transition}]
         if nominated is not None and nominated != (status.get("nominatedNodeName") or ""):
             patch["nominatedNodeName"] = nominated or None
         return {"metadata": {"uid": pod.uid}, "status": patch} if patch else None

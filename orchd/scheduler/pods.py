@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 import orjson
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import ScalarError, parse_time
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.shorttexts import remember_short

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from zope.interface import implementer
 
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.escalation import EscalationCheck
-from orchd.server.registry.interfaces import Context, IAdmission, IReview, Object
+from orchd.server.registry.interfaces import Context, IAdmission, IReview
 from orchd.server.registry.objectmeta import in_namespace
 
 _ROLES = frozenset(("roles", "clusterroles"))

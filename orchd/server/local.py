@@ -15,12 +15,13 @@ from twisted.internet.defer import Deferred, succeed
 from zope.interface import implementer
 
 from orchd.client import requests
-from orchd.client.interfaces import Answer, IByteStream, IRawClient, IWatchStream, Object, ResourceRef, WatchEvent
+from orchd.client.interfaces import Answer, IByteStream, IRawClient, IWatchStream, ResourceRef, WatchEvent
 from orchd.client.methods import Methods
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of, warning_text
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, Response, whole
 from orchd.server.pipeline.query import Query

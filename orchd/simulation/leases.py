@@ -10,10 +10,11 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
-from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.client.times import micro_time
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 from orchd.txkit.for_each import side_by_side
 from orchd.txkit.log import Logger

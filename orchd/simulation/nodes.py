@@ -5,9 +5,9 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from orchd.client.interfaces import Object
 from orchd.client.times import second_time
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import VERSION
 from orchd.kinds.simulated import LABEL, RUNTIME
 from orchd.simulation.behaviour import NOT_READY, SILENT

@@ -1,22 +1,23 @@
-"""Events about the containers of simulated pods, as a node agent records them; each note states that it is simulated."""
+"""Events about the containers of simulated pods, as a kubelet records them. Each note ends with "(simulated)"."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from orchd.client.interfaces import IEventRecorder, Object
+from orchd.client.interfaces import IEventRecorder
+from orchd.kinds.jsonvalues import Object
 
-#: The component that records them.
+#: The component that records the Events.
 COMPONENT: Final = "orchd-simulation"
-_MARK: Final = " (simulated)"
+_NOTE_SUFFIX: Final = " (simulated)"
 
 #: Type, reason and note of an Event, and the container that it is about.
-Found = tuple[str, str, str, str]
+ContainerEvent = tuple[str, str, str, str]
 
 
-def list_events(old: Object, new: Object) -> Iterator[Found]:
-    """Events of the containers of a pod between two states of it."""
+def list_events(old: Object, new: Object) -> Iterator[ContainerEvent]:
+    """Events about the containers of a pod that changed from `old` to `new`."""
     if new["metadata"].get("deletionTimestamp") and not old["metadata"].get("deletionTimestamp"):
         for container in new["spec"]["containers"]:
             if "running" in _state(_statuses(old).get(container["name"], {})):
@@ -28,12 +29,12 @@ def list_events(old: Object, new: Object) -> Iterator[Found]:
         yield from _list_changes(name, images.get(name, ""), before.get(name, {}), status)
 
 
-def _list_changes(name: str, image: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Found]:
+def _list_changes(name: str, image: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[ContainerEvent]:
     state, last = _state(new), _state(old)
-    # A container may start and end within one report.
-    begun = ("running" in state or "terminated" in state) and not ("running" in last or "terminated" in last)
+    # A container may start and end between two status updates.
+    started = ("running" in state or "terminated" in state) and not ("running" in last or "terminated" in last)
     restarted = int(new.get("restartCount") or 0) > int(old.get("restartCount") or 0)
-    if begun or restarted:
+    if started or restarted:
         yield "Normal", "Pulled", f'Container image "{image}" already present on machine', name
         yield "Normal", "Created", f"Created container {name}", name
         yield "Normal", "Started", f"Started container {name}", name
@@ -55,7 +56,7 @@ def _state(status: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class PodEvents:
-    """Add `change` as a listener of pods. `is_simulated` tells whether a node, by name, is simulated here."""
+    """Records Events of simulated pods: add `change` as a listener of pods. `is_simulated` is asked with a node's name."""
 
     def __init__(self, recorder: IEventRecorder, is_simulated: Callable[[str], bool]) -> None:
         self._recorder = recorder
@@ -68,5 +69,5 @@ class PodEvents:
         if old["metadata"].get("uid") != new["metadata"].get("uid"):
             return
         for type_, reason, note, container in list_events(old, new):
-            found = {**new, "apiVersion": "v1", "kind": "Pod", "fieldPath": f"spec.containers{{{container}}}"}
-            self._recorder.event(found, type_, reason, note + _MARK)
+            subject = {**new, "apiVersion": "v1", "kind": "Pod", "fieldPath": f"spec.containers{{{container}}}"}
+            self._recorder.event(subject, type_, reason, note + _NOTE_SUFFIX)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from orchd.client.interfaces import Object
 from orchd.client.times import second_time
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import parse_time
 from orchd.kinds.simulated import RUNTIME
 from orchd.simulation.behaviour import PodBehaviour

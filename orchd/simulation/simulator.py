@@ -10,11 +10,12 @@ from typing import Any, Final
 from twisted.internet.interfaces import IReactorTime
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.simulation.addresses import NODE_RANGE, POD_RANGE, AddressPool, Network
 from orchd.simulation.behaviour import AnnotationError, PodBehaviour, pod_behaviour
 from orchd.simulation.leases import LeaseKeeper

@@ -39,6 +39,6 @@ def verify(
     return Verdict.BAD_VALUE if now >> 32 == total >> 32 and not deleted else Verdict.BAD_ROW
 
 
-def checked(value: bytes, total: int | None) -> bytes:
+def check_value(value: bytes, total: int | None) -> bytes:
     """The value of a row; a DamagedValue if its checksum differs."""
     return value if total is None or total & 0xFFFFFFFF == crc32(value) else DamagedValue(value)

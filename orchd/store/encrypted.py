@@ -53,7 +53,7 @@ class EncryptionStateError(StoreError):
 async def refuse_encrypted(store: IStore, mark: bytes) -> None:
     """Raise EncryptionStateError if a store without encryption configuration has encrypted values: they would be served
     undecrypted."""
-    for prefix in await _recorded(store):
+    for prefix in await _recorded_keys(store):
         await _refuse_sealed(store, prefix, mark)
 
 
@@ -63,7 +63,7 @@ async def _refuse_sealed(store: IStore, prefix: str, mark: bytes) -> None:
             raise EncryptionStateError(prefix.strip("/"), item.key, "no provider is configured for the resource")
 
 
-async def _recorded(store: IStore) -> list[str]:
+async def _recorded_keys(store: IStore) -> list[str]:
     found = await store.get(_RECORD)
     return list(orjson.loads(found.value)) if found is not None else []
 
@@ -153,7 +153,7 @@ class EncryptedStore:
 
     async def _check(self) -> None:
         """Decrypt every encrypted value; a failure prevents the start."""
-        before = await _recorded(self.inner)
+        before = await _recorded_keys(self.inner)
         for prefix, rule in self._rules:
             async for item in _each(self.inner, prefix):
                 if item.value.__class__ is DamagedValue:
@@ -191,7 +191,7 @@ class EncryptedStore:
             raise
         except StoreError:
             # Another server was faster; its record applies.
-            await self._record(await _recorded(self.inner), prefixes)
+            await self._record(await _recorded_keys(self.inner), prefixes)
 
     def stop(self) -> Deferred[None]:
         return self.inner.stop()
@@ -254,12 +254,12 @@ class EncryptedStore:
         return await self.inner.create(key, self._seal(key, value), ttl=ttl)
 
     async def update(self, key: str, value: bytes, *, expected: int, ttl: int | None = None) -> int:
-        return await self._guarded(self.inner.update(key, self._seal(key, value), expected=expected, ttl=ttl))
+        return await self._guard(self.inner.update(key, self._seal(key, value), expected=expected, ttl=ttl))
 
     async def delete(self, key: str, *, expected: int) -> int:
-        return await self._guarded(self.inner.delete(key, expected=expected))
+        return await self._guard(self.inner.delete(key, expected=expected))
 
-    async def _guarded(self, write: Any) -> int:
+    async def _guard(self, write: Any) -> int:
         try:
             return int(await write)
         except RevisionConflictError as error:
@@ -326,7 +326,7 @@ class SharedEncryptedStore(EncryptedStore):
         ttl: int | None = None,
     ) -> int:  # fmt: skip
         sealed = None if value is None else self._seal(key, value)
-        return await self._guarded(
+        return await self._guard(
             self.inner.write(key, sealed, expected=expected, take=take, leave=leave, ttl=ttl)
         )
 

@@ -49,7 +49,7 @@ def salvage(path: str, dialect_name: str) -> Salvaged:
     try:
         lock = FileLock(path)
         try:
-            if not _damaged(path):
+            if not _is_damaged(path):
                 raise StoreError(f"the store {path} is not damaged: nothing was changed")
             return _salvage(path, dialect_name)
         finally:
@@ -58,7 +58,7 @@ def salvage(path: str, dialect_name: str) -> Salvaged:
         raise StoreError(f"cannot salvage {path}: {error}") from error
 
 
-def _damaged(path: str) -> bool:
+def _is_damaged(path: str) -> bool:
     try:
         refuse_gone(path)
         _, loaded = examine(path, None, inf)

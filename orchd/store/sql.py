@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from orchd.store.checksums import checked, row_sum
+from orchd.store.checksums import check_value, row_sum
 from orchd.store.core import Write
 from orchd.store.interfaces import Event, EventType, KeyValue
 
@@ -131,15 +131,15 @@ def past_events(
     for revision, key, created, deleted, value, total, prev, old, old_total, old_created in connection.execute(
         _PAST, (after, upto, low, high, high, _PIECE_EVENTS)
     ):
-        previous = None if prev is None else KeyValue(key, checked(old, old_total), prev, old_created)
+        previous = None if prev is None else KeyValue(key, check_value(old, old_total), prev, old_created)
         kind = EventType.DELETE if deleted else EventType.PUT
-        events.append(Event(kind, key, checked(value, total), revision, created, previous))
+        events.append(Event(kind, key, check_value(value, total), revision, created, previous))
     return events, events[-1].revision if len(events) == _PIECE_EVENTS else upto
 
 
 def values_before(connection: sqlite3.Connection, low: str, high: str | None, revision: int, upto: int) -> list[KeyValue]:
     """The values at `revision` of the keys in a range that were written between it and `upto`."""
     return [
-        KeyValue(key, checked(value, total), at, created)
+        KeyValue(key, check_value(value, total), at, created)
         for key, value, total, at, created in connection.execute(_UNDONE, (revision, upto, low, high))
     ]

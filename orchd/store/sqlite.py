@@ -277,7 +277,7 @@ class SqliteStore(Core):
             self._connection = await self._writer.run(partial(open_for_writing, self.path, self._dialect_name))
         if self._reading is None:
             await self._reader.run(self._connect_reader)
-        found = await self._writer.run(partial(self._probed, self._connection))
+        found = await self._writer.run(partial(self._test_write, self._connection))
         if found:
             # The failed commit is in the file after all.
             self._log.warn("{count} writes that were reported as failed have been committed", count=len(found))
@@ -298,7 +298,7 @@ class SqliteStore(Core):
 
     # ... and in the writer's.
 
-    def _probed(self, connection: sqlite3.Connection) -> list[Event]:
+    def _test_write(self, connection: sqlite3.Connection) -> list[Event]:
         """Test writing, and read events in the file that are not in memory. Raises sqlite3.Error."""
         sql.probe(connection)
         events, _ = sql.past_events(connection, "", None, self.revision, sys.maxsize)
@@ -366,7 +366,7 @@ class SqliteStore(Core):
         if connection is None:
             raise UnavailableError(f"cannot compact: {self._trouble}")
         try:
-            low = await self._writer.run(lambda: _compacted(connection))
+            low = await self._writer.run(lambda: _compacted_revision(connection))
             while low < revision and not self._refusal:
                 high = min(revision, low + sql.COMPACTION_STEP)
                 await self._writer.run(partial(sql.compact_step, connection, low, high))
@@ -396,7 +396,7 @@ class SqliteStore(Core):
             worker.stop()
 
 
-def _compacted(connection: sqlite3.Connection) -> int:
+def _compacted_revision(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT value FROM meta WHERE name = 'compacted'").fetchone()[0])
 
 

@@ -1,4 +1,4 @@
-"""`Cluster`: a true API server for one test, in a process of its own, with time and faults under the test's control.
+"""`Cluster`: a real API server for one test, in a process of its own, with time and faults under the test's control.
 
     with Cluster() as cluster:
         status, pods = cluster.request("GET", "/api/v1/pods")
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Seconds until a start is given up, unless the caller says otherwise: for machines under any load.
+#: Default time limit of a start in seconds: enough for machines under any load.
 START_LIMIT = 60.0
 #: Seconds by which one command lets time pass; longer times take several, each with a limit of its own.
 _MOST_ADVANCED = 600.0
@@ -42,8 +42,8 @@ _MOST_SHOWN = 1500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRequest:
-    """A request that the server has answered. `time` is the server's wall clock; `code` 0 is a client that left before the
-    answer. `verb` and what follows are empty where they do not apply; `user` is "" for a request without an identity."""
+    """A request that the server has answered. `time` is the server's wall clock; `code` is 0 if the client disconnected before
+    the response. `verb` and the following fields are empty where they do not apply; `user` is "" for unauthenticated requests."""
 
     time: float
     code: int
@@ -101,11 +101,11 @@ def _shown(code: int, answer: Any) -> str:
 class Cluster:
     """One API server with a store of its own; runs between `start` and `stop`, or as a context manager (sync or async).
 
-    `dialect` is "kubernetes" for stock clients, or "orch". `nodes` simulated nodes make pods run. `controllers` is True for
-    all, False for none, or names as of --controllers (a list, or one text with commas). `scheduler` None means: where there are
-    nodes. `gates` are feature gates, `flags` further flags of the server by name (without dashes); a list is written with commas.
-    `folder` keeps the store on disk: a later cluster continues it; without one everything is in memory. `port` 0 takes a free one.
-    Raises ValueError for arguments that cannot be, such as flags that the cluster sets itself.
+    `dialect` is "kubernetes" for stock clients, or "orch". `nodes` is the number of simulated nodes, on which pods run.
+    `controllers` is True for all, False for none, or names as for --controllers (an iterable, or one text with commas).
+    `scheduler` None runs a scheduler if there are nodes. `gates` are feature gates, `flags` further flags of the server by name
+    (without dashes); a list is written with commas. `folder` keeps the store on disk, for a later cluster to continue; without it,
+    the store is in memory. `port` 0 takes a free port. Raises ValueError that names an argument or flag that cannot be used.
     """
 
     def __init__(
@@ -140,10 +140,10 @@ class Cluster:
         self._ready: dict[str, Any] = {}
         self._context: ssl.SSLContext | None = None
 
-    # -- life
+    # -- start and stop
 
     def start(self, timeout: float = START_LIMIT) -> Self:
-        """Start, and wait until every request would be served. Raises `ClusterError`, with the server's log."""
+        """Start the server and wait until it is ready. Raises `ClusterError` with the end of the server's log."""
         if self._channel is not None:
             raise ClusterError("the cluster is running")
         self._owner = owner = fork_client()
@@ -152,7 +152,7 @@ class Cluster:
         except OSError as error:
             raise ClusterError(f"the fork server has ended: {error}\n{owner.log()[-4000:]}") from error
         self._channel = ClusterChannel(channel)
-        # For `request`: imported while the server starts, not before.
+        # For `request`: imported while the server starts, to save time.
         import http.client  # noqa: F401
         import ssl  # noqa: F401
 
@@ -164,7 +164,7 @@ class Cluster:
         return self
 
     def stop(self) -> None:
-        """End the server. What is in memory is lost; a folder is left in good order. Does nothing when it does not run."""
+        """Stop the server. A store in memory is lost, a store in a folder is closed cleanly. Does nothing if it is not running."""
         channel, self._channel, self._context = self._channel, None, None
         if channel is not None:
             channel.close()
@@ -189,46 +189,46 @@ class Cluster:
 
         await asyncio.to_thread(self.stop)
 
-    # -- how to reach it
+    # -- addresses and credentials
 
     @property
     def url(self) -> str:
-        """Such as ``https://127.0.0.1:40123``."""
-        return str(self._fact("url"))
+        """URL of the server, such as ``https://127.0.0.1:40123``."""
+        return str(self._ready_value("url"))
 
     @property
     def ca_file(self) -> str:
-        """The certificate authority of the server, PEM."""
-        return str(self._fact("ca"))
+        """Path of the server's CA certificate, PEM."""
+        return str(self._ready_value("ca"))
 
     @property
     def token(self) -> str:
         """A bearer token of the administrator."""
-        return str(self._fact("token"))
+        return str(self._ready_value("token"))
 
     @property
     def certificate_file(self) -> str:
-        """The administrator's client certificate, PEM."""
-        return str(self._fact("certificate"))
+        """Path of the administrator's client certificate, PEM."""
+        return str(self._ready_value("certificate"))
 
     @property
     def key_file(self) -> str:
-        """The key of `certificate_file`."""
-        return str(self._fact("key"))
+        """Path of the key of `certificate_file`, PEM."""
+        return str(self._ready_value("key"))
 
     @property
     def config_file(self) -> str:
-        """A client configuration file of the administrator."""
-        return str(self._fact("config"))
+        """Path of a client configuration file (kubeconfig) of the administrator."""
+        return str(self._ready_value("config"))
 
     @property
     def pid(self) -> int:
-        """The server's process."""
-        return int(self._fact("pid"))
+        """Process id of the server."""
+        return int(self._ready_value("pid"))
 
     @property
     def log(self) -> str:
-        """What the server has logged."""
+        """The server's log so far."""
         path = self._home / "log"
         return path.read_text(errors="replace") if path.is_file() else ""
 
@@ -239,10 +239,11 @@ class Cluster:
         return f"-{name}" not in self._controllers and ("*" in self._controllers or name in self._controllers)
 
     def environment(self) -> dict[str, str]:
-        """What a program needs in its environment to find the cluster: the variable that names the configuration file."""
+        """Environment variables with which a client program finds the cluster."""
         return {self.dialect("{SHORT}CONFIG"): self.config_file}
 
-    def _fact(self, name: str) -> Any:
+    def _ready_value(self, name: str) -> Any:
+        """A value that the server reported when it became ready."""
         self._running()
         return self._ready[name]
 
@@ -251,7 +252,7 @@ class Cluster:
             raise ClusterError("the cluster is not running")
         return self._channel
 
-    # -- requests of the test itself
+    # -- requests of the test
 
     def request(
         self,
@@ -263,8 +264,8 @@ class Cluster:
         token: str | None = None,
         timeout: float = 30,
     ) -> tuple[int, Any]:
-        """One request, as administrator unless another `token` is given ("" sends none): the status code, and the JSON of the
-        answer, or its text. `body` is JSON data or bytes."""
+        """Send one request, as administrator unless another `token` is given ("" sends none). `body` is JSON data or bytes. Returns
+        the status code, and the response body as JSON data or text."""
         import http.client
         import ssl
 
@@ -290,8 +291,8 @@ class Cluster:
         return answer.status, text.decode("utf-8", "replace")
 
     def wait_for(self, condition: Callable[[], T | None], *, timeout: float = 30, what: str | Callable[[], str] = "") -> T:
-        """Ask `condition` until it gives something true, which is returned. Exceptions pass through. Raises `ClusterError`
-        after `timeout` real seconds; `what` is what the message says was waited for, or makes that text."""
+        """Call `condition` until it returns something true, and return that. Its exceptions are passed on. Raises `ClusterError`
+        after `timeout` real seconds, whose message names `what`, a text or a function that returns one."""
         if not callable(condition):
             raise TypeError(f"wait_for: {condition!r} is a value, not a function that gives one: wait_for(lambda: ...)")
         end = time.monotonic() + timeout
@@ -307,7 +308,7 @@ class Cluster:
     def wait_for_object(
         self, path: str, until: Callable[[Any], Any] = _always, *, timeout: float = 30
     ) -> dict[str, Any]:
-        """The object at `path` as soon as it exists and `until` says yes to it. Raises `ClusterError`."""
+        """Wait until there is an object at `path` for which `until` is true, and return it. Raises `ClusterError` after `timeout`."""
 
         last: tuple[int, Any] = 0, None
 
@@ -323,7 +324,7 @@ class Cluster:
         return self.wait_for(look, timeout=timeout, what=describe)
 
     def wait_for_absence(self, path: str, *, timeout: float = 30) -> None:
-        """Return when there is nothing at `path`. Raises `ClusterError`."""
+        """Wait until there is nothing at `path`. Raises `ClusterError` after `timeout`."""
         last: tuple[int, Any] = 0, None
 
         def look() -> bool:
@@ -333,23 +334,23 @@ class Cluster:
 
         self.wait_for(look, timeout=timeout, what=lambda: f"{path} is removed; the last answer was {_shown(*last)}")
 
-    # -- what was asked
+    # -- recorded requests
 
     @property
     def requests(self) -> list[RecordedRequest]:
-        """What clients have asked over the wire, oldest first; at most the last 10,000. A watch is listed once its answer has
-        begun. Requests of the server's own parts, such as controllers, are not among them."""
+        """Requests of clients over the network, oldest first; at most the last 10,000. A watch is listed once its response has
+        begun. Requests of components inside the server, such as controllers, are not recorded."""
         return [RecordedRequest(**entry) for entry in self._running().command("requests", clear=False)]
 
     def clear_requests(self) -> None:
-        """Forget `requests`."""
+        """Empty `requests`."""
         self._running().command("requests", clear=True)
 
     # -- time
 
     def advance(self, seconds: float) -> float:
-        """Let time pass in the server at once: its wall clock, leases, time limits, back-off, controllers. Its wall clock
-        afterwards. Calls that come due run in order, each at its time. TLS certificates are judged by the client's clock."""
+        """Let time pass in the server at once: wall clock, leases, time limits, back-off, controllers. Delayed calls that come due
+        run in order, each at its time. Returns the wall clock afterwards. Clients check TLS certificates by their own clock."""
         left = float(seconds)
         if not math.isfinite(left):
             raise ValueError(f"advance: {seconds!r} is not a number of seconds")
@@ -365,33 +366,33 @@ class Cluster:
     # -- faults
 
     def fail(self, code: int, *, times: int = 1, message: str = "", **match: str) -> None:
-        """Answer the next `times` matching requests with an error. `match` limits them: verb (such as "list"), group,
-        resource, subresource, namespace, name. Raises `ClusterError` for what cannot be."""
+        """Answer the next `times` matching requests with an error. Keys of `match` are verb (such as "list"), group, resource,
+        subresource, namespace and name. Raises `ClusterError` for invalid arguments."""
         self._fault(match=match, times=times, code=code, message=message)
 
     def delay(self, seconds: float, *, times: int = 1, **match: str) -> None:
-        """Hold the next `times` matching requests back, in the server's time: `advance` ends it."""
+        """Delay the next `times` matching requests by `seconds` of the server's time, which `advance` can let pass."""
         self._fault(match=match, times=times, delay=float(seconds))
 
     def _fault(self, **fault: Any) -> None:
         self._running().command("fault", fault=fault)
 
     def clear_faults(self) -> None:
-        """Forget failures and delays that are still to come."""
+        """Remove the failures and delays that have not been used yet."""
         self._running().command("clear_faults")
 
     def drop_watches(self, *, cut: bool = True) -> int:
-        """End the watches of clients, by cutting their connections or in good order; how many. Those of the server's own parts
-        go on."""
+        """End the watches of clients, with `cut` by aborting their connections. Returns how many. Watches of components inside the
+        server continue."""
         return int(self._running().command("end_watches", cut=cut))
 
     def expire_history(self) -> int:
-        """Forget the past: running watches end with an error 410, and a watch or exact list from an earlier version is
-        answered 410. The version from which on watches are possible."""
+        """Compact the history: running watches end with an error 410, and watches and exact lists from earlier versions are
+        answered with 410. Returns the oldest version from which a watch can start."""
         return int(self._running().command("expire_history"))
 
     def expire_serving_certificate(self) -> None:
-        """Present a certificate to new connections that has expired an hour ago."""
+        """Present a certificate that expired an hour ago to new connections."""
         self._running().command("expire_serving_certificate")
 
     def restore_serving_certificate(self) -> None:
@@ -401,8 +402,8 @@ class Cluster:
     def issue_certificate(
         self, user: str = "", groups: Iterable[str] = (), *, lifetime: float = 86400
     ) -> tuple[str, str]:
-        """A client certificate and its key, PEM, for a user with groups; for the administrator without a name. With a negative
-        `lifetime` it has expired that many seconds ago."""
+        """Issue a client certificate; returns certificate and key, PEM. The holder is `user` in `groups`, or the administrator if
+        `user` is "". A certificate with a negative `lifetime` expired that many seconds ago."""
         certificate, key = self._running().command("issue", user=user, groups=list(groups), lifetime=float(lifetime))
         return certificate, key
 

@@ -29,7 +29,7 @@ def run_template(channel: socket.socket, spec: Any, folder: Path, owner: int) ->
     _log_to(folder / "log")
     globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False)
     try:
-        server = ClusterServer(ServerSpec.of(spec), folder)
+        server = ClusterServer(ServerSpec.from_message(spec), folder)
         server.start_unbound()
     except BaseException as error:
         why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -65,7 +65,7 @@ def run_cluster(server: ClusterServer | None, message: Any, descriptor: int, own
     try:
         if server is None:
             globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False)
-            server = ClusterServer(ServerSpec.of(message["spec"]), folder)
+            server = ClusterServer(ServerSpec.from_message(message["spec"]), folder)
         bound = _bind(message["port"])
     except (Exception, SystemExit) as error:
         _refuse(descriptor, f"{type(error).__name__}: {error}")

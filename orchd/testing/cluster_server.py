@@ -1,4 +1,4 @@
-"""`ClusterServer`: the API server of one test cluster, made before or after the fork of its process."""
+"""`ClusterServer`: the API server of one test cluster, created before or after the fork of its process."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ from orchd.testing.recording import RequestLog
 from orchd.testing.server_templates import make_signing_key
 from orchd.testing.virtual_time import VirtualReactor
 
-#: What the objects of a cluster say until its port is known.
+#: Port in the objects of a cluster until its own port is known.
 PROVISIONAL_PORT = 6443
-#: Delayed calls of a start that has to end without sockets.
-_MOST_STEPS = 200
+#: Limit of reactor steps in a start without sockets.
+_MAX_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
-    """What decides how a server is made. `flags` are those of the command line; `folder` is "" for a memory store."""
+    """The configuration of a server. `flags` are command line flags; `folder` is "" for a memory store."""
 
     dialect: str
     flags: tuple[str, ...]
     folder: str
 
     @classmethod
-    def of(cls, data: Mapping[str, Any]) -> ServerSpec:
+    def from_message(cls, data: Mapping[str, Any]) -> ServerSpec:
         return cls(dialect=data["dialect"], flags=tuple(data["flags"]), folder=data["folder"])
 
 
 class LatePort:
-    """A listening port that may not listen yet."""
+    """The port of a `LateEndpoint`, which may not listen yet."""
 
     def __init__(self, factory: IProtocolFactory) -> None:
         self.factory = factory
@@ -91,9 +91,9 @@ class LateEndpoint:
 
 
 class ClusterServer:
-    """Made from a `ServerSpec`; its keys and certificates are in `folder` (in the spec's folder where that has one).
+    """An API server on a `VirtualReactor`. Keys and certificates are in the spec's folder, or in `folder` if it has none.
 
-    `token` is a bearer token of the administrator. Raises what `ApiServer` and the flags raise.
+    `token` is a bearer token of the administrator. The constructor raises what `ApiServer` and the parsing of flags raise.
     """
 
     def __init__(self, spec: ServerSpec, folder: Path) -> None:
@@ -135,9 +135,9 @@ class ClusterServer:
         self.failure = failure
 
     def start_unbound(self) -> None:
-        """Start without sockets and threads, up to and with the last member. Raises what kept it from starting."""
+        """Start all members without sockets and threads. Raises the failure of the first member that fails."""
         self.server.service.startService()
-        for _ in range(_MOST_STEPS):
+        for _ in range(_MAX_STEPS):
             if self.failure is not None:
                 self.failure.raiseException()
             if self.server.service.ready.called:
@@ -148,28 +148,27 @@ class ClusterServer:
         raise RuntimeError("the server does not start without sockets")
 
     def _settle(self) -> None:
-        """Let the controllers finish what a new cluster makes them do, such as default service accounts: no test meets a
-        cluster in which that is under way, and a fork does not repeat it."""
-        for _ in range(_MOST_STEPS):
+        """Run the controllers until they have created the objects of a new cluster, such as default service accounts: tests find
+        them complete, and forks do not repeat the work."""
+        for _ in range(_MAX_STEPS):
             if not self.reactor.run_due():
                 return
 
     def build_documents(self) -> None:
-        """Build what a server builds in the background once it runs, here and now: the OpenAPI document."""
+        """Build the OpenAPI document at once, which a running server builds in the background."""
         self.server.api.documents.specification.build.begin()
         self.reactor.run_jobs()
 
     async def start_bound(self, real: Any) -> None:
-        """Start on a reactor that runs. Raises what kept it from starting."""
+        """Start on a running reactor. Raises the failure of the first member that fails."""
         self.reactor.bind(real)
         self.server.service.startService()
         await self.server.service.wait_ready()
 
     async def open(self, real: Any, bound: socket.socket) -> None:
-        """Accept connections, and tell of the port where clients look."""
+        """Accept connections, and write the port to the API's Service object."""
         self.reactor.bind(real)
         self.endpoint.open(real, bound)
-        # The API's own service was made before the port was known.
         client, services, name = self.server.client, ResourceRef("", "v1", "services"), self.dialect("{long}")
         found = await client.get(services, "default", name)
         ports = [{**entry, "targetPort": bound.getsockname()[1]} for entry in found["spec"]["ports"]]
@@ -195,7 +194,7 @@ class ClusterServer:
         return Signed(certificate=first, key=load_private(made.ca_key.read_bytes()), chain=tuple(others))
 
     def issue(self, user: str, groups: list[str], *, lifetime: float) -> tuple[bytes, bytes]:
-        """(certificate, key) of a client, PEM. A negative `lifetime` makes one that has expired that long ago."""
+        """(certificate, key) of a client, PEM. A certificate with a negative `lifetime` expired that many seconds ago."""
         holder = subject(user or self.dialect("{long}-admin"), groups if user else [MASTERS])
         pair = self._issue(holder, CLIENT, [], lifetime)
         return chain_pem(pair.certificate), private_pem(pair.key)
@@ -220,7 +219,7 @@ class ClusterServer:
     # -- watches and history
 
     def end_watches(self, *, cut: bool) -> int:
-        """End the watches that run, in good order or by cutting their connections; how many."""
+        """End the watches of clients, with `cut` by aborting their connections. Returns how many."""
         running = self._client_watches()
         for stream in running:
             if cut:
@@ -234,10 +233,10 @@ class ClusterServer:
         return [stream for stream in self.faults.watches() if stream in running]
 
     async def expire_history(self) -> int:
-        """Forget every version before now: running watches end with 410, and those from the past are refused. The revision
-        from which on watches are possible."""
+        """Compact the history: running watches end with 410, and watches from earlier versions are refused. Returns the oldest
+        revision from which a watch can start."""
         store = self.server.storage.store
-        # A revision of its own, so that whatever clients have seen is older.
+        # A new revision: every version that clients have seen is older.
         revision = await store.create(f"/testing/epoch-{secrets.token_hex(8)}", b"{}")
         await store.compact(revision)
         self.faults.oldest_revision = revision

@@ -1,7 +1,7 @@
-"""The API server program of ``orchd-envtest-assets``: takes the flags that test frameworks pass, with the store in memory.
+"""The API server program of ``orchd-envtest-assets``: accepts the flags that test frameworks pass, and stores in memory.
 
-Flags are those of the server, and its defaults are those that the frameworks expect: neither controllers nor scheduler run, and
-a certificate that lies in --cert-dir is served. A real etcd at --etcd-servers is used.
+It has the flags of the server with the defaults that frameworks expect: neither controllers nor scheduler run, and a
+certificate in --cert-dir is served. A real etcd at --etcd-servers is used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,26 +30,26 @@ from orchd.testing.envtest_etcd import MARK
 
 #: Flags of former releases of the reference that frameworks pass, with the values that mean "off".
 _FORMER = {"insecure-port": ("0",), "insecure-bind-address": ("127.0.0.1", "localhost", "")}
-#: Seconds for the question whether there is an etcd.
-_ETCD_LIMIT = 5.0
+#: Seconds to wait for the version of a server at --etcd-servers.
+_ETCD_TIMEOUT = 5.0
 
 
 def map_flags(given: Iterable[str]) -> Iterator[str]:
-    """The server's flags for those of a framework. Raises ValueError for one that cannot be had."""
+    """The server's flags for the flags of a framework. Raises ValueError for a value that the server cannot provide."""
     given = list(given)
     names = {text.lstrip("-").partition("=")[0] for text in given}
     folder = Path(_value(given, "cert-dir"))
     pair = folder / "apiserver.crt", folder / "apiserver.key"
     found = "cert-dir" in names and not {"tls-cert-file", "tls-private-key-file"} & names and all(p.exists() for p in pair)
     if found:
-        # Made by the framework, under an authority of its own; as the folder of this server they would be replaced.
+        # Issued by the framework under its own CA. With --cert-dir, this server would replace them.
         yield f"--tls-cert-file={pair[0]}"
         yield f"--tls-private-key-file={pair[1]}"
     for text in given:
         name, _, value = text.lstrip("-").partition("=")
         if name in _FORMER:
             if value not in _FORMER[name]:
-                raise ValueError(f"--{name}: {value!r}: there is no insecure port")
+                raise ValueError(f"--{name}: {value!r}: the server has no insecure port")
         elif name == "cert-dir" and found:
             continue
         elif name != "etcd-servers" or not all(_is_double(url) for url in value.split(",")):
@@ -57,7 +57,7 @@ def map_flags(given: Iterable[str]) -> Iterator[str]:
 
 
 def _value(given: Iterable[str], name: str) -> str:
-    """The last value of a flag, "" without one."""
+    """The last value of a flag, "" if it is not given."""
     found = ""
     for text in given:
         flag, _, value = text.lstrip("-").partition("=")
@@ -67,9 +67,9 @@ def _value(given: Iterable[str], name: str) -> str:
 
 
 def _is_double(url: str) -> bool:
-    """True if `orchd.testing.envtest_etcd` answers there, not an etcd."""
+    """True if `orchd.testing.envtest_etcd` answers at this URL, not a real etcd."""
     try:
-        with urllib.request.urlopen(f"{url.rstrip('/')}/version", timeout=_ETCD_LIMIT) as answer:
+        with urllib.request.urlopen(f"{url.rstrip('/')}/version", timeout=_ETCD_TIMEOUT) as answer:
             return MARK in json.loads(answer.read())
     except (OSError, ValueError):
         return False
@@ -87,8 +87,8 @@ def read_settings(arguments: list[str], folder: Path) -> configuration.Settings:
     return configuration.from_options(options)
 
 
-def make(reactor: Any, arguments: list[str], folder: Path, failed: Any) -> ApiServer:
-    """The server. Raises usage.UsageError, OSError and ValueError that name the flag or file."""
+def make_server(reactor: Any, arguments: list[str], folder: Path, failed: Callable[[Failure], None]) -> ApiServer:
+    """The server for a framework's flags. Raises usage.UsageError, OSError and ValueError that name the flag or file."""
     settings = read_settings(arguments, folder)
     store = MemoryStore(reactor) if settings.storage.etcd is None else None
     return ApiServer(settings, reactor, store=store, failed=failed)
@@ -96,7 +96,7 @@ def make(reactor: Any, arguments: list[str], folder: Path, failed: Any) -> ApiSe
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve until SIGTERM or SIGINT."""
-    arguments = _joined(sys.argv[1:] if arguments is None else arguments)
+    arguments = _join_values(sys.argv[1:] if arguments is None else arguments)
     program = KUBERNETES("{short}-apiserver")
     if "--help" in arguments or "-h" in arguments:
         sys.stdout.write(f"Usage: {program} {Options(capabilities=capabilities(), dialect=KUBERNETES)}\n")
@@ -119,7 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     with tempfile.TemporaryDirectory(prefix="orchd-envtest-") as folder:
         try:
-            server = make(reactor, arguments, Path(folder), failed)
+            server = make_server(reactor, arguments, Path(folder), failed)
         except (OSError, ValueError, usage.UsageError) as error:
             sys.exit(f"{program}: {error}")
 
@@ -133,8 +133,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(f"{program}: {failures[0].getErrorMessage()}")
 
 
-def _joined(arguments: list[str]) -> list[str]:
-    """Each flag with its value in one word: ``--name value`` becomes ``--name=value``."""
+def _join_values(arguments: list[str]) -> list[str]:
+    """Join each flag and its value: ``--name value`` becomes ``--name=value``."""
     out: list[str] = []
     for text in arguments:
         if out and not text.startswith("-") and out[-1].startswith("--") and "=" not in out[-1]:

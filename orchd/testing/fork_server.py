@@ -1,9 +1,9 @@
-"""The process from which test clusters, and programs of the server, are forked: ``python -m orchd.testing.fork_server CHANNEL OWNER FOLDER``.
+"""The process from which test clusters and server programs are forked: ``python -m orchd.testing.fork_server CHANNEL OWNER FOLDER``.
 
-It imports the server once. For each way in which servers are made (`ServerSpec`) it forks a template: a process that starts
-such a server up to the point where it would listen. Each cluster is a fork of its template, so that it costs no start, shares
-no state with others, and has whatever a started server has. All of them end with the process OWNER: its end of CHANNEL is
-closed then, and where the system can tell of the end of a process, that is watched too.
+It imports the server once. For each configuration (`ServerSpec`) it forks a template: a process that starts such a server up
+to the point where it would listen. Each cluster is a fork of its template: a started server that costs no start and shares no
+state with others. All these processes end with the process OWNER, whose end closes CHANNEL and, where the system supports it,
+signals a process descriptor.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from typing import Any
 from orchd.testing import fork_channel
 from orchd.testing.process_lifetime import die_with_parent, is_running, open_process
 
-#: Templates that are kept; the one that was not used for longest ends first, once the clusters that were forked from it have.
-_MOST_TEMPLATES = 8
-#: Seconds between looks at the owner where its end is not told.
+#: Limit of templates. The least recently used one ends first, after the clusters that were forked from it.
+_MAX_TEMPLATES = 8
+#: Seconds between checks of the owner on systems without process descriptors.
 _POLL = 1.0
-#: Seconds without a request after which there is time for other work.
+#: Seconds without a request after which `serve` calls `idle`.
 _IDLE = 0.05
 
-#: Starts what a message asks for; the descriptor is the cluster's channel.
+#: Starts the cluster or program that a message describes. The descriptor is the channel of the cluster.
 Start = Callable[[Any, int], None]
 
 
 def main(arguments: list[str]) -> None:
     channel, owner, folder = socket.socket(fileno=int(arguments[0])), int(arguments[1]), Path(arguments[2])
-    # Collections during imports find nothing.
+    # Imports leave no garbage to collect.
     gc.disable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Children are not waited for.
@@ -53,8 +53,8 @@ def main(arguments: list[str]) -> None:
 
 
 def serve(channel: socket.socket, owner: int, start: Start, idle: Callable[[], None] | None = None) -> None:
-    """Start what is asked for until the channel or the owner ends. `idle` is called once, when nothing has been asked for a
-    moment after the first start."""
+    """Serve start requests until the channel or the owner ends. `idle` is called once, when no request arrives for a moment after
+    the first start."""
     ended = open_process(owner)
     watched = [channel.fileno()] if ended is None else [channel.fileno(), ended]
     started = False
@@ -82,7 +82,7 @@ def serve(channel: socket.socket, owner: int, start: Start, idle: Callable[[], N
 
 
 def fork_child(run: Callable[[], None]) -> None:
-    """Run a function in a forked process that ends with this one, and then with it."""
+    """Run a function in a forked process, which ends when the function returns or this process ends."""
     parent = os.getpid()
     if os.fork():
         return
@@ -108,14 +108,14 @@ def wait_children() -> None:
 
 
 class ForkServer:
-    """Forks a template for each way to make servers, and hands requests on to it."""
+    """Forks a template for each `ServerSpec` and passes requests for clusters on to it."""
 
     def __init__(self, owner: int, folder: Path) -> None:
         self._owner = owner
         self._folder = folder
         self._templates: OrderedDict[str, socket.socket] = OrderedDict()
-        self._made = 0
-        self._entries: set[str] = set()
+        self._template_count = 0
+        self._prepared_entries: set[str] = set()
 
     def start(self, message: Any, descriptor: int) -> None:
         if "program" in message:
@@ -126,10 +126,10 @@ class ForkServer:
     def _start_program(self, message: Any, descriptor: int) -> None:
         from orchd.testing.fork_programs import prepare, supervise
 
-        if message["entry"] not in self._entries:
+        if message["entry"] not in self._prepared_entries:
             prepare(message["entry"])
-            self._entries.add(message["entry"])
-        # The other descriptors are closed in the program, and must not be kept open by its supervisor.
+            self._prepared_entries.add(message["entry"])
+        # The program closes all other descriptors; its supervisor must not keep the templates open.
         others = [template.fileno() for template in self._templates.values()]
 
         def run() -> None:
@@ -153,22 +153,22 @@ class ForkServer:
                 self._templates.move_to_end(key)
                 return
             except OSError:
-                # It ended; make another.
+                # The template has ended.
                 self._drop(key)
-        fork_channel.send(self._make(key, message["spec"], descriptor), message, descriptor)
+        fork_channel.send(self._make_template(key, message["spec"], descriptor), message, descriptor)
 
-    def _make(self, key: str, spec: Any, descriptor: int) -> socket.socket:
+    def _make_template(self, key: str, spec: Any, descriptor: int) -> socket.socket:
         from orchd.testing.cluster_main import run_template
 
-        while len(self._templates) >= _MOST_TEMPLATES:
+        while len(self._templates) >= _MAX_TEMPLATES:
             self._drop(next(iter(self._templates)))
         ours, theirs = socket.socketpair()
-        self._made += 1
-        folder = self._folder / f"template-{self._made}"
+        self._template_count += 1
+        folder = self._folder / f"template-{self._template_count}"
         folder.mkdir(mode=0o700)
 
         def run() -> None:
-            # What a template held open would never end.
+            # A descriptor that a template held open would never be closed.
             os.close(descriptor)
             ours.close()
             for other in self._templates.values():
@@ -185,7 +185,7 @@ class ForkServer:
 
 
 if __name__ == "__main__":
-    # As a module of its name, so that others import this very one.
+    # Imported under its name, so that other modules share its state.
     from orchd.testing.fork_server import main as run
 
     run(sys.argv[1:])

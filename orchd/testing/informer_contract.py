@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchd.client.interfaces import IInformer, Object
+from orchd.client.interfaces import IInformer
+from orchd.kinds.jsonvalues import Object
 
 #: Namespaces used by the checks.
 NAMESPACES = ("a", "b")

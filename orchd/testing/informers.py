@@ -8,7 +8,8 @@ from twisted.internet.defer import Deferred
 from zope.interface import implementer
 
 from orchd.client.informers import has_labels
-from orchd.client.interfaces import IInformer, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IInformer, IInformers, ResourceRef
+from orchd.kinds.jsonvalues import Object
 
 Listener = Callable[[str, Object | None, Object | None], None]
 Index = Callable[[Object], Iterable[str]]

@@ -15,7 +15,8 @@ from collections import deque
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import IInformer, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IInformer, IInformers, ResourceRef
+from orchd.kinds.jsonvalues import Object
 from orchd.testing.informers import MemoryInformer
 
 

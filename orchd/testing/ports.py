@@ -1,8 +1,8 @@
-"""Ports of the loopback address for servers that other processes will start.
+"""Free ports of the loopback address for servers in other processes.
 
-A port that is only looked up may be taken again before the server listens, or while it is restarted: by an outgoing
-connection, or by another process of the same test run. Those given here are outside the range from which the system takes
-ports by itself, and reserved among the processes of this machine until this one ends.
+A port that was free a moment ago may be taken before the server listens or while it restarts: by an outgoing connection, or by
+another process of the same test run. The ports given here are outside the system's ephemeral range, and reserved among the test
+processes of this machine until this process ends.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import sys
 from pathlib import Path
 
 _RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
-#: Ports below are often those of well-known services.
+#: Lower ports often belong to well-known services.
 _LOWEST = 15_000
-#: Fewer ports than this are too few to choose from.
-_ENOUGH = 1_000
+#: Least size of the range from `_LOWEST` to the ephemeral range.
+_MIN_RANGE = 1_000
 _ATTEMPTS = 200
 
 #: A socket for each reserved port; its name is the reservation. Never closed: reservations end with the process.
 _reservations: list[socket.socket] = []
-#: Not the module's own generator: tests seed that, in all processes alike.
+#: Not the global generator, which tests seed alike in all processes.
 _random = random.SystemRandom()
 
 
 def free_port() -> int:
-    """A TCP port of the loopback address that no other caller gets while this process runs (Linux; elsewhere one that was free
-    a moment ago)."""
-    end = _first_automatic()
-    if end - _LOWEST >= _ENOUGH:
+    """A TCP port of the loopback address that no other caller gets while this process runs. On systems other than Linux, a port
+    that was free a moment ago."""
+    end = _first_ephemeral()
+    if end - _LOWEST >= _MIN_RANGE:
         for _ in range(_ATTEMPTS):
             port = _random.randrange(_LOWEST, end)
             if _can_bind(port) and _reserve(port):
@@ -42,8 +42,8 @@ def free_port() -> int:
         return found
 
 
-def _first_automatic() -> int:
-    """The first port that the system may give to a socket by itself; 0 where that is not known."""
+def _first_ephemeral() -> int:
+    """The lowest port of the ephemeral range; 0 if it is unknown."""
     if not sys.platform.startswith("linux"):
         return 0
     try:
@@ -63,10 +63,10 @@ def _can_bind(port: int) -> bool:
 
 
 def _reserve(port: int) -> bool:
-    """True if no process, this one included, has reserved the port. The name lives as long as the socket."""
+    """Reserve a port. Returns False if a process, this one included, has reserved it."""
     reservation = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
-        # An abstract name, of this network namespace, as the port is.
+        # An abstract address belongs to the network namespace, as ports do, and is freed with the socket.
         reservation.bind(f"\0orchd-test-port-{port}")
     except OSError as error:
         reservation.close()

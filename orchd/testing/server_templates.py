@@ -1,4 +1,4 @@
-"""What in-process servers of one test run need not make again: keys and certificates, and the store of a bootstrapped cluster."""
+"""Reuse between in-process servers of one test run: keys and certificates, and the store of a bootstrapped cluster."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from orchd.pki.bootstrap import Files, write_private
 from orchd.pki.keys import new_key, private_pem, public_pem
 from orchd.store.memory import MemoryStore
 
-#: Flags of what writes after the bootstrap.
+#: Flags of components that write after the bootstrap.
 _AFTER_BOOTSTRAP = ("--controllers=", "--scheduler=")
 
-#: Attributes of `Files`.
-_KEPT = (
+#: Attributes of `Files` that are kept.
+_KEY_FILES = (
     *("ca_certificate", "ca_key", "serving_certificate", "serving_key"),
     *("admin_certificate", "admin_key", "signing_key", "verification_key"),
 )
@@ -25,7 +25,7 @@ _stores: dict[tuple[str, ...], MemoryStore] = {}
 
 
 def provide_keys(settings: Settings, now: float) -> None:
-    """Give a server without keys those that `keep_keys` was given for servers of its dialect and time."""
+    """Write the keys that `keep_keys` kept for the same dialect and time into the folder of a server, unless it exists."""
     files = _files(settings)
     if files.folder.exists():
         return
@@ -39,11 +39,11 @@ def provide_keys(settings: Settings, now: float) -> None:
 
 
 def keep_keys(settings: Settings, now: float) -> None:
-    """Remember the keys and certificates that a server has made."""
+    """Keep the keys and certificates of a started server for `provide_keys`."""
     key = settings.dialect.name, int(now)
     if key not in _keys:
         files = _files(settings)
-        _keys[key] = {name: getattr(files, name).read_bytes() for name in _KEPT}
+        _keys[key] = {name: getattr(files, name).read_bytes() for name in _KEY_FILES}
 
 
 def make_signing_key(files: Files) -> None:
@@ -61,21 +61,21 @@ def _files(settings: Settings) -> Files:
 
 
 class StoreTemplate:
-    """Stores for servers with some flags: new ones, until `keep` was given one whose cluster has been bootstrapped; copies of
-    that from then on, with which a server has nothing left to write at its start."""
+    """Stores for servers with the same flags: empty ones until `keep` has been given the store of a bootstrapped cluster, then
+    copies of that store, with which a server has nothing to write when it starts."""
 
     def __init__(self, flags: Sequence[str], now: float) -> None:
-        deciding = tuple(flag for flag in flags if not flag.startswith(_AFTER_BOOTSTRAP))
-        # Files may have changed since.
-        self._usable = not any("/" in flag and Path(flag.partition("=")[2]).exists() for flag in deciding)
-        self._key = (str(int(now)), *deciding)
-        #: The flags that decide what a bootstrap writes.
-        self.flags = deciding
-        self._pristine = len(deciding) == len(flags)
+        bootstrap_flags = tuple(flag for flag in flags if not flag.startswith(_AFTER_BOOTSTRAP))
+        # The content of a file that a flag names may change between servers.
+        self._usable = not any("/" in flag and Path(flag.partition("=")[2]).exists() for flag in bootstrap_flags)
+        self._key = (str(int(now)), *bootstrap_flags)
+        #: The flags that determine what the bootstrap writes.
+        self.flags = bootstrap_flags
+        self._pristine = len(bootstrap_flags) == len(flags)
 
     @property
     def needs_server(self) -> bool:
-        """True if only a server with no more than `flags` can provide the template."""
+        """True if there is no template yet and only a server with exactly `flags` can provide it."""
         return self._usable and not self._pristine and self._key not in _stores
 
     def make(self, reactor: Any) -> MemoryStore:
@@ -83,6 +83,6 @@ class StoreTemplate:
         return MemoryStore(reactor) if kept is None else kept.copy(reactor)
 
     def keep(self, store: MemoryStore, reactor: Any) -> None:
-        """Call it when the server has started. Without effect if anything but the bootstrap may have written."""
+        """Keep the store of a started server. Does nothing if anything but the bootstrap may have written to it."""
         if self._usable and self._pristine and self._key not in _stores:
             _stores[self._key] = store.copy(reactor)

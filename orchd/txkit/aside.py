@@ -1,4 +1,4 @@
-"""Work that would keep the reactor from its other clients for too long, done in another thread."""
+"""Pure functions of large inputs, called in another thread so that they do not block the reactor."""
 
 from __future__ import annotations
 
@@ -13,35 +13,36 @@ from orchd.txkit.coroutines import start
 
 T = TypeVar("T")
 
-#: Bytes of input above which work is done in the other thread.
+#: Bytes of input above which a function is called in the other thread.
 LARGE: Final = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """Calls pure functions of large inputs in another thread, one after the other: more threads that compute would keep
-    the reactor's own from running. `in_thread` calls a function there; without one it is called where it stands.
+    """Calls pure functions of large inputs in another thread, one at a time: several computing threads would starve the
+    reactor's. `in_thread` calls a function there; without it, functions are called in the reactor's thread.
 
-    A thread cannot be stopped: when a caller is cancelled, the next call begins only after the abandoned one has ended."""
+    A thread cannot be stopped: if a caller is cancelled, the next call begins only after the abandoned one has ended.
+    """
 
     in_thread: Callable[..., Awaitable[Any]] | None = None
     _lock: DeferredLock = field(default_factory=DeferredLock)
 
     async def __call__(self, size: int, function: Callable[..., T], *arguments: Any) -> T:
-        """Returns or raises the result of `function`. `size` is the size of its input in bytes."""
+        """Call `function`; returns its result or raises its exception. `size` is the size of its input in bytes."""
         if self.in_thread is None or size <= LARGE:
             return function(*arguments)
         await self._lock.acquire()
         waiting: Deferred[T] = Deferred()
-        start(self._computed(function, *arguments)).addBoth(self._ended, waiting)
+        start(self._call(function, *arguments)).addBoth(self._finish, waiting)
         return await waiting
 
-    async def _computed(self, function: Callable[..., T], *arguments: Any) -> T:
-        assert self.in_thread is not None, "asked only then"
-        made: T = await self.in_thread(function, *arguments)
-        return made
+    async def _call(self, function: Callable[..., T], *arguments: Any) -> T:
+        assert self.in_thread is not None, "checked by __call__"
+        result: T = await self.in_thread(function, *arguments)
+        return result
 
-    def _ended(self, result: T | Failure, waiting: Deferred[T]) -> None:
+    def _finish(self, result: T | Failure, waiting: Deferred[T]) -> None:
         self._lock.release()
         # Does nothing for a caller that was cancelled.
         waiting.callback(result)

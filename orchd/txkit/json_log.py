@@ -16,8 +16,11 @@ from orchd.txkit.log import DEBUG
 
 @implementer(ILogObserver)
 class JsonLog:
-    """Writes events: `ts` in milliseconds since the epoch, `caller`, `msg`, `request` with the audit id of
-    the request, and `v` (0, of debug events 4), or for warnings and worse `level`, and for failures `err` with the traceback."""
+    """Writes one JSON object per event.
+
+    Its members are `ts` (milliseconds since the epoch), `caller`, `msg`, `request` (the audit id, for events of a request), `v`
+    (0, or 4 for debug events) or `level` (for warnings and errors), and `err` (the traceback, for failures).
+    """
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -43,8 +46,8 @@ class JsonLog:
 
 
 class LoggedServices(MultiService):
-    """The services of a process. With `json` they set the log observer of their application, which `twistd` uses: JSON on
-    standard output instead of its own log."""
+    """The services of a process. With `json`, they set the log observer of their application, which `twistd` uses, so that it
+    logs JSON to standard output."""
 
     def __init__(self, *, json: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # the base class has no annotations

@@ -35,14 +35,14 @@ class Callables:
     """A member with a start and a stop function."""
 
     name: str
-    starting: Callable[[], Awaitable[object]]
-    stopping: Callable[[], Awaitable[object]]
+    on_start: Callable[[], Awaitable[object]]
+    on_stop: Callable[[], Awaitable[object]]
 
     async def start(self, failed: Callable[[Failure], None]) -> None:
-        await self.starting()
+        await self.on_start()
 
     async def stop(self) -> None:
-        await self.stopping()
+        await self.on_stop()
 
 
 class ServiceGroup(Service):
@@ -134,7 +134,7 @@ class ServiceGroup(Service):
                 self._failed(failure)
 
     def stopService(self) -> Deferred[None]:
-        """Stop the members one after the other in reverse order. A repeated call waits for the same end."""
+        """Stop the members one after the other in reverse order. Repeated calls wait for the same stop."""
         Service.stopService(self)
         if self._stopping is None:
             self._stopping = start(self._stop())
@@ -169,9 +169,9 @@ def as_member(
     start: Callable[[], Awaitable[object]] | None = None,
     stop: Callable[[], Awaitable[object]] | None = None,
 ) -> Member:
-    """A `Member` from its two functions; None for one that has nothing to do."""
-    return cast(Member, Callables(name=name, starting=start or _no_op, stopping=stop or _no_op))
+    """A `Member` with these functions; None for one that does nothing."""
+    return cast(Member, Callables(name=name, on_start=start or _no_op, on_stop=stop or _no_op))
 
 
 async def _no_op() -> None:
-    """The start or stop of a member that has none."""
+    """Do nothing: the default start and stop of `as_member`."""

@@ -37,7 +37,7 @@ def flags(tmp_path: Path) -> list[str]:
     return [f"--audit-policy-file={tmp_path / 'policy.yaml'}", f"--audit-log-path={tmp_path / 'audit.log'}"]
 
 
-def test_requests_are_written_down(tmp_path: Path, flags: list[str]) -> None:
+def test_each_request_that_a_rule_covers_is_audited(tmp_path: Path, flags: list[str]) -> None:
     """Each that a rule covers, once it has been served; the server's own are no exception."""
     server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
     alice = user("alice", "people")
@@ -54,7 +54,7 @@ def test_requests_are_written_down(tmp_path: Path, flags: list[str]) -> None:
     server.stop()
 
 
-def test_answers_that_only_the_audit_uses(tmp_path: Path, flags: list[str]) -> None:
+def test_response_object_is_audited_for_local_clients(tmp_path: Path, flags: list[str]) -> None:
     """The stored object is recorded although the client in this process needs no answer."""
     server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
     obj = {"metadata": {"name": "a"}}
@@ -64,7 +64,7 @@ def test_answers_that_only_the_audit_uses(tmp_path: Path, flags: list[str]) -> N
     server.stop()
 
 
-def test_options_of_deletions(tmp_path: Path, flags: list[str]) -> None:
+def test_delete_options_are_the_request_object(tmp_path: Path, flags: list[str]) -> None:
     """Options that name their version are the request's object; without one nothing is written down."""
     server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
     alice, url = user("alice", "people"), "/api/v1/namespaces/default/configmaps/none"
@@ -76,7 +76,7 @@ def test_options_of_deletions(tmp_path: Path, flags: list[str]) -> None:
     server.stop()
 
 
-def test_batches_are_written_at_the_latest_when_it_stops(tmp_path: Path, flags: list[str]) -> None:
+def test_stop_writes_pending_batches(tmp_path: Path, flags: list[str]) -> None:
     """Nothing that waits is lost by an orderly end."""
     server = make_server(tmp_path / "data", *flags, "--audit-log-mode=batch", "--audit-log-batch-max-size=100", "--audit-log-batch-max-wait=1h")
     run(server.request("GET", "/version", user=user("alice", "people")))
@@ -85,7 +85,7 @@ def test_batches_are_written_at_the_latest_when_it_stops(tmp_path: Path, flags: 
     assert [event["requestURI"] for event in recorded(tmp_path)] == ["/version"]
 
 
-def test_a_policy_that_is_wrong_ends_the_start(tmp_path: Path, flags: list[str]) -> None:
+def test_invalid_policy_fails_the_start(tmp_path: Path, flags: list[str]) -> None:
     """With the flag, the file and the place."""
     (tmp_path / "policy.yaml").write_text(POLICY.replace("level: Metadata", "level: All"))
     with pytest.raises(ValueError, match=r"--audit-policy-file: .*policy\.yaml: rules\[2\]\.level: 'All' is not one of"):
@@ -108,7 +108,7 @@ def test_a_policy_that_is_wrong_ends_the_start(tmp_path: Path, flags: list[str])
         ),
     ],
 )
-def test_flags_that_do_not_go_together(argv: list[str], message: str) -> None:
+def test_conflicting_flags_are_refused(argv: list[str], message: str) -> None:
     """What would record nothing, or could not work, is refused."""
     with pytest.raises(Exception, match="audit") as refused:
         options = Options()

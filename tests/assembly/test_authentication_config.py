@@ -14,7 +14,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.pki.certificates import CLIENT, Signed, chain_pem, issue_pair, new_authority, subject
 from orchd.server.authn.interfaces import Credentials
-from orchd.server.reconcilers.authentication_config import combined
+from orchd.server.reconcilers.authentication_config import combine
 from orchd.testing.server import NOW, InProcessServer, make_server, run
 
 THEN = datetime.fromtimestamp(NOW, UTC)
@@ -62,7 +62,7 @@ def started(tmp_path: Path, files: tuple[Path, Path]) -> InProcessServer:
     )
 
 
-def test_what_extension_servers_are_told(tmp_path: Path, files: tuple[Path, Path]) -> None:
+def test_config_map_has_the_authorities_and_header_names(tmp_path: Path, files: tuple[Path, Path]) -> None:
     """The config map holds both authorities and the names of headers."""
     server = started(tmp_path, files)
     assert said(server) == {
@@ -76,7 +76,7 @@ def test_what_extension_servers_are_told(tmp_path: Path, files: tuple[Path, Path
     server.stop()
 
 
-def test_files_that_change(tmp_path: Path, files: tuple[Path, Path]) -> None:
+def test_changed_ca_files_are_reloaded(tmp_path: Path, files: tuple[Path, Path]) -> None:
     """New authorities are trusted within seconds, old ones no longer; a broken file changes nothing."""
     server = started(tmp_path, files)
     assert known(server, ONE) and known(server, TWO, x_remote_user="a") and not known(server, TWO)
@@ -92,7 +92,7 @@ def test_files_that_change(tmp_path: Path, files: tuple[Path, Path]) -> None:
     assert not server.clock.getDelayedCalls()
 
 
-def test_the_config_map_is_looked_after(tmp_path: Path, files: tuple[Path, Path]) -> None:
+def test_config_map_is_restored(tmp_path: Path, files: tuple[Path, Path]) -> None:
     """Who deletes it, or takes something out, finds it whole again after a minute; what others added to it stays."""
     server = started(tmp_path, files)
     admin, name = server.client("admin", "system:masters"), "extension-apiserver-authentication"
@@ -111,7 +111,7 @@ def test_the_config_map_is_looked_after(tmp_path: Path, files: tuple[Path, Path]
     assert not server.clock.getDelayedCalls()
 
 
-def test_without_files_nothing_is_watched(tmp_path: Path) -> None:
+def test_without_ca_files_nothing_is_published(tmp_path: Path) -> None:
     """Without a proxies' authority its headers are not spoken of."""
     server = make_server(tmp_path)
     assert list(said(server)) == ["client-ca-file"]
@@ -128,18 +128,18 @@ OLD = new_authority("old", now=THEN - timedelta(days=20000), lifetime=timedelta(
     ({"client-ca-file": pem(OLD)}, {"client-ca-file": pem(ONE)}, {"client-ca-file": pem(ONE)}),
     ({"requestheader-group-headers": '["a"]', "mine": "x"}, {"client-ca-file": pem(ONE)}, {"client-ca-file": pem(ONE)}),
 ])  # fmt: skip
-def test_several_servers(found: dict[str, str], own: dict[str, str], result: dict[str, str]) -> None:
+def test_entries_of_other_servers_are_kept(found: dict[str, str], own: dict[str, str], result: dict[str, str]) -> None:
     """What other servers said stays, unless it has expired or cannot be read."""
-    assert combined(found, own, now=THEN) == result
+    assert combine(found, own, now=THEN) == result
 
 
 @pytest.mark.parametrize(("theirs", "ours", "both"), [
     ('["a","b"]', '["b","c"]', ["a", "b", "c"]), ("nonsense", '["c"]', ["c"]), ("3", "[]", []), ('["a",3]', "[]", ["a"]),
 ])  # fmt: skip
-def test_names_of_headers_are_joined(theirs: str, ours: str, both: list[str]) -> None:
+def test_header_names_are_merged_without_duplicates(theirs: str, ours: str, both: list[str]) -> None:
     """Each name once, in the order in which they came."""
     key, bundle = "requestheader-username-headers", {"requestheader-client-ca-file": pem(ONE)}
-    made: Any = combined({key: theirs, **bundle}, {key: ours, **bundle}, now=THEN)
+    made: Any = combine({key: theirs, **bundle}, {key: ours, **bundle}, now=THEN)
     assert json.loads(made[key]) == both
 
 
@@ -153,7 +153,7 @@ def test_names_of_headers_are_joined(theirs: str, ours: str, both: list[str]) ->
     ("token-auth-file", "wrong:1: at least 3 columns"),
 ])  # fmt: skip
 @pytest.mark.parametrize("there", [True, False])
-def test_files_that_cannot_be_used(tmp_path: Path, flag: str, text: str, there: bool) -> None:
+def test_invalid_ca_files_fail_the_start(tmp_path: Path, flag: str, text: str, there: bool) -> None:
     """The server does not start with them, and says which flag is to blame."""
     file = tmp_path / "wrong"
     if there:

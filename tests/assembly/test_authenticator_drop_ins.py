@@ -53,7 +53,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield folder
 
 
-def test_a_method_of_ones_own(plugins: Path, tmp_path: Path) -> None:
+def test_drop_in_authenticates_after_the_built_in_methods(plugins: Path, tmp_path: Path) -> None:
     """A drop-in is asked after the built-in methods and before anonymous, and reads the flags."""
     (plugins / "drop_in_badge.py").write_text(
         MODULE.format(made='Badge(configuration["secure-port"])')
@@ -68,7 +68,7 @@ def test_a_method_of_ones_own(plugins: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "made"), [("drop_in_none", "None"), ("drop_in_wrong", "object()"), ("drop_in_raising", "1 / 0")])
-def test_what_is_no_method(plugins: Path, tmp_path: Path, name: str, made: str) -> None:
+def test_invalid_drop_in_is_named_at_the_start(plugins: Path, tmp_path: Path, name: str, made: str) -> None:
     """A factory may make nothing; one that makes something else, or fails, is named at the start."""
     (plugins / f"{name}.py").write_text(MODULE.format(made=made))
     if made == "None":

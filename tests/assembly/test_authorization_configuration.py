@@ -78,7 +78,7 @@ def configured(tmp_path: Path) -> Iterator[Configured]:
         made.server.stop()
 
 
-def test_order_and_reload(configured: Configured) -> None:
+def test_file_order_and_reload(configured: Configured) -> None:
     """Authorizers are in the order of the file, after the privileged group; a changed file exchanges all but those that stay."""
     configured.start(configured.webhook("a"), NODE, RBAC)
     assert configured.names() == ["privileged", "Webhook", "Node", "RBAC", "selfreviews"]
@@ -93,14 +93,14 @@ def test_order_and_reload(configured: Configured) -> None:
 @pytest.mark.parametrize("contents", [
     "", text(), text(RBAC), text(NODE, RBAC, ALLOW), text(NODE, RBAC, {"type": "Webhook", "name": "x"}),
 ])  # fmt: skip
-def test_wrong_changes(configured: Configured, contents: str) -> None:
+def test_invalid_changes_are_ignored(configured: Configured, contents: str) -> None:
     """What is wrong, leaves out a type of the start, or adds one, changes nothing."""
     configured.start(NODE, RBAC)
     assert configured.replace(contents) == (0, 1)
     assert configured.names() == ["privileged", "Node", "RBAC", "selfreviews"]
 
 
-def test_a_webhook_whose_file_is_wrong(configured: Configured) -> None:
+def test_invalid_webhook_kubeconfig_is_refused(configured: Configured) -> None:
     """Its client configuration is read before the change takes effect, and at the start."""
     configured.start(RBAC)
     configured.hook.write_text("{}")
@@ -133,7 +133,7 @@ def test_decisions_are_counted(configured: Configured) -> None:
     (("--oidc-issuer-url=https://x", "--oidc-client-id=c", "--authentication-config=/x"), [RBAC],
      "authentication-config file and oidc-\\* flags are mutually exclusive: --oidc-client-id"),
 ])  # fmt: skip
-def test_flags_that_do_not_go_together(
+def test_conflicting_flags_are_refused(
     tmp_path: Path, flags: tuple[str, ...], authorizers: list[Any], why: str
 ) -> None:
     """The error says which flags exclude or need each other."""
@@ -141,7 +141,7 @@ def test_flags_that_do_not_go_together(
         Configured(tmp_path, *flags).start(*authorizers)
 
 
-def test_nobody_is_anonymous_where_all_is_allowed(configured: Configured) -> None:
+def test_always_allow_turns_anonymous_requests_off(configured: Configured) -> None:
     """An authorizer that allows everything turns anonymous requests off, as the mode does."""
     configured.start(ALLOW)
     assert configured.server is not None and configured.server.server.identity.authorization.open_to_all

@@ -40,7 +40,7 @@ class Aging:
         return [e["message"] for e in items if e["reason"] == "CertificateExpiring"]
 
 
-def test_renewal(tmp_path: Path) -> None:
+def test_own_certificates_are_renewed_after_two_thirds_of_their_life(tmp_path: Path) -> None:
     """Own certificates are replaced after two thirds of their life and not before, and with them the client configuration."""
     aging = Aging(tmp_path)
     files = (aging.made.serving_certificate, aging.made.admin_certificate, aging.made.admin_config)
@@ -57,7 +57,7 @@ def test_renewal(tmp_path: Path) -> None:
     aging.server.stop()
 
 
-def test_given_certificates(tmp_path: Path) -> None:
+def test_provided_certificates_are_never_replaced(tmp_path: Path) -> None:
     """A certificate that was given is not touched; that it ends is said once a day."""
     now = datetime.fromtimestamp(NOW, UTC)
     pair = issue_pair(new_authority("x", now=now), subject("s"), usages=[], names=["s"], now=now, lifetime=timedelta(days=60))
@@ -81,7 +81,7 @@ def test_given_certificates(tmp_path: Path) -> None:
     aging.server.stop()
 
 
-def test_metric(tmp_path: Path) -> None:
+def test_expiry_of_all_certificates_is_a_metric(tmp_path: Path) -> None:
     """The ends of all certificates are a metric."""
     aging = Aging(tmp_path)
     text = run(aging.server.request("GET", "/metrics")).body.decode()
@@ -96,7 +96,7 @@ def command(*words: str) -> tuple[int, str, str]:
         return main(list(words)), out.getvalue(), error.getvalue()
 
 
-def test_commands(tmp_path: Path) -> None:
+def test_show_and_renew_commands(tmp_path: Path) -> None:
     """The command shows certificates and renews those of the server, but never its authority."""
     flag = f"--data-dir={tmp_path}"
     status, _, error = command("show", flag)
@@ -112,7 +112,7 @@ def test_commands(tmp_path: Path) -> None:
     assert (after[0] != before[0], after[1] == before[1]) == (True, True)
 
 
-def test_wrong_commands(tmp_path: Path) -> None:
+def test_invalid_command_line_has_its_own_exit_status(tmp_path: Path) -> None:
     """An invalid command line has another exit status than a failed command."""
     assert command("forget")[0] == 2
     assert command("show", "--no-such-flag")[0] == 2
@@ -124,7 +124,7 @@ def test_wrong_commands(tmp_path: Path) -> None:
     assert (status, str(aging.made.admin_certificate) in error) == (1, True)
 
 
-def test_an_expired_certificate_is_an_error(tmp_path: Path) -> None:
+def test_show_fails_if_a_certificate_has_expired(tmp_path: Path) -> None:
     """`show` fails when a certificate has ended, so that a monitor notices."""
     ensure(tmp_path, dialect=ORCH, server_url="https://localhost", now=datetime(2020, 1, 1, tzinfo=UTC))
     assert command("show", f"--data-dir={tmp_path}")[0] == 1

@@ -20,7 +20,7 @@ def _flag(name: str) -> str:
     return name.replace("_", "-")
 
 
-def test_every_setting_is_read() -> None:
+def test_every_setting_is_read_by_a_controller() -> None:
     """Each field is asked for by a controller."""
     read = set(re.findall(r"settings\.([a-z_0-9]+)", _CODE))
     assert {field.name for field in fields(ControllerSettings)} - read == set()
@@ -36,7 +36,7 @@ def test_settings_and_flags_agree() -> None:
         assert named - built == {"concurrent-rc-syncs"}, "which release 1.23 has as a setting alone"
 
 
-def test_values_arrive() -> None:
+def test_controllers_read_the_values_of_flags() -> None:
     """What a flag says is what the controllers read."""
     usual = {flag.name: default(flag.type, ORCH(flag.default)) for flag in table()}
     chosen = controller_settings({**usual, "concurrent-deployment-syncs": 9, "terminated-pod-gc-threshold": 3})

@@ -92,7 +92,7 @@ def told() -> dict[str, str]:
     }
 
 
-def test_what_the_cluster_says() -> None:
+def test_authentication_follows_the_clusters_config_map() -> None:
     """Client certificates and headers of front proxies are believed as the cluster's ConfigMap says."""
     world = World()
     world.server.data = told()
@@ -105,7 +105,7 @@ def test_what_the_cluster_says() -> None:
     run(world.chain.stop())
 
 
-def test_changes_are_followed() -> None:
+def test_changed_authorities_take_effect_within_a_minute() -> None:
     """Authorities that change in the cluster count a minute later; nonsense there changes nothing."""
     world = World()
     world.server.data = {}
@@ -124,7 +124,7 @@ def test_changes_are_followed() -> None:
     run(world.chain.stop())
 
 
-def test_a_failing_look_up() -> None:
+def test_failing_lookup_fails_the_start_unless_tolerated() -> None:
     """A look-up that fails fails the start, unless that is to be tolerated."""
     world = World()
     world.server.error = forbidden("", "configmaps", "x", "no")
@@ -137,7 +137,7 @@ def test_a_failing_look_up() -> None:
     run(tolerant.chain.stop())
 
 
-def test_flags_go_first(tmp_path: Path) -> None:
+def test_flags_override_the_clusters_authorities(tmp_path: Path) -> None:
     """Authorities of flags take the place of the cluster's, each for itself; without a look-up they are all there is."""
     path = tmp_path / "ca"
     path.write_bytes(chain_pem(PROXIES.certificate))
@@ -154,7 +154,7 @@ def test_flags_go_first(tmp_path: Path) -> None:
     run(alone.chain.stop())
 
 
-def test_tokens() -> None:
+def test_token_reviews_are_cached() -> None:
     """A token is reviewed by the API server, once for as long as the answer is kept."""
     world = World(skip_lookup=True)
     run(world.chain.start())
@@ -168,7 +168,7 @@ def test_tokens() -> None:
     run(world.chain.stop())
 
 
-def test_without_a_client() -> None:
+def test_without_a_client_tokens_are_not_reviewed() -> None:
     """Without a client configuration tokens are nothing, and nothing is looked up."""
     world = World(client=False)
     run(world.chain.start())
@@ -186,7 +186,7 @@ def verdict(server: Server | None, path: str, *groups: str, seconds: Clock | Non
     return found.decision, found.error
 
 
-def test_authorization() -> None:
+def test_access_reviews_decide_except_for_open_paths_and_masters() -> None:
     """Open paths and masters need no review; others are what the API server says, or an error."""
     server = Server()
     assert verdict(server, "/healthz")[0] is Decision.ALLOW
@@ -206,7 +206,7 @@ def test_authorization() -> None:
     assert verdict(None, "/healthzz")[0] is Decision.NO_OPINION
 
 
-def test_failing_reviews() -> None:
+def test_failed_reviews_keep_text_and_code() -> None:
     """A review that fails keeps the text and the code of the failure."""
     server: Any = Server()
     server.error = forbidden("authentication.orch.io", "tokenreviews", "", "no")

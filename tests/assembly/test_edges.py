@@ -10,7 +10,7 @@ from twisted.logger import capturedLogs
 from orchd.testing.server import make_server, run
 
 
-def test_origins_and_transport_security(tmp_path: Path) -> None:
+def test_cors_and_hsts_headers_are_in_every_response(tmp_path: Path) -> None:
     """Headers come with every answer, refusals included; a preflight needs no credentials."""
     server = make_server(
         tmp_path, "--cors-allowed-origins=^https://ui$", "--strict-transport-security-directives=max-age=60,preload",
@@ -23,7 +23,7 @@ def test_origins_and_transport_security(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_a_server_that_leaves_says_so(tmp_path: Path) -> None:
+def test_stopping_server_answers_429_after_the_delay(tmp_path: Path) -> None:
     """Between the end of the delay and the end of the last request, new ones get 429 and probes are answered."""
     server = make_server(tmp_path, "--shutdown-send-retry-after", "--shutdown-delay-duration=5s")
     server.server.api.in_flight.executing[False].add()
@@ -45,7 +45,7 @@ def test_a_server_that_leaves_says_so(tmp_path: Path) -> None:
         (("--service-account-jwks-uri=https://keys.example/set",), "https://keys.example/set"),
     ],
 )
-def test_the_issuer_can_be_discovered(tmp_path: Path, flags: tuple[str, ...], uri: str) -> None:
+def test_service_account_issuer_discovery_is_served(tmp_path: Path, flags: tuple[str, ...], uri: str) -> None:
     """The document says where the keys are; the keys are there."""
     server = make_server(tmp_path, "--service-account-issuer=https://issuer.example", *flags)
     document = run(server.request("GET", "/.well-known/openid-configuration"))
@@ -57,7 +57,7 @@ def test_the_issuer_can_be_discovered(tmp_path: Path, flags: tuple[str, ...], ur
 
 
 @pytest.mark.parametrize("switch", ["true", "false"])
-def test_profiles(tmp_path: Path, switch: str) -> None:
+def test_profiling_endpoints_follow_the_flag(tmp_path: Path, switch: str) -> None:
     """Stacks and objects of the process, unless that is off."""
     server = make_server(tmp_path, f"--profiling={switch}")
     codes = {run(server.request("GET", f"/debug/pprof{path}")).code for path in ("/", "/goroutine", "/heap")}
@@ -71,7 +71,7 @@ def test_profiles(tmp_path: Path, switch: str) -> None:
     server.stop()
 
 
-def test_the_folder_of_certificates(tmp_path: Path) -> None:
+def test_cert_dir_holds_the_serving_certificate(tmp_path: Path) -> None:
     """--cert-dir has the serving certificate; everything else stays in the data folder."""
     server = make_server(tmp_path / "data", f"--cert-dir={tmp_path / 'certificates'}")
     assert sorted(p.name for p in (tmp_path / "certificates").iterdir()) == ["apiserver.crt", "apiserver.key"]
@@ -81,7 +81,7 @@ def test_the_folder_of_certificates(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("flag", "lines"), [("-v=2", 0), ("-v=3", 1)])
-def test_a_journal_of_requests(tmp_path: Path, flag: str, lines: int) -> None:
+def test_requests_are_logged_from_verbosity_3(tmp_path: Path, flag: str, lines: int) -> None:
     """From -v=3 on, each request is a line in the log."""
     server = make_server(tmp_path, flag)
     with capturedLogs() as events:
@@ -91,7 +91,7 @@ def test_a_journal_of_requests(tmp_path: Path, flag: str, lines: int) -> None:
 
 
 @pytest.mark.parametrize(("gate", "above"), [("true", 128 << 10), ("false", None)])
-def test_answers_need_not_be_compressed(tmp_path: Path, gate: str, above: int | None) -> None:
+def test_compression_gate_reaches_connections(tmp_path: Path, gate: str, above: int | None) -> None:
     """The feature gate of compression reaches the connections."""
     server = make_server(tmp_path, f"--feature-gates=APIResponseCompression={gate}")
     assert server.server.frontend.factory.limits.gzip_above == above

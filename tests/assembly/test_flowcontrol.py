@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.testing.server import InProcessServer, make_server, run, user
 
 SCHEMAS = ResourceRef("flowcontrol.apiserver.orch.io", "v1beta2", "flowschemas")
@@ -43,7 +44,7 @@ def headers(server: InProcessServer) -> dict[str, str]:
     return dict(run(server.request("GET", "/version", user=user("alice", "people"))).headers)
 
 
-def test_a_schema_without_its_level_says_so(server: InProcessServer) -> None:
+def test_flow_schema_without_its_level_is_dangling(server: InProcessServer) -> None:
     """It is not used, and its condition follows the level's coming and going."""
     client = server.client()
     run(client.create(SCHEMAS, "", schema("mine", "absent")))
@@ -58,7 +59,7 @@ def test_a_schema_without_its_level_says_so(server: InProcessServer) -> None:
     assert dangling(server, "mine")[1] == "True"
 
 
-def test_a_condition_that_could_not_be_written_yet(server: InProcessServer) -> None:
+def test_dangling_condition_writes_are_rate_limited(server: InProcessServer) -> None:
     """A level that comes and goes makes few writes a minute; within another one the condition is right."""
     client = server.client()
     run(client.create(SCHEMAS, "", schema("mine", "absent")))
@@ -74,7 +75,7 @@ def test_a_condition_that_could_not_be_written_yet(server: InProcessServer) -> N
     assert dangling(server, "mine")[1] == "False"
 
 
-def test_what_a_fresh_cluster_has_comes_back(server: InProcessServer) -> None:
+def test_deleted_default_objects_are_recreated(server: InProcessServer) -> None:
     """Deleted objects are created again within a minute; until then their configuration stays in effect."""
     client = server.client()
     for ref, name in ((SCHEMAS, "catch-all"), (SCHEMAS, "global-default"), (LEVELS, "catch-all")):
@@ -86,7 +87,7 @@ def test_what_a_fresh_cluster_has_comes_back(server: InProcessServer) -> None:
         assert run(client.get(ref, "", name))["metadata"]["name"] == name
 
 
-def test_what_an_operator_keeps_is_left_alone(server: InProcessServer) -> None:
+def test_autoupdate_annotation_decides_about_changed_specs(server: InProcessServer) -> None:
     """With the annotation "false" a changed spec stays; with "true" it is restored."""
     client, key = server.client(), server.dialect("apf.{long}.io/autoupdate-spec")
     for said, expected in (("false", 7), ("true", 100)):
@@ -101,7 +102,7 @@ def test_what_an_operator_keeps_is_left_alone(server: InProcessServer) -> None:
         assert run(client.get(LEVELS, "", "workload-low"))["spec"]["limited"]["assuredConcurrencyShares"] == expected
 
 
-def test_its_numbers_are_metrics(server: InProcessServer) -> None:
+def test_flow_control_metrics_have_the_references_names(server: InProcessServer) -> None:
     """Dispatched requests by schema and level, and the seats of levels, under the reference's names."""
     run(server.request("GET", "/version", user=user("alice", "people")))
     text = run(server.request("GET", "/metrics")).body.decode()
@@ -111,7 +112,7 @@ def test_its_numbers_are_metrics(server: InProcessServer) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--enable-priority-and-fairness=false", "--feature-gates=APIPriorityAndFairness=false"])
-def test_it_can_be_switched_off(tmp_path: Path, flag: str) -> None:
+def test_without_flow_control_the_inflight_limits_hold(tmp_path: Path, flag: str) -> None:
     """Then the two limits alone hold, and answers have no headers of it."""
     server = make_server(tmp_path, flag)
     assert "X-Orch-PF-FlowSchema-UID" not in headers(server)

@@ -90,7 +90,7 @@ def configured(tmp_path: Path) -> Any:
     assert not made.clock.getDelayedCalls()
 
 
-def test_each_issuer_has_its_tokens(configured: Configured) -> None:
+def test_tokens_of_every_configured_issuer_are_accepted(configured: Configured) -> None:
     """Several issuers are trusted at once; a token of another issuer is rejected."""
     assert (configured.who(ONE), configured.who(TWO)) == ("ann", None)
     configured.replace(text(ONE, TWO))
@@ -100,7 +100,7 @@ def test_each_issuer_has_its_tokens(configured: Configured) -> None:
         assert result_of(configured.jwt.tokens.authenticate_token(rubbish, ("api",))) is None
 
 
-def test_what_is_gone_is_not_remembered(configured: Configured) -> None:
+def test_removed_issuers_are_dropped_from_caches(configured: Configured) -> None:
     """Tokens of an issuer that was removed, and names of a mapping that changed, do not come from a cache."""
     assert configured.who(ONE) == "ann"
     configured.replace(text(ONE, prefix="p:"))
@@ -109,7 +109,7 @@ def test_what_is_gone_is_not_remembered(configured: Configured) -> None:
     assert configured.who(ONE) is None
 
 
-def test_metrics_of_issuers(configured: Configured) -> None:
+def test_metrics_are_labelled_with_the_issuers_digest(configured: Configured) -> None:
     """Authentications and fetches of key sets are counted by the digest of the issuer, as long as it is configured."""
 
     def samples() -> dict[str, float]:
@@ -133,14 +133,14 @@ def test_metrics_of_issuers(configured: Configured) -> None:
 
 
 @pytest.mark.parametrize("bad", ["", "{", text("http://x"), text("https://accounts"), text(ONE).replace('"sub"', "3")])
-def test_a_wrong_file_changes_nothing(configured: Configured, bad: str) -> None:
+def test_invalid_file_keeps_the_last_configuration(configured: Configured, bad: str) -> None:
     """The last good configuration stays, and the failure is counted once."""
     configured.replace(bad)
     configured.clock.advance(1)
     assert configured.who(ONE) == "ann" and configured.counts == (0, 1)
 
 
-def test_issuers_are_reached_before_they_count(configured: Configured) -> None:
+def test_new_configuration_waits_for_its_issuers(configured: Configured) -> None:
     """A file with an issuer that is away is tried for a minute, and again; until it is there, the old one holds."""
     configured.web.there.remove(TWO)
     configured.replace(text(TWO))
@@ -153,7 +153,7 @@ def test_issuers_are_reached_before_they_count(configured: Configured) -> None:
     assert (configured.who(ONE), configured.who(TWO)) == (None, "ann") and configured.counts == (1, 1)
 
 
-def test_errors_of_an_issuer_are_told(tmp_path: Path) -> None:
+def test_token_of_an_unreachable_issuer_is_an_error(tmp_path: Path) -> None:
     """A token of an issuer that was never reached is an error, not an anonymous request; and stopping ends the attempts."""
     configured = Configured(tmp_path / "authn.json", Web(), ONE)
     with pytest.raises(AuthenticationError, match="oidc: authenticator not initialized"):
@@ -163,7 +163,7 @@ def test_errors_of_an_issuer_are_told(tmp_path: Path) -> None:
     assert not configured.clock.getDelayedCalls()
 
 
-def test_anonymous_requests_of_some_paths() -> None:
+def test_anonymous_requests_are_limited_to_paths() -> None:
     """With conditions, only requests of exactly these paths are anonymous."""
     limited = Anonymous(("/livez",))
     paths = {path: result_of(limited.authenticate(Credentials(headers={}, path=path))) is not None for path in ("/livez", "/livez/", "/api", "")}
@@ -193,12 +193,12 @@ def anonymous(folder: Path, file: str, *flags: str) -> bool:
     ({"anonymous": {"enabled": True, "conditions": [{"path": "/livez"}]}}, (), False),
     ({"anonymous": {"enabled": True, "conditions": [{"path": "/x"}]}}, (), True),
 ])  # fmt: skip
-def test_anonymous_requests(tmp_path: Path, given: dict[str, Any], flags: tuple[str, ...], served: bool) -> None:
+def test_file_overrides_the_anonymous_flag(tmp_path: Path, given: dict[str, Any], flags: tuple[str, ...], served: bool) -> None:
     """The file overrides the flag for anonymous requests; with AlwaysAllow they are always rejected."""
     assert anonymous(tmp_path, text(**given), *flags) is served
 
 
-def test_two_answers(tmp_path: Path) -> None:
+def test_anonymous_flag_and_file_exclude_each_other(tmp_path: Path) -> None:
     """The flag and the file must not both decide about anonymous requests."""
     with pytest.raises(ValueError, match="--authentication-config: --anonymous-auth flag cannot be set when"):
         anonymous(tmp_path, text(anonymous={"enabled": True}), "--anonymous-auth=true")
@@ -209,7 +209,7 @@ def test_two_answers(tmp_path: Path) -> None:
     ("{}", "--authentication-config: .*authn.json: Object 'Kind' is missing"),
     (text("http://x"), "--authentication-config: .*authn.json: jwt\\[0\\].issuer.url: Invalid value"),
 ])  # fmt: skip
-def test_files_that_prevent_the_start(tmp_path: Path, file: str | None, why: str) -> None:
+def test_invalid_file_fails_the_start(tmp_path: Path, file: str | None, why: str) -> None:
     """The error names the flag, the file and the field."""
     path = tmp_path / "authn.json"
     if file is not None:

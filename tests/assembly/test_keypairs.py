@@ -26,7 +26,7 @@ def pair(folder: Path, clock: Clock) -> KeyPair:
     return key_pair("the-flag", str(folder / "tls.crt"), str(folder / "tls.key"), clock)
 
 
-def test_renewed_files_are_read(tmp_path: Path) -> None:
+def test_changed_key_pair_files_are_reloaded(tmp_path: Path) -> None:
     """A while after they have changed; what is no pair is not taken."""
     clock, first = Clock(), write(tmp_path)
     made = pair(tmp_path, clock)
@@ -43,12 +43,12 @@ def test_renewed_files_are_read(tmp_path: Path) -> None:
     assert made() == third
 
 
-def test_no_files_are_no_certificate() -> None:
+def test_without_files_there_is_no_certificate() -> None:
     """Then nothing is shown."""
     assert key_pair("the-flag", "", "", Clock())() == (b"", b"")
 
 
-def test_what_is_wrong_at_first(tmp_path: Path) -> None:
+def test_invalid_files_at_the_start_are_named(tmp_path: Path) -> None:
     """The flag is named, and the file."""
     with pytest.raises(ValueError, match=r"--the-flag: .*tls\.crt"):
         pair(tmp_path, Clock())
@@ -66,7 +66,7 @@ def test_what_is_wrong_at_first(tmp_path: Path) -> None:
         (["--proxy-client-cert-file={folder}/none", "--proxy-client-key-file={folder}/none"], "--proxy-client-cert-file: .*none"),
     ],
 )
-def test_flags(tmp_path: Path, flags: list[str], message: str) -> None:
+def test_missing_files_fail_the_start(tmp_path: Path, flags: list[str], message: str) -> None:
     """A server does not start with files that are not there."""
     with pytest.raises(ValueError, match=message):
         make_server(tmp_path, *(flag.format(folder=tmp_path) for flag in flags))

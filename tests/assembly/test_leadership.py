@@ -69,7 +69,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     made.server.stop()
 
 
-def test_a_single_server(world: World) -> None:
+def test_single_server_leads_from_the_start(world: World) -> None:
     """It leads from the start, and says so in a Lease, an event and a metric."""
     assert world.controllers.group is not None
     assert world.lease()["spec"]["holderIdentity"].startswith("orchd_")
@@ -80,7 +80,7 @@ def test_a_single_server(world: World) -> None:
     assert 'leader_election_master_status{name="orch-controller-manager"} 1.0' in metrics
 
 
-def test_losing_and_leading_again(world: World) -> None:
+def test_controllers_stop_and_restart_with_the_lock(world: World) -> None:
     """Without the lock the controllers stop and the server goes on; with it fresh ones do what was left."""
     world.replica_set("one")
     world.pass_time(1)
@@ -101,7 +101,7 @@ def test_losing_and_leading_again(world: World) -> None:
     assert world.lease()["spec"]["leaseTransitions"] == 1
 
 
-def test_without_election(tmp_path: Path) -> None:
+def test_without_election_controllers_run_without_a_lock(tmp_path: Path) -> None:
     """With --leader-elect=false there is no lock and the controllers run."""
     world = World(tmp_path, "--leader-elect=false")
     with pytest.raises(ApiError):
@@ -110,7 +110,7 @@ def test_without_election(tmp_path: Path) -> None:
     world.server.stop()
 
 
-def test_stopping_lets_go(world: World) -> None:
+def test_stop_releases_the_lock(world: World) -> None:
     """A server that stops gives the lock away."""
     leadership = world.controllers.leadership
     assert leadership is not None
@@ -118,7 +118,7 @@ def test_stopping_lets_go(world: World) -> None:
     assert world.lease()["spec"]["holderIdentity"] == ""
 
 
-def test_other_locks(tmp_path: Path) -> None:
+def test_lock_kind_name_and_namespace_are_flags(tmp_path: Path) -> None:
     """The kind, the name and the namespace of the lock are flags; the component needs to be allowed to write it."""
     world = World(
         tmp_path, "--leader-elect-resource-lock=endpointsleases", "--leader-elect-resource-namespace=default"
@@ -133,14 +133,14 @@ def test_other_locks(tmp_path: Path) -> None:
     forbidden.server.stop()
 
 
-def test_identities() -> None:
+def test_identity_is_stable_only_for_a_server_alone_on_its_store() -> None:
     """A server that is alone on its store keeps its name; others have a new one each time."""
     assert candidate_identity(b"ca", Random(1)) == candidate_identity(b"ca", Random(2))
     assert candidate_identity(b"ca", Random(1)) != candidate_identity(b"cb", Random(1))
     assert candidate_identity(b"", Random(1)) != candidate_identity(b"", Random(2))
 
 
-def test_fence(world: World) -> None:
+def test_fenced_client_reads_but_refuses_writes(world: World) -> None:
     """A client whose owner may not write reads, and refuses writes."""
     allowed = [True]
     client = FencedClient(world.client, lambda: allowed[0])
@@ -160,7 +160,7 @@ def test_fence(world: World) -> None:
     assert world.pods() == 1
 
 
-def test_scoped_informers() -> None:
+def test_scope_end_removes_its_listeners() -> None:
     """Who listened through a scope hears nothing after its end; others do."""
     shared = MemoryInformers()
     scope = ScopedInformers(shared)
@@ -174,7 +174,7 @@ def test_scoped_informers() -> None:
     assert heard == ["scoped ADDED", "shared ADDED", "shared DELETED"]
 
 
-def test_the_scheduler_too(tmp_path: Path) -> None:
+def test_scheduler_stops_and_restarts_with_its_lock(tmp_path: Path) -> None:
     """A server that loses the scheduler's lock schedules no more; elected again, a fresh scheduler binds what waits."""
     world = World(tmp_path, "--scheduler=true", "--disable-admission-plugins=TaintNodesByCondition")
     room = {"cpu": "4", "memory": "8Gi", "pods": "100"}

@@ -49,7 +49,7 @@ def outcome(asking: Deferred[Any]) -> Any:
 
 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["10.0.0.1", "127.0.0.1"], ["::ffff:127.0.0.1"]])
-def test_proxied_requests_do_not_reach_this_machine(tmp_path: Path, addresses: list[str]) -> None:
+def test_proxied_requests_to_local_addresses_are_refused(tmp_path: Path, addresses: list[str]) -> None:
     """If any address of a node's name is this machine's, no connection is made; streams of pods go there all the same."""
     made, reactor = upstreams(tmp_path, *addresses)
     asking = start(made.proxied.fetch("GET", "https://node:10250/", ()))
@@ -58,7 +58,7 @@ def test_proxied_requests_do_not_reach_this_machine(tmp_path: Path, addresses: l
     assert outcome(start(made.agents.fetch("GET", "https://node:10250/", ()))) is None
 
 
-def test_the_address_that_was_judged_is_connected_to(tmp_path: Path) -> None:
+def test_connections_use_the_checked_address(tmp_path: Path) -> None:
     """Not the name, which could lead elsewhere by then."""
     made, reactor = upstreams(tmp_path, "10.0.0.1")
     start(made.proxied.fetch("GET", "http://node:10250/", ()))

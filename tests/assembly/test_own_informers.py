@@ -18,7 +18,7 @@ def server(tmp_path: Path) -> InProcessServer:
     return make_server(tmp_path, "--runtime-config=policy/v1beta1=false,policy/v1=false")
 
 
-def test_objects_come_in_the_version_of_the_informer(server: InProcessServer) -> None:
+def test_objects_are_converted_to_the_informers_version(server: InProcessServer) -> None:
     """Whatever version they are kept in."""
     group = server.dialect("discovery.{abbr}.io")
     created = run(server.request("POST", f"/apis/{group}/v1/namespaces/default/endpointslices", body=SLICE))
@@ -31,7 +31,7 @@ def test_objects_come_in_the_version_of_the_informer(server: InProcessServer) ->
     server.stop()
 
 
-def test_kinds_that_are_not_served_have_nothing(server: InProcessServer) -> None:
+def test_informer_of_an_unserved_kind_is_empty_and_synced(server: InProcessServer) -> None:
     """A gate that reads them need not know, and the server is ready without them."""
     informer = server.server.objects.informers.informer(ResourceRef("policy", "v1", "poddisruptionbudgets"))
     for _ in range(5):
@@ -40,7 +40,7 @@ def test_kinds_that_are_not_served_have_nothing(server: InProcessServer) -> None
     server.stop()
 
 
-def test_custom_kinds_are_followed_as_by_any_client(server: InProcessServer) -> None:
+def test_custom_kinds_may_come_and_go(server: InProcessServer) -> None:
     """They may come later, and go."""
     informer = server.server.objects.informers.informer(ResourceRef("example.com", "v1", "widgets"))
     assert not isinstance(informer, CachedInformer) and not informer.synced

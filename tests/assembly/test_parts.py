@@ -25,7 +25,7 @@ from orchd.testing.server import make_server, run
 
 
 class TestHealth:
-    def test_a_step_that_is_not_done(self) -> None:
+    def test_incomplete_start_fails_readyz_at_once_and_livez_after_the_grace_period(self) -> None:
         """Not ready at once, not alive only after the grace period."""
         clock = Clock()
         progress = ServerState(clock.seconds, 10)
@@ -35,7 +35,7 @@ class TestHealth:
         progress.done("x")
         assert not progress.probe("x")() and not progress.lenient("x")()
 
-    def test_what_is_wrong_is_named(self) -> None:
+    def test_failing_component_fails_only_its_own_check(self) -> None:
         """A failing store or informer fails its check and no other; stopping is said while it lasts."""
         progress = ServerState(lambda: 0.0, 10)
         wrong = ["disk full", ""]
@@ -46,13 +46,13 @@ class TestHealth:
         assert "shutdown" in [c.name for c in made if c.ready and c.probe()]
         assert not [c.name for c in made if c.live and c.probe()]
 
-    def test_names_are_one_each(self) -> None:
+    def test_health_check_names_are_unique(self) -> None:
         """On each list a name appears once."""
         made = checks(ORCH, ServerState(lambda: 0.0, 0), store=lambda: "", informers=lambda: "")
         for listed in ([c.name for c in made if c.live], [c.name for c in made if c.ready]):
             assert len(listed) == len(set(listed))
 
-    def test_a_server_that_stops(self, tmp_path: Path) -> None:
+    def test_stopping_server_is_not_ready_and_ends_watches(self, tmp_path: Path) -> None:
         """A started server is ready; a stopping one says that it is not, and its watches end."""
         server = make_server(tmp_path)
         assert run(server.request("GET", "/readyz?verbose")).body.endswith(b"readyz check passed\n")
@@ -68,7 +68,7 @@ class TestHealth:
 
 
 class TestSections:
-    def test_inline_and_by_path(self, tmp_path: Path) -> None:
+    def test_admission_configuration_inline_or_in_another_file(self, tmp_path: Path) -> None:
         """A plugin's section stands in the file or in one beside it."""
         (tmp_path / "other.yaml").write_text("limit: 3\n")
         text = "plugins:\n- name: A\n  configuration: {x: 1}\n- name: B\n  path: other.yaml\n- name: C\n"
@@ -77,14 +77,14 @@ class TestSections:
         assert sections("") == {}
 
     @pytest.mark.parametrize("text", ["plugins:\n- configuration: {}\n", "[]", "a: b: c", "plugins:\n- name: A\n  path: none\n"])
-    def test_what_is_wrong_names_the_flag(self, tmp_path: Path, text: str) -> None:
+    def test_invalid_admission_configuration_names_the_flag(self, tmp_path: Path, text: str) -> None:
         """A file that cannot be used is a ValueError with the flag and the file."""
         (tmp_path / "main.yaml").write_text(text)
         with pytest.raises(ValueError, match=r"--admission-control-config-file: .*(yaml|none)"):
             sections(str(tmp_path / "main.yaml"))
 
 
-def test_flags_may_name_what_is_there() -> None:
+def test_flags_offer_exactly_the_existing_parts() -> None:
     """Admission plugins, authorizers and controllers that flags may choose are those that exist."""
     found = capabilities()
     assert "NamespaceLifecycle" in found.admission_plugins and {"RBAC", "Node"} <= found.authorizers
@@ -109,7 +109,7 @@ def test_runtime_config(tmp_path: Path, flag: str, there: Any, gone: Any) -> Non
         assert group.versions and all(catalog.in_version(group.name, v) for v in group.versions)
 
 
-def test_granting_is_guarded() -> None:
+def test_role_writes_pass_the_escalation_check() -> None:
     """Roles and bindings pass the check of escalation after admission, as what they are in their namespace; others do not."""
     asked: list[Any] = []
 
@@ -145,7 +145,7 @@ def test_granting_is_guarded() -> None:
     ]
 
 
-def test_names_in_flags_are_those_of_what_is_built() -> None:
+def test_flag_tables_match_the_built_modules() -> None:
     """The flag tables cannot import the modules that they name: here both are compared."""
     assert choices.ADMISSION_PLUGINS == builtin.NAMES and set(builtin.NAMES) >= choices.DEFAULT_ADMISSION_PLUGINS
     assert set(choices.CONTROLLERS_BUILT) == {name for name, _ in CONTROLLERS}

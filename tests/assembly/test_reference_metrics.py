@@ -104,7 +104,7 @@ def test_every_name_is_served_or_explained(served: Served) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_form(served: Served, name: str) -> None:
+def test_types_labels_and_buckets_are_the_references(served: Served, name: str) -> None:
     """Type, labels and buckets are the reference's."""
     if name not in served.families:
         assert name in absent()

@@ -51,7 +51,7 @@ def test_pods_are_scheduled_when_a_node_exists(tmp_path: Path) -> None:
         server.stop()
 
 
-def test_the_explain_endpoint(tmp_path: Path) -> None:
+def test_explain_endpoint_needs_permission(tmp_path: Path) -> None:
     """GET says why a pod is where it is, POST where one would go; both are for those who may use the path."""
     server = _make(tmp_path)
     try:
@@ -68,7 +68,7 @@ def test_the_explain_endpoint(tmp_path: Path) -> None:
         server.stop()
 
 
-def test_its_metrics_have_the_references_names(tmp_path: Path) -> None:
+def test_scheduler_metrics_have_the_references_names(tmp_path: Path) -> None:
     """Attempts, queues and sizes are among the server's metrics."""
     server = _make(tmp_path)
     try:
@@ -88,7 +88,7 @@ def test_its_metrics_have_the_references_names(tmp_path: Path) -> None:
         server.stop()
 
 
-def test_without_it_pods_wait(tmp_path: Path) -> None:
+def test_without_a_scheduler_pods_stay_pending(tmp_path: Path) -> None:
     """--scheduler=false leaves pods pending, and there is nothing to ask."""
     server = make_server(tmp_path, "--disable-admission-plugins=ServiceAccount")
     try:
@@ -100,7 +100,7 @@ def test_without_it_pods_wait(tmp_path: Path) -> None:
         server.stop()
 
 
-def test_a_configuration_that_is_wrong_ends_the_start(tmp_path: Path) -> None:
+def test_invalid_configuration_fails_the_start(tmp_path: Path) -> None:
     """The message names the file and what is wrong in it."""
     path = tmp_path / "config.yaml"
     path.write_text("apiVersion: orchscheduler.config.orch.io/v1beta3\nkind: OrchSchedulerConfiguration\nparallelism: 0\n")
@@ -114,7 +114,7 @@ def test_a_configuration_that_is_wrong_ends_the_start(tmp_path: Path) -> None:
         make_server(tmp_path, "--scheduler=true", f"--config={tmp_path / 'none'}")
 
 
-def test_without_numpy_the_start_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_numpy_is_explained_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """numpy is an extra: a server with the scheduler needs it, one without does not import it."""
     real = builtins.__import__
 

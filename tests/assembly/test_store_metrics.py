@@ -35,7 +35,7 @@ def work(server: DaemonProcess) -> None:
     assert server.request("DELETE", f"{MAPS}/a")[0] == 200
 
 
-def test_of_the_embedded_store(tmp_path: Path) -> None:
+def test_embedded_store_counts_commits(tmp_path: Path) -> None:
     """Commits are counted with their latency and their size in writes, as histograms that agree."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         before = samples(server)
@@ -54,7 +54,7 @@ def test_of_the_embedded_store(tmp_path: Path) -> None:
         assert after["orchd_store_failed_commits_total", ""] == 0
 
 
-def test_of_etcd(tmp_path: Path) -> None:
+def test_etcd_store_counts_requests(tmp_path: Path) -> None:
     """Requests to etcd are counted with their latency by operation, under the reference's name."""
     program = find_etcd()
     if program is None:

@@ -12,7 +12,7 @@ from orchd.dialect import ORCH
 from orchd.testing.server import make_server
 
 
-def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tracing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error names the flag and what to install."""
     head = {"apiVersion": ORCH("apiserver.config.{abbr}.io/v1"), "kind": "TracingConfiguration"}
     path = tmp_path / "tracing.json"

@@ -27,7 +27,7 @@ def ask(server: InProcessServer, path: str, remote: str, known: User | None = No
 HERE, ELSEWHERE = "127.0.0.1", "10.1.2.3"
 
 
-def test_by_default_for_clients_on_this_machine(tmp_path: Path) -> None:
+def test_ui_auto_serves_local_clients_only(tmp_path: Path) -> None:
     """Others are refused like for any path that they may not read, and find nothing where they may read all."""
     server = make_server(tmp_path)
     assert ask(server, "/ui/", HERE).code == 200
@@ -37,7 +37,7 @@ def test_by_default_for_clients_on_this_machine(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_for_all_where_it_is_said(tmp_path: Path) -> None:
+def test_ui_true_serves_all_permitted_clients(tmp_path: Path) -> None:
     """--ui=true: others need permission to get the path."""
     server = make_server(tmp_path, "--ui=true")
     assert ask(server, "/ui/main.js", HERE).code == 200
@@ -47,7 +47,7 @@ def test_for_all_where_it_is_said(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_for_nobody_where_it_is_said(tmp_path: Path) -> None:
+def test_ui_false_serves_nobody(tmp_path: Path) -> None:
     """--ui=false: neither page nor session nor audit events."""
     server = make_server(tmp_path, "--ui=false")
     for path in ("/ui", "/ui/", "/ui/session", "/debug/audit"):
@@ -65,7 +65,7 @@ def test_audit_events_need_permission(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_other_values_are_refused() -> None:
+def test_invalid_ui_values_are_refused() -> None:
     """The flag takes auto, true and false."""
     options = Options()
     with pytest.raises(UsageError, match="ui"):

@@ -30,7 +30,7 @@ def test_an_announced_object_reaches_subscribers_without_decoding() -> None:
     assert obj["metadata"]["resourceVersion"] == "", "the announced object is not changed"
 
 
-def test_other_bytes_are_decoded() -> None:
+def test_announced_object_is_not_used_for_other_bytes() -> None:
     """A write that lost to another one must not lend its object to the winner."""
     bench = Bench()
     cache = bench.start()
@@ -41,7 +41,7 @@ def test_other_bytes_are_decoded() -> None:
     assert entry is not None and entry.fields == {"spec.nodeName": "winner"}
 
 
-def test_of_concurrent_writes_of_a_key_the_last_is_remembered() -> None:
+def test_last_of_concurrent_announcements_is_kept() -> None:
     """The end of the first write does not take away what the second announced; nothing is left after both."""
     announced = Announced()
     announced.announce("/pods/a", b"1", {"n": 1})

@@ -114,7 +114,7 @@ def test_a_client_that_does_not_read_is_dropped(server: InProcessServer, selecto
 
 
 @pytest.mark.parametrize("begin", ["the state", "the past"])
-def test_what_there_was_is_told_as_fast_as_it_is_read(server: InProcessServer, begin: str) -> None:
+def test_initial_state_and_history_are_sent_as_the_client_reads(server: InProcessServer, begin: str) -> None:
     """Neither the state nor the past is heaped up for a client; it gets all of it in order when it reads, and what
     happened meanwhile."""
     revision = write(server, "n0")
@@ -140,7 +140,7 @@ def test_what_there_was_is_told_as_fast_as_it_is_read(server: InProcessServer, b
     assert client.end == ""
 
 
-def test_a_client_slower_than_the_window_has_to_list_again(server: InProcessServer) -> None:
+def test_watch_slower_than_the_window_ends_with_410(server: InProcessServer) -> None:
     """When what a client is still to be told of the past is forgotten, it hears 410 and the watch ends in good order."""
     revision = write(server, "first", "")
     for number in range(10):
@@ -158,7 +158,7 @@ def test_a_client_slower_than_the_window_has_to_list_again(server: InProcessServ
     assert client.events()[-1] == "ERROR 410"
 
 
-def test_a_client_that_goes_while_the_past_is_told(server: InProcessServer) -> None:
+def test_disconnect_during_history_leaves_nothing_behind(server: InProcessServer) -> None:
     """A watch that ends while it waits for its client leaves nothing behind."""
     revision = write(server, "first", "")
     for number in range(10):
@@ -174,7 +174,7 @@ def test_a_client_that_goes_while_the_past_is_told(server: InProcessServer) -> N
     assert client.end == ""
 
 
-def test_bookmarks(server: InProcessServer) -> None:
+def test_bookmarks_are_sent_every_minute_and_before_the_end(server: InProcessServer) -> None:
     """About each minute, and shortly before the watch ends; they carry the version up to which nothing was missed."""
     revision = write(server, "first", "")
     client = watch(server, f"resourceVersion={revision}&allowWatchBookmarks=1&timeoutSeconds=150", takes=True)
@@ -200,7 +200,7 @@ def test_bookmarks(server: InProcessServer) -> None:
     assert mark["kind"] == "ConfigMap"
 
 
-def test_compaction_ends_tokens_and_old_watches(server: InProcessServer) -> None:
+def test_compaction_expires_tokens_and_old_watches(server: InProcessServer) -> None:
     """Past the window a token is answered by 410 with a token that goes on inconsistently, a list at the version and
     a watch from it by 410."""
     for name in "abc":
@@ -224,7 +224,7 @@ def test_compaction_ends_tokens_and_old_watches(server: InProcessServer) -> None
     assert (late.events(), late.end) == (["ERROR 410"], "finished")
 
 
-def test_figures(server: InProcessServer) -> None:
+def test_cache_metrics_are_served(server: InProcessServer) -> None:
     """Cache size, window, lag, watchers and those dropped are in /metrics."""
     revision = write(server, "first", "")
     watch(server, f"resourceVersion={revision}", takes=True)
@@ -255,7 +255,7 @@ def resident(pid: int) -> int:
     return int(line.split()[1]) * 1024
 
 
-def test_sleeping_clients_of_a_daemon(tmp_path: Path) -> None:
+def test_clients_that_never_read_are_dropped_over_tls(tmp_path: Path) -> None:
     """Over TLS: fifty clients that never read are cut off, the one that reads gets everything, and the server keeps
     no more than their bound."""
     changes, size, sleepers = 150, 100_000, 50
@@ -298,7 +298,7 @@ def test_sleeping_clients_of_a_daemon(tmp_path: Path) -> None:
         connection.close()
 
 
-def test_memory_goes_back_after_mass_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_trimmed_after_mass_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
     """After much history was dropped, the C library is asked to return free memory: once, and not for small amounts."""
     given: list[bool] = []
     monkeypatch.setattr("orchd.cache.caches.release_free_memory", lambda: given.append(True))

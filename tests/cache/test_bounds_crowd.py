@@ -22,7 +22,7 @@ def resident(pid: int) -> int:
     return int(line.split()[1]) * 1024
 
 
-def test_a_crowd_of_watchers(tmp_path: Path) -> None:
+def test_many_slow_watchers_get_every_event_in_order(tmp_path: Path) -> None:
     """Three hundred watchers that sleep through a hundred changes read all of them afterwards, in order; meanwhile the
     server has kept each change once and not once a watcher."""
     watchers, changes, size = 300, 100, 4_000

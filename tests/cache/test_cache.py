@@ -19,7 +19,7 @@ def paths(page: Any) -> list[str]:
     return [entry.path for entry in page.entries]
 
 
-def test_contracts() -> None:
+def test_classes_provide_their_interfaces() -> None:
     """The classes are what the interfaces say."""
     bench = Bench()
     verifyObject(ICaches, bench.caches)
@@ -44,7 +44,7 @@ def test_a_write_is_in_the_cache_when_it_is_acknowledged() -> None:
     assert now(cache.applied("a/x", gone)) is None
 
 
-def test_what_was_stored_before_is_loaded_with_its_history() -> None:
+def test_cache_loads_existing_entries_with_their_history() -> None:
     """A new cache has the entries and, as far as the store has history, the changes before it."""
     bench = Bench()
     bench.put("a/x")
@@ -59,7 +59,7 @@ def test_what_was_stored_before_is_loaded_with_its_history() -> None:
     assert paths(cache.page(revision=3)) == ["a/x", "b/y"]
 
 
-def test_loading_many_lets_others_have_their_turn() -> None:
+def test_loading_a_large_resource_yields_to_the_reactor() -> None:
     """A big resource is loaded in pieces, and what is written meanwhile is not lost."""
     bench = Bench()
     for i in range(1200):
@@ -80,7 +80,7 @@ def test_loading_many_lets_others_have_their_turn() -> None:
     assert told.lines() == [("MODIFIED", "a/0000", 1202), ("ADDED", "b/new", 1203), ("DELETED", "a/0001", 1204)]
 
 
-def test_every_write_moves_every_cache() -> None:
+def test_every_cache_follows_the_stores_revision() -> None:
     """A cache is complete up to the store's revision, whichever resource was written last."""
     bench = Bench()
     pods, nodes = bench.start(), bench.caches.cache("minions", index)
@@ -95,7 +95,7 @@ def test_every_write_moves_every_cache() -> None:
         bench.caches.cache("services", index)
 
 
-def test_pages() -> None:
+def test_pages_continue_at_the_first_pages_revision() -> None:
     """Pages go on where the last one ended, at its revision, and count what is left."""
     bench = Bench()
     cache = bench.start()
@@ -115,7 +115,7 @@ def test_pages() -> None:
     assert (paths(last), last.next_path, last.remaining) == (["b/1"], "", 0)
 
 
-def test_exact_requirements() -> None:
+def test_exact_selectors_are_served_from_an_index() -> None:
     """Labels and fields are served from an index and stay right as entries change and go."""
     bench = Bench()
     cache = bench.start()
@@ -154,7 +154,7 @@ def test_exact_requirements() -> None:
 
 
 @pytest.mark.parametrize("every", [1, 3, 40], ids=["all", "many", "few"])
-def test_however_many_match(every: int) -> None:
+def test_entries_come_in_order_for_any_number_of_matches(every: int) -> None:
     """Entries come in order, of the range that was asked for and as of the version, whether many match or few."""
     bench = Bench()
     cache = bench.start()
@@ -191,7 +191,7 @@ def test_unused_indexes_are_forgotten() -> None:
     assert cache.indexed <= 16
 
 
-def test_subscriptions_hear_what_they_are_about() -> None:
+def test_subscriptions_get_only_their_own_changes() -> None:
     """All, a namespace, one object: each hears its own changes only, past and live."""
     bench = Bench()
     cache = bench.start()
@@ -214,7 +214,7 @@ def test_subscriptions_hear_what_they_are_about() -> None:
     assert everything.changes[1] is one.changes[1], "one change for all, so that frames are shared"
 
 
-def test_cancelled_subscriptions_hear_nothing() -> None:
+def test_cancelled_subscriptions_get_no_changes() -> None:
     """Also when they cancel inside the callback, in the past or live, or another one does it for them."""
     bench = Bench()
     cache = bench.start()
@@ -236,7 +236,7 @@ def test_cancelled_subscriptions_hear_nothing() -> None:
     assert cache.subscribers == 0
 
 
-def test_a_subscriber_that_fails_harms_nobody() -> None:
+def test_failing_subscriber_is_removed() -> None:
     """The failing subscriber is removed; the write and other subscribers are not affected."""
     bench = Bench()
     cache = bench.start()
@@ -321,7 +321,7 @@ def test_waiting_for_a_revision() -> None:
         cache.page(revision=9)
 
 
-def test_a_store_that_ends_its_watch() -> None:
+def test_ended_store_watch_ends_watches_and_reloads() -> None:
     """Watches end with 410, and the cache reloads when the store is available again."""
     bench = Bench()
     cache = bench.start()
@@ -344,7 +344,7 @@ def test_a_store_that_ends_its_watch() -> None:
     assert bench.caches.restarts == 1
 
 
-def test_dropping_a_resource() -> None:
+def test_dropped_resource_frees_its_memory() -> None:
     """Its watches end, its memory goes, and it may come back as another."""
     bench = Bench()
     cache = bench.start()
@@ -362,7 +362,7 @@ def test_dropping_a_resource() -> None:
     assert paths(bench.caches.cache("pods", index).page()) == ["a/1"]
 
 
-def test_stopping() -> None:
+def test_stop_ends_watches_and_leaves_no_timers() -> None:
     """Stopping ends every watch and leaves nothing behind on the clock."""
     bench = Bench()
     cache = bench.start()
@@ -374,7 +374,7 @@ def test_stopping() -> None:
     assert bench.clock.getDelayedCalls() == []
 
 
-def test_values_that_cannot_be_read() -> None:
+def test_unreadable_values_are_left_out_and_reported() -> None:
     """A value that does not decode, or that the store knows to be damaged, is left out of pages and named to those who must
     not leave anything out; it stops nothing else. When it comes or goes, watchers have to list again."""
     bench = Bench()

@@ -16,7 +16,7 @@ def entry(name: str, budget: DerivedBudget | None) -> Entry:
     return Entry(name, 1, 1, b"{}", {}, {}, budget)
 
 
-def test_forms_are_kept_as_long_as_they_fit() -> None:
+def test_least_recent_representations_are_evicted() -> None:
     """A new form pushes out those of the holder that has kept any for longest."""
     budget = DerivedBudget(100)
     a, b, c = (entry(name, budget) for name in "abc")
@@ -30,7 +30,7 @@ def test_forms_are_kept_as_long_as_they_fit() -> None:
     assert a.derived == {"row": "A"} and budget.bytes == 80
 
 
-def test_what_could_never_fit_is_not_kept() -> None:
+def test_representation_larger_than_the_limit_is_not_cached() -> None:
     """One huge form does not push out everything else for nothing."""
     budget = DerivedBudget(100)
     small, big = entry("a", budget), entry("b", budget)
@@ -39,7 +39,7 @@ def test_what_could_never_fit_is_not_kept() -> None:
     assert small.derived and not big.derived
 
 
-def test_holders_outside_of_a_cache_keep_nothing() -> None:
+def test_representations_of_transient_entries_are_not_cached() -> None:
     """The representation of a transient entry is not cached."""
     alone = entry("a", None)
     alone.keep("row", "A", 1)
@@ -47,7 +47,7 @@ def test_holders_outside_of_a_cache_keep_nothing() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from("xyz"), st.integers(0, 60), st.booleans()), max_size=60))
-def test_the_count_is_what_is_kept(steps: list[tuple[int, str, int, bool]]) -> None:
+def test_cached_size_is_exact_and_bounded(steps: list[tuple[int, str, int, bool]]) -> None:
     """For any sequence of operations the size stays within the limit, and everything cached is counted."""
     budget = DerivedBudget(100)
     entries = [entry(str(number), budget) for number in range(6)]
@@ -61,7 +61,7 @@ def test_the_count_is_what_is_kept(steps: list[tuple[int, str, int, bool]]) -> N
         assert sum(1 for each in entries if each.derived) == len(budget)
 
 
-def test_forms_of_the_past_make_place() -> None:
+def test_change_drops_representations_of_the_old_entry() -> None:
     """With a change, what was made of the entry before it is forgotten; what is made of the change is counted as well."""
     bench = Bench()
     cache = bench.start()

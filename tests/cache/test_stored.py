@@ -26,7 +26,7 @@ awkward = st.sampled_from(['"resourceVersion":""', "resourceVersion", '\\"resour
 names = st.text(TEXT, max_size=20) | awkward
 
 
-def test_order_of_members() -> None:
+def test_stored_members_are_ordered() -> None:
     """kind, apiVersion, metadata in the API's order, then the rest as it comes; an old version is left out."""
     obj = {"spec": {"a": 1}, "kind": "K", "metadata": {"name": "n", "resourceVersion": "7"}, "apiVersion": "v1"}
     assert encode(obj) == (
@@ -40,13 +40,13 @@ def test_order_of_members() -> None:
     [{}, {"metadata": None}, {"metadata": []}, {"metadata": {}, "kind": {"resourceVersion": ""}}, {"metadata": {"name": {"resourceVersion": ""}}}],
     ids=["no metadata", "null metadata", "list", "kind is no string", "name is no string"],
 )
-def test_what_is_no_object_is_refused(obj: Any) -> None:
+def test_values_without_kind_or_metadata_are_refused(obj: Any) -> None:
     """Without metadata there is no place for the revision, and an object as kind could pretend to be it."""
     with pytest.raises(ValueError):
         encode(obj)
 
 
-def test_stored_bytes_take_no_more_than_they_are() -> None:
+def test_stored_bytes_have_no_spare_capacity() -> None:
     """Bytes that are kept as long as their object have no room to grow."""
     obj = {"metadata": {"name": "n"}, "data": {"a": "x" * 3000}}
     tracemalloc.start()
@@ -95,7 +95,7 @@ CUSTOM: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_custom_kinds() -> None:
+def test_custom_kind_members_are_sorted() -> None:
     """Their members are sorted and their numbers spelled as the reference does; the version is found wherever it is."""
     served = with_revision(encode(CUSTOM, custom=True), 9)
     metadata = CUSTOM["metadata"]
@@ -108,7 +108,7 @@ def test_custom_kinds() -> None:
 
 
 @pytest.mark.parametrize("version", ["9", "7", ""])
-def test_custom_kinds_at_another_revision(version: str) -> None:
+def test_revision_of_custom_objects_is_replaced_in_place(version: str) -> None:
     """Only the version changes, whatever a client wrote into annotations and before them."""
     metadata = {**CUSTOM["metadata"], "annotations": {"resourceVersion": version}}
     obj = {**CUSTOM, "metadata": metadata, "alpha": {"resourceVersion": version}}
@@ -117,7 +117,7 @@ def test_custom_kinds_at_another_revision(version: str) -> None:
     assert moved["metadata"]["annotations"] == {"resourceVersion": version} == moved["alpha"]
 
 
-def test_dry_runs() -> None:
+def test_dry_run_objects_have_no_version() -> None:
     """Their objects have no version."""
     for custom in (False, True):
         shown = orjson.loads(without_revision(encode(CUSTOM, custom=custom)))
@@ -133,7 +133,7 @@ def test_values_of_earlier_releases() -> None:
     assert sorted_form(served) == with_revision(encode(CUSTOM, custom=True), 9)
 
 
-def test_escapes() -> None:
+def test_html_characters_are_escaped_when_served() -> None:
     """HTML characters are escaped in what is served, and stored as they are."""
     obj = {"kind": "K", "apiVersion": "v1", "metadata": {"name": "n"}, "data": {"k": "<a&b>\u2028"}}
     assert b"<a&b>" in encode(obj)

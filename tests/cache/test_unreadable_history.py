@@ -32,7 +32,7 @@ def nothing(*_: Any) -> None:
     """A listener that does not care."""
 
 
-def test_the_old_key_of_a_rotation_is_removed() -> None:
+def test_history_under_a_removed_key_is_expired() -> None:
     """A server whose history needs a key that is no longer configured is ready at once; versions before are expired."""
     clock = Clock()
     inner = Kept(clock, compaction_interval=0)

@@ -44,14 +44,14 @@ def header(credentials: Credentials, config: ClientConfig) -> str:
         ({}, ""),
     ],
 )
-def test_headers(given: dict[str, Any], expected: str) -> None:
+def test_authorization_headers_by_credential(given: dict[str, Any], expected: str) -> None:
     """A token goes as it is, a password in the basic scheme; either goes before an exec plugin."""
     config = ClientConfig(server="https://h", **given)
     plugin: Any = Plugin() if given else None
     assert header(Credentials(config, lambda: 0.0, plugin), config) == expected
 
 
-def test_token_files(tmp_path: Path) -> None:
+def test_token_file_is_reread_after_a_minute_and_after_401(tmp_path: Path) -> None:
     """A token file is read again after a minute, and after a 401; while it cannot be read the old token counts."""
     path = tmp_path / "token"
     path.write_text("one\n")
@@ -73,7 +73,7 @@ def test_token_files(tmp_path: Path) -> None:
     assert header(credentials, config) == "Bearer three"
 
 
-def test_unusable_token_files(tmp_path: Path) -> None:
+def test_missing_or_empty_token_file_is_an_error(tmp_path: Path) -> None:
     """A token file that is missing from the start, or empty, is an error that names it."""
     config = ClientConfig(server="https://h", token_file=str(tmp_path / "token"))
     with pytest.raises(CredentialError, match="failed to read token file"):
@@ -83,7 +83,7 @@ def test_unusable_token_files(tmp_path: Path) -> None:
         header(Credentials(config, lambda: 0.0, None), config)
 
 
-def test_impersonation() -> None:
+def test_impersonation_headers() -> None:
     """Groups and extra values have a header each; names of extra fields are escaped."""
     who = Impersonation(user="jane", uid="7", groups=("a", "b"), extra=(("example.org/scope", ("x", "y")),))
     assert list(impersonation_headers(who)) == [
@@ -97,7 +97,7 @@ def test_impersonation() -> None:
     assert not impersonation_headers(None)
 
 
-def test_throttle() -> None:
+def test_throttle_allows_a_burst_and_then_the_rate() -> None:
     """The burst goes at once, the rest at the rate; who leaves the queue gives its place back."""
     clock = Clock()
     throttle = Throttle(clock, qps=2, burst=3)
@@ -127,12 +127,12 @@ def test_throttle() -> None:
         ("/version", "/version"),
     ],
 )
-def test_templates(path: str, expected: str) -> None:
+def test_metric_urls_have_no_object_names(path: str, expected: str) -> None:
     """Metrics name a URL without what differs from object to object."""
     assert template(path) == expected
 
 
-def test_bodies() -> None:
+def test_built_in_kinds_are_sent_as_protobuf() -> None:
     """Objects of built-in kinds go as protobuf; what has no such form, or no kind, goes as JSON."""
     encode = ProtobufBodies(KUBERNETES)
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}

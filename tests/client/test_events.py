@@ -74,7 +74,7 @@ def world() -> World:
     return World()
 
 
-def test_core_form(world: World) -> None:
+def test_core_event_fields(world: World) -> None:
     """An Event of core/v1 names its source, and is named after the object and the moment in nanoseconds."""
     world.core.event(POD, "Normal", "Built", "it is there")
     ((verb, ref, name, event),) = world.sink.sent
@@ -97,14 +97,14 @@ def test_core_form(world: World) -> None:
     }
 
 
-def test_names_differ_within_a_moment(world: World) -> None:
+def test_event_names_differ_within_a_nanosecond(world: World) -> None:
     """Two events about one object in the same nanosecond have different names."""
     world.core.event(POD, "Normal", "Built", "one")
     world.core.event(POD, "Normal", "Built", "two")
     assert len({name for _, _, name, _ in world.sink.sent}) == 2
 
 
-def test_cluster_scoped_objects(world: World) -> None:
+def test_events_about_cluster_scoped_objects_are_in_default(world: World) -> None:
     """Events about objects without a namespace are in the namespace default."""
     world.core.event({"kind": "Node", "metadata": {"name": "n"}}, "Normal", "Seen", "here")
     assert world.sink.sent[0][3]["metadata"]["namespace"] == "default"
@@ -122,7 +122,7 @@ def test_equal_events_are_counted(world: World) -> None:
     )
 
 
-def test_counting_survives_deletion(world: World) -> None:
+def test_deleted_event_is_recreated_with_its_count(world: World) -> None:
     """When the counted event is gone it is made again with its count."""
     world.core.event(POD, "Warning", "Failed", "again")
     world.sink.refusals = [not_found("", "events", "x")]
@@ -144,7 +144,7 @@ def test_similar_events_are_combined(world: World) -> None:
     }
 
 
-def test_combining_ends_after_quiet(world: World) -> None:
+def test_aggregation_restarts_after_ten_quiet_minutes(world: World) -> None:
     """After more than ten minutes without a similar event, aggregation starts again."""
     for number in range(10):
         world.core.event(POD, "Warning", "Failed", f"try {number}")
@@ -153,7 +153,7 @@ def test_combining_ends_after_quiet(world: World) -> None:
     assert world.sink.sent[-1][3]["message"] == "later"
 
 
-def test_floods_are_cut(world: World) -> None:
+def test_events_of_one_source_about_one_object_are_rate_limited(world: World) -> None:
     """25 events of one source about one object at once, then one in five minutes; other objects are not concerned."""
     for _ in range(40):
         world.core.event(POD, "Normal", "Ping", "same")
@@ -171,7 +171,7 @@ def test_floods_are_cut(world: World) -> None:
     assert world.sink.sent[-1][3]["count"] == 42
 
 
-def test_refused_events_are_given_up(world: World) -> None:
+def test_refused_events_are_not_retried(world: World) -> None:
     """An event that the server refuses is not tried again."""
     world.sink.refusals = [forbidden("", "events", "x", "no")]
     world.core.event(POD, "Normal", "Built", "x")
@@ -180,7 +180,7 @@ def test_refused_events_are_given_up(world: World) -> None:
     assert world.events.counts.failed == 1
 
 
-def test_unreachable_server(world: World) -> None:
+def test_unreachable_server_is_retried_twelve_times(world: World) -> None:
     """A server that cannot be reached is tried twelve times, ten seconds apart."""
     world.sink.refusals = [UnreachableError("there", "gone")] * 11
     world.core.event(POD, "Normal", "Built", "x")
@@ -206,7 +206,7 @@ def test_the_queue_is_bounded(world: World) -> None:
     assert world.events.counts.written == 1008
 
 
-def test_events_of_one_object_stay_in_order(world: World) -> None:
+def test_count_is_patched_after_the_event_is_created(world: World) -> None:
     """The patch of a count is sent when the event that it counts has been made."""
     world.sink.gate = Deferred()
     world.core.event(POD, "Normal", "Ping", "same")
@@ -216,7 +216,7 @@ def test_events_of_one_object_stay_in_order(world: World) -> None:
     assert world.verbs() == ["create", "patch"]
 
 
-def test_stopping_flushes(world: World) -> None:
+def test_stop_waits_for_events_being_written(world: World) -> None:
     """A stop waits for events that are being written, but no longer than two seconds."""
     world.sink.gate = Deferred()
     world.core.event(POD, "Normal", "Built", "x")
@@ -231,7 +231,7 @@ def test_stopping_flushes(world: World) -> None:
     assert not world.clock.getDelayedCalls()
 
 
-def test_stopping_is_bounded(world: World) -> None:
+def test_stop_drops_events_after_two_seconds(world: World) -> None:
     """What cannot be written within two seconds of a stop is dropped."""
     world.sink.gate = Deferred()
     for text in "xyz":
@@ -247,7 +247,7 @@ def test_stopping_is_bounded(world: World) -> None:
 # -- the events group
 
 
-def test_group_form(world: World) -> None:
+def test_events_group_event_fields(world: World) -> None:
     """An Event of the events group has its controller, instance, action and a time with microseconds."""
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "uid": "9"}}
     world.serial.event(POD, "Normal", "Scheduled", "to n", action="Binding", related=node)
@@ -271,7 +271,7 @@ def test_group_form(world: World) -> None:
     }
 
 
-def test_long_notes_are_cut(world: World) -> None:
+def test_long_notes_are_truncated(world: World) -> None:
     """A note has at most 1024 bytes; one that was cut says so."""
     world.serial.event(POD, "Normal", "Told", "\u00e9" * 600, action="Telling")
     note = world.sink.sent[0][3]["note"]
@@ -279,7 +279,7 @@ def test_long_notes_are_cut(world: World) -> None:
     assert note.endswith("\u00e9 ...")
 
 
-def test_a_series(world: World) -> None:
+def test_second_equal_event_starts_a_series(world: World) -> None:
     """The second equal event opens a series in the first; later ones are written half an hourly."""
     for _ in range(5):
         world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
@@ -295,7 +295,7 @@ def test_a_series(world: World) -> None:
     assert world.sink.sent[2][3]["series"]["count"] > 60
 
 
-def test_the_end_of_a_series(world: World) -> None:
+def test_series_ends_after_six_quiet_minutes(world: World) -> None:
     """After six quiet minutes the last count is written, and the next equal event is a new one."""
     for _ in range(3):
         world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
@@ -306,7 +306,7 @@ def test_the_end_of_a_series(world: World) -> None:
     assert world.verbs()[3:] == ["create"]
 
 
-def test_a_series_whose_event_is_gone(world: World) -> None:
+def test_deleted_series_event_is_recreated(world: World) -> None:
     """When a series' event is gone it is made again, with the series."""
     world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
     world.sink.refusals = [not_found("", "events", "x")]
@@ -315,7 +315,7 @@ def test_a_series_whose_event_is_gone(world: World) -> None:
     assert world.sink.sent[2][3]["series"]["count"] == 2
 
 
-def test_a_new_version_is_another_event(world: World) -> None:
+def test_events_about_another_version_are_not_in_the_series(world: World) -> None:
     """Events about another version of the object are not of the same series."""
     world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
     changed = {**POD, "metadata": {**POD["metadata"], "resourceVersion": "8"}}

@@ -70,7 +70,7 @@ class World:
         return caught.value.message
 
 
-def test_what_it_is_told() -> None:
+def test_plugin_gets_arguments_environment_and_exec_credential() -> None:
     """Arguments, its own environment over ours, and an ExecCredential that says whether there is a terminal."""
     world = World()
     assert world.get().token == "t1"
@@ -83,7 +83,7 @@ def test_what_it_is_told() -> None:
     }
 
 
-def test_cluster_info() -> None:
+def test_plugin_gets_the_cluster_with_provide_cluster_info() -> None:
     """With provideClusterInfo it learns the cluster and what the cluster says to such plugins."""
     world = World(provide_cluster_info=True, cluster_extension='{"audience": "z"}')
     world.get()
@@ -93,7 +93,7 @@ def test_cluster_info() -> None:
     }
 
 
-def test_kept_until_it_expires() -> None:
+def test_credential_is_kept_until_it_expires() -> None:
     """Without a time it is kept; with one, the program runs again afterwards."""
     world = World()
     assert [world.get().token for _ in range(3)] == ["t1"] * 3
@@ -109,7 +109,7 @@ def test_kept_until_it_expires() -> None:
     assert world.get().token == "t2"
 
 
-def test_refused_by_the_server() -> None:
+def test_credential_is_renewed_once_after_401() -> None:
     """After a 401 the program runs again, once for all who used these credentials."""
     world = World()
     first = world.get()
@@ -121,7 +121,7 @@ def test_refused_by_the_server() -> None:
     assert world.get() is second
 
 
-def test_one_run_for_all() -> None:
+def test_concurrent_requests_share_one_run() -> None:
     """Requests that come while the program runs wait for the same run."""
     world = World()
     world.gate = Deferred()
@@ -137,14 +137,14 @@ def test_one_run_for_all() -> None:
     ("mode", "terminal", "interactive"),
     [("Never", True, False), ("IfAvailable", True, True), ("IfAvailable", False, False), ("Always", True, True)],
 )
-def test_standard_input(mode: str, terminal: bool, interactive: bool) -> None:
+def test_interactive_mode_decides_about_standard_input(mode: str, terminal: bool, interactive: bool) -> None:
     """Who gets standard input."""
     world = World(terminal, interactive_mode=mode)
     world.get()
     assert world.runs[0][2] is interactive
 
 
-def test_no_terminal() -> None:
+def test_plugin_that_needs_a_terminal_is_not_run_without_one() -> None:
     """A plugin that needs a terminal is not run without one."""
     world = World(interactive_mode="Always")
     assert "standard input is not a terminal" in world.refusal()
@@ -165,14 +165,14 @@ def test_no_terminal() -> None:
         (b" " * (1024 * 1024 + 1), "longer than"),
     ],
 )
-def test_bad_output(output: bytes, message: str) -> None:
+def test_invalid_output_is_named(output: bytes, message: str) -> None:
     """What is wrong with the output is said."""
     world = World()
     world.output = output
     assert message in world.refusal()
 
 
-def test_failing_program() -> None:
+def test_exit_code_is_reported_and_the_next_request_retries() -> None:
     """The exit code is said, and the next request tries again."""
     world = World()
     world.code = 3
@@ -181,7 +181,7 @@ def test_failing_program() -> None:
     assert world.get().token == "t1"
 
 
-def test_missing_program() -> None:
+def test_install_hint_is_logged_at_most_ten_times_an_hour() -> None:
     """The hint how to install it is given ten times an hour."""
     world = World(install_hint="apt install get")
     world.output = FileNotFoundError()
@@ -191,7 +191,7 @@ def test_missing_program() -> None:
     assert "apt install" in world.refusal()
 
 
-def test_a_real_program() -> None:
+def test_real_program_gets_its_environment() -> None:
     """A program gets its environment and no standard input; its output and exit code come back."""
     environment = {"PATH": "/bin:/usr/bin", "TOLD": "something"}
     script = 'read -r line; printf "%s|%s" "$TOLD" "$line"; exit 4'

@@ -98,7 +98,7 @@ def informing() -> Fixture:
     return Fixture()
 
 
-def test_a_list_then_a_watch(informing: Fixture) -> None:
+def test_watch_starts_at_the_lists_version(informing: Fixture) -> None:
     """The first list may be of any version; the watch goes on from the list's."""
     informing.server.items, informing.server.version = [obj("p", 3)], 5
     waiting = start(informing.informer.wait_synced())
@@ -115,7 +115,7 @@ def test_a_list_then_a_watch(informing: Fixture) -> None:
     assert informing.server.asked[-1] == "watch 9"
 
 
-def test_after_410_the_copy_is_replaced(informing: Fixture) -> None:
+def test_expired_watch_leads_to_a_consistent_list(informing: Fixture) -> None:
     """A watch that is too old leads to a consistent list; listeners hear the differences alone."""
     informing.server.items = [obj("same", 1), obj("changed", 1), obj("gone", 1)]
     informing.informers.start()
@@ -128,7 +128,7 @@ def test_after_410_the_copy_is_replaced(informing: Fixture) -> None:
     assert sorted(informing.take()) == ["ADDED new", "DELETED gone", "MODIFIED changed"]
 
 
-def test_pauses_grow(informing: Fixture) -> None:
+def test_failed_lists_back_off(informing: Fixture) -> None:
     """A server that refuses is asked ever less often, down to twice a minute or so."""
     informing.server.fails = [ApiError(503, "", "no") for _ in range(40)]
     informing.informers.start()
@@ -137,7 +137,7 @@ def test_pauses_grow(informing: Fixture) -> None:
     assert 12 < len(informing.server.asked) < 30
 
 
-def test_watches_that_end_at_once(informing: Fixture) -> None:
+def test_watches_that_end_at_once_back_off(informing: Fixture) -> None:
     """A server that ends every watch at once is not asked without pause; an event makes up for all of that."""
     informing.informers.start()
     for _ in range(200):
@@ -153,7 +153,7 @@ def test_watches_that_end_at_once(informing: Fixture) -> None:
     assert len(informing.server.streams) == count + 1
 
 
-def test_indexes(informing: Fixture) -> None:
+def test_index_follows_changes(informing: Fixture) -> None:
     """An index finds objects by what its function gave, before and after changes; unknown ones are KeyError."""
     informing.server.items = [obj("p", 1, app="x")]
     informing.informer.add_index("app", lambda o: o["metadata"]["labels"].values())
@@ -172,7 +172,7 @@ def test_indexes(informing: Fixture) -> None:
         informing.informer.by_index("none", "x")
 
 
-def test_reading(informing: Fixture) -> None:
+def test_objects_by_name_and_namespace(informing: Fixture) -> None:
     """Objects are found by name and by namespace; who listens late hears of all there is."""
     informing.server.items = [obj("p", 1)]
     informing.informers.start()
@@ -187,7 +187,7 @@ def test_reading(informing: Fixture) -> None:
     assert late == ["ADDED"] * 2
 
 
-def test_shared_and_stopped_together(informing: Fixture) -> None:
+def test_one_informer_per_resource_ends_with_its_owner(informing: Fixture) -> None:
     """A resource has one informer; a later one starts at once; all end with their owner, and so do waiters."""
     assert informing.informers.informer(PODS) is informing.informer
     informing.informers.start()

@@ -120,7 +120,7 @@ def pass_time(server: InProcessServer, seconds: int) -> None:
         server.clock.advance(0.5)
 
 
-def test_first_come(server: InProcessServer, kind: str) -> None:
+def test_first_candidate_leads_while_it_renews(server: InProcessServer, kind: str) -> None:
     """The first candidate leads at once; as long as it renews, the second waits."""
     first = Candidate(server, kind, "one")
     assert first.started.called
@@ -133,7 +133,7 @@ def test_first_come(server: InProcessServer, kind: str) -> None:
         each.stop()
 
 
-def test_taking_over(server: InProcessServer, kind: str) -> None:
+def test_leader_stops_before_the_next_one_begins(server: InProcessServer, kind: str) -> None:
     """A leader that cannot renew stops before another begins; the other begins within the lease and a pause or two."""
     first, second = Candidate(server, kind, "one"), Candidate(server, kind, "two")
     pass_time(server, 5)
@@ -153,7 +153,7 @@ def test_taking_over(server: InProcessServer, kind: str) -> None:
     first.stop()
 
 
-def test_silent_server(server: InProcessServer, kind: str) -> None:
+def test_unanswered_renewal_ends_at_the_renew_deadline(server: InProcessServer, kind: str) -> None:
     """A request that is never answered does not let a leader lead beyond the renew deadline."""
     first = Candidate(server, kind, "one")
     pass_time(server, 5)
@@ -163,7 +163,7 @@ def test_silent_server(server: InProcessServer, kind: str) -> None:
     first.stop()
 
 
-def test_once(server: InProcessServer) -> None:
+def test_single_term_candidate_does_not_retry(server: InProcessServer) -> None:
     """A candidate that leads once only says that it has lost, and tries no more."""
     first = Candidate(server, "leases", "one", once=True)
     first.link.cut = True
@@ -175,7 +175,7 @@ def test_once(server: InProcessServer) -> None:
     first.stop()
 
 
-def test_letting_go(server: InProcessServer, kind: str) -> None:
+def test_stop_releases_the_lock(server: InProcessServer, kind: str) -> None:
     """A leader that stops ends its work and lets go, and the next one need not wait for the lease to run out."""
     first, second = Candidate(server, kind, "one"), Candidate(server, kind, "two")
     pass_time(server, 5)
@@ -190,7 +190,7 @@ def test_letting_go(server: InProcessServer, kind: str) -> None:
     second.stop()
 
 
-def test_release_after_a_conflict(server: InProcessServer, kind: str) -> None:
+def test_release_retries_after_a_conflict(server: InProcessServer, kind: str) -> None:
     """A lock that is written between reading and releasing it is read again, and released."""
     first, second = Candidate(server, kind, "one"), Candidate(server, kind, "two")
     first.link.races = 2
@@ -204,7 +204,7 @@ def test_release_after_a_conflict(server: InProcessServer, kind: str) -> None:
     ("fault", "reason"),
     [("cut", "cut"), ("silent", "no answer within 2.0 s"), ("races", "the object has been modified")],
 )
-def test_unreleased_lock(server: InProcessServer, fault: str, reason: str) -> None:
+def test_failed_release_does_not_fail_the_stop(server: InProcessServer, fault: str, reason: str) -> None:
     """A lock that cannot be released does not fail or delay the stop; one warning says why and what follows."""
     first = Candidate(server, "leases", "one")
     setattr(first.link, fault, 1000)
@@ -218,7 +218,7 @@ def test_unreleased_lock(server: InProcessServer, fault: str, reason: str) -> No
     assert warnings[0].endswith("it expires within 15.0 s")
 
 
-def test_stopping_while_it_ceases(server: InProcessServer) -> None:
+def test_stop_waits_for_the_end_of_a_term(server: InProcessServer) -> None:
     """A stop in the middle of the end of a term waits for that end."""
     first = Candidate(server, "leases", "one")
     first.ending = Deferred()
@@ -230,7 +230,7 @@ def test_stopping_while_it_ceases(server: InProcessServer) -> None:
     assert first.news == ["leads", "ceased"]
 
 
-def test_coming_back_under_the_same_name(server: InProcessServer, kind: str) -> None:
+def test_candidate_with_the_holders_identity_leads_at_once(server: InProcessServer, kind: str) -> None:
     """A candidate with the identity of the holder leads at once: it is the same one after a crash."""
     first = Candidate(server, kind, "one")
     first.link.silent = True
@@ -241,7 +241,7 @@ def test_coming_back_under_the_same_name(server: InProcessServer, kind: str) -> 
         pass_time(server, 3)
 
 
-def test_failing_work(server: InProcessServer) -> None:
+def test_error_of_lead_is_passed_to_failed(server: InProcessServer) -> None:
     """An error of `lead` is passed to `failed`."""
     failing = FailingCandidate(server, "leases", "one")
     assert [str(failure.value) for failure in failing.failures] == ["cannot begin"]
@@ -253,7 +253,7 @@ class FailingCandidate(Candidate):
         raise RuntimeError("cannot begin")
 
 
-def test_events(server: InProcessServer, kind: str) -> None:
+def test_leading_is_recorded_in_events(server: InProcessServer, kind: str) -> None:
     """Each of the lock's objects has events of the beginning and the end of leading."""
     first = Candidate(server, kind, "one")
     first.stop()
@@ -264,7 +264,7 @@ def test_events(server: InProcessServer, kind: str) -> None:
     )
 
 
-def test_the_lease(server: InProcessServer) -> None:
+def test_lease_fields(server: InProcessServer) -> None:
     """What a Lease says: holder, duration, times with microseconds, and how often it changed hands."""
     first = Candidate(server, "leases", "one")
     first.link.cut = True
@@ -282,7 +282,7 @@ def test_the_lease(server: InProcessServer) -> None:
 
 
 @pytest.mark.parametrize("plural", ["endpoints", "configmaps"])
-def test_the_annotation(server: InProcessServer, plural: str) -> None:
+def test_annotation_fields(server: InProcessServer, plural: str) -> None:
     """The annotation has the members of the reference's record in its order, with times in whole seconds."""
     first = Candidate(server, plural, "one")
     obj = run(server.client().get(REFS[plural], NAMESPACE, "work"))
@@ -294,7 +294,7 @@ def test_the_annotation(server: InProcessServer, plural: str) -> None:
     first.stop()
 
 
-def test_other_contents_stay(server: InProcessServer) -> None:
+def test_config_map_lock_keeps_its_data(server: InProcessServer) -> None:
     """A ConfigMap that is used as a lock keeps its data and annotations."""
     client = server.client()
     mine = {"metadata": {"name": "work", "annotations": {"a": "b"}}, "data": {"k": "v"}}
@@ -307,7 +307,7 @@ def test_other_contents_stay(server: InProcessServer) -> None:
     first.stop()
 
 
-def test_broken_annotation(server: InProcessServer) -> None:
+def test_unreadable_annotation_is_not_overwritten(server: InProcessServer) -> None:
     """A lock whose annotation cannot be read is not taken."""
     broken = {"metadata": {"name": "work", "annotations": {KEY: "[]"}}}
     run(server.client().create(CONFIG_MAPS, NAMESPACE, broken))
@@ -320,7 +320,7 @@ def test_broken_annotation(server: InProcessServer) -> None:
 # -- two locks at once
 
 
-def test_those_who_know_one_lock(server: InProcessServer) -> None:
+def test_two_lock_candidate_respects_a_holder_of_one_lock(server: InProcessServer) -> None:
     """A candidate of two locks respects one of the first lock, and takes both when that one is gone."""
     old = Candidate(server, "configmaps", "old")
     new = Candidate(server, "configmapsleases", "new")
@@ -339,7 +339,7 @@ def test_those_who_know_one_lock(server: InProcessServer) -> None:
     new.stop()
 
 
-def test_two_holders(server: InProcessServer) -> None:
+def test_nobody_leads_while_the_locks_have_different_holders(server: InProcessServer) -> None:
     """While the two locks are held by different candidates, no third one leads."""
     one = Candidate(server, "endpoints", "one")
     other = Candidate(server, "leases", "other")
@@ -363,14 +363,14 @@ RECORD = LeaderRecord(
 )
 
 
-def test_a_lock_that_is_not_there(server: InProcessServer, kind: str) -> None:
+def test_missing_lock_is_404(server: InProcessServer, kind: str) -> None:
     """`get` of a lock that does not exist is 404."""
     with pytest.raises(ApiError) as caught:
         run(lock(server, kind).get())
     assert caught.value.code == 404
 
 
-def test_writing_and_reading(server: InProcessServer, kind: str) -> None:
+def test_written_record_is_read_back(server: InProcessServer, kind: str) -> None:
     """What is written is read, by others too, and a change is noticed."""
     mine, other = lock(server, kind), lock(server, kind)
     run(mine.create(RECORD))
@@ -385,7 +385,7 @@ def test_writing_and_reading(server: InProcessServer, kind: str) -> None:
     assert changed != raw
 
 
-def test_lost_races(server: InProcessServer, kind: str) -> None:
+def test_concurrent_update_is_409(server: InProcessServer, kind: str) -> None:
     """Of two updates of the same version the second fails with 409."""
     one, other = lock(server, kind), lock(server, kind)
     run(one.create(RECORD))
@@ -400,7 +400,7 @@ def test_lost_races(server: InProcessServer, kind: str) -> None:
     assert caught.value.code == 409
 
 
-def test_unknown_locks(server: InProcessServer) -> None:
+def test_unknown_lock_kind_is_refused(server: InProcessServer) -> None:
     """A lock of another kind is refused with the kinds that there are."""
     with pytest.raises(ValueError, match="unknown lock 'secrets': one of leases, endpoints"):
         lock(server, "secrets")
@@ -415,13 +415,13 @@ def test_unknown_locks(server: InProcessServer) -> None:
         ({"renew": 2.4}, "1.2 times the retry period"),
     ],
 )
-def test_times_that_do_not_fit(times: dict[str, float], message: str) -> None:
+def test_inconsistent_durations_are_refused(times: dict[str, float], message: str) -> None:
     """Times with which two could lead, or none could renew, are refused."""
     with pytest.raises(ValueError, match=message):
         ElectionTimes(**times)
 
 
-def test_health(server: InProcessServer) -> None:
+def test_leader_is_unhealthy_after_its_lease_is_long_over(server: InProcessServer) -> None:
     """A leader whose end takes so long that the lease has been over for a while is unhealthy."""
     first = Candidate(server, "leases", "one")
     pass_time(server, 30)

@@ -17,7 +17,7 @@ def take(queue: WorkQueue[str]) -> list[Any]:
     return got
 
 
-def test_a_key_waits_once() -> None:
+def test_queued_key_is_added_once() -> None:
     """Adding a key that waits changes nothing."""
     queue: WorkQueue[str] = WorkQueue(Clock())
     for key in ("a", "b", "a"):
@@ -26,7 +26,7 @@ def test_a_key_waits_once() -> None:
     assert take(queue) + take(queue) == ["a", "b"]
 
 
-def test_a_waiting_worker_is_woken() -> None:
+def test_first_waiting_worker_gets_the_first_key() -> None:
     """A worker that came first gets the first key."""
     queue: WorkQueue[str] = WorkQueue(Clock())
     first, second = take(queue), take(queue)
@@ -34,7 +34,7 @@ def test_a_waiting_worker_is_woken() -> None:
     assert (first, second) == (["a"], [])
 
 
-def test_one_worker_for_a_key() -> None:
+def test_key_in_progress_is_requeued_once() -> None:
     """A key that is worked on comes back when that work is done, once."""
     queue: WorkQueue[str] = WorkQueue(Clock())
     queue.add("a")
@@ -49,7 +49,7 @@ def test_one_worker_for_a_key() -> None:
     assert len(queue) == 0
 
 
-def test_pauses_double() -> None:
+def test_backoff_doubles_up_to_a_limit() -> None:
     """Consecutive failures of a key increase its backoff up to a limit; `forget` resets it."""
     clock = Clock()
     queue: WorkQueue[str] = WorkQueue(clock, first_pause=1, longest_pause=4)
@@ -67,7 +67,7 @@ def test_pauses_double() -> None:
     assert len(queue) == 1
 
 
-def test_the_earlier_time_wins() -> None:
+def test_earlier_of_two_delays_wins() -> None:
     """Of two times for a key the earlier one counts, and the key comes once."""
     clock = Clock()
     queue: WorkQueue[str] = WorkQueue(clock)
@@ -82,7 +82,7 @@ def test_the_earlier_time_wins() -> None:
     assert clock.getDelayedCalls() == []
 
 
-def test_one_delayed_call() -> None:
+def test_all_delayed_keys_share_one_timer() -> None:
     """However many keys wait for their time, the clock holds one call; an idle queue holds none."""
     clock = Clock()
     queue: WorkQueue[str] = WorkQueue(clock)
@@ -94,7 +94,7 @@ def test_one_delayed_call() -> None:
     assert take(queue) == ["49"]
 
 
-def test_bounded() -> None:
+def test_keys_beyond_the_limit_are_dropped_and_refilled() -> None:
     """Keys beyond the limit are dropped and counted; an empty queue asks for all of them again."""
     asked = []
     queue: WorkQueue[str] = WorkQueue(Clock(), limit=2, refill=lambda: asked.append(True))
@@ -106,7 +106,7 @@ def test_bounded() -> None:
     assert asked == [True]
 
 
-def test_closing() -> None:
+def test_closed_queue_releases_workers() -> None:
     """A closed queue sends its workers home, forgets its keys and takes no more."""
     clock = Clock()
     queue: WorkQueue[str] = WorkQueue(clock)
@@ -119,7 +119,7 @@ def test_closing() -> None:
     assert clock.getDelayedCalls() == []
 
 
-def test_cancelled_worker() -> None:
+def test_cancelled_worker_takes_no_key() -> None:
     """A worker that was cancelled while it waited takes no key with it."""
     queue: WorkQueue[str] = WorkQueue(Clock())
     gone = start(queue.get())

@@ -45,7 +45,7 @@ def line(name: str, kind: str, verbs: str = "get list delete", namespaced: bool 
     return {"name": name, "kind": kind, "namespaced": namespaced, "verbs": verbs.split()}
 
 
-def test_a_catalog() -> None:
+def test_discovered_catalog_has_built_in_and_custom_kinds() -> None:
     """Built-in resources have their types, with the verbs of this server; others are there as custom ones."""
     catalog = DiscoveredCatalog(Server().fetch, ORCH, Clock())
     run(catalog.load())
@@ -61,7 +61,7 @@ def test_a_catalog() -> None:
     assert found.resource("", "v1", "pods/status") is None
 
 
-def test_looking_again() -> None:
+def test_unchanged_discovery_keeps_the_catalog() -> None:
     """It is another catalog only when something has changed; a group that does not answer stays as it was."""
     server, clock = Server(), Clock()
     catalog = DiscoveredCatalog(server.fetch, ORCH, clock)
@@ -84,7 +84,7 @@ def test_looking_again() -> None:
     assert not clock.getDelayedCalls()
 
 
-def test_looking_soon() -> None:
+def test_notified_changes_are_discovered_once() -> None:
     """Told of a change, it looks a moment later, once for several changes."""
     server, clock = Server(), Clock()
     catalog = DiscoveredCatalog(server.fetch, ORCH, clock)
@@ -120,7 +120,7 @@ class Accounts:
         return obj
 
 
-def test_account_tokens() -> None:
+def test_account_token_is_renewed_and_missing_accounts_are_created() -> None:
     """A token is kept for most of its life, and until it is refused; a missing account is made."""
     server: Any = Accounts()
     now = [1000.0]
@@ -135,7 +135,7 @@ def test_account_tokens() -> None:
     assert run(token()) == "job-3"
 
 
-def test_account_that_cannot_be_had() -> None:
+def test_account_errors_are_raised() -> None:
     """Other failures are the caller's to see."""
 
     class Refusing:

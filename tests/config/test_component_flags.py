@@ -27,7 +27,7 @@ def component(name: str, *argv: str, dialect: Any = ORCH) -> Any:
     return options.component_settings()
 
 
-def test_shared_flags_are_for_both() -> None:
+def test_leader_election_flags_are_shared() -> None:
     """Leader election on the server's command line is that of the controllers and of the scheduler."""
     found = settings({}, "--leader-elect-lease-duration=30s")
     assert found.controllers.election.lease_duration == 30
@@ -37,7 +37,7 @@ def test_shared_flags_are_for_both() -> None:
     assert found.scheduler.flags["leader-elect-resource-name"] == "orch-scheduler"
 
 
-def test_flag_files_of_components() -> None:
+def test_component_flag_file_overrides_the_servers_flags() -> None:
     """A component's flag file counts for that component alone, over the server's flags."""
     files = {
         "c": "# controllers\n--leader-elect-resource-name=mine\n--leader-elect-lease-duration=40s\n--concurrent-gc-syncs=7",
@@ -70,14 +70,14 @@ def test_flag_files_of_components() -> None:
         ({}, ["--leader-elect-resource-lock=secrets"], "unknown value 'secrets': one of leases"),
     ],
 )
-def test_refusals(files: dict[str, str], argv: list[str], message: str) -> None:
+def test_ambiguous_flags_are_refused(files: dict[str, str], argv: list[str], message: str) -> None:
     """What has no meaning, or two, is refused with the place where it was given."""
     with pytest.raises(UsageError) as caught:
         settings(files, *argv)
     assert message in str(caught.value)
 
 
-def test_a_component_of_its_own() -> None:
+def test_separate_process_settings() -> None:
     """The settings of a process of its own, with the spelling of its dialect."""
     found = component("controller-manager", "--kubeconfig=/f", "--secure-port=0", "--kube-api-qps=5", dialect=KUBERNETES)
     assert (found.client.config_file, found.client.qps, found.client.burst) == ("/f", 5.0, 30)
@@ -102,7 +102,7 @@ def test_a_component_of_its_own() -> None:
         (["--feature-gates=Nonsense=true"], "--feature-gates: "),
     ],
 )
-def test_refusals_of_a_component(argv: list[str], message: str) -> None:
+def test_invalid_component_flags_are_named(argv: list[str], message: str) -> None:
     """Wrong flags end with their name and what is wrong."""
     with pytest.raises(SystemExit) as caught:
         component("controller-manager", *argv)
@@ -110,7 +110,7 @@ def test_refusals_of_a_component(argv: list[str], message: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
-def test_tables_of_components(name: str) -> None:
+def test_component_flag_tables_are_subsets_of_the_servers(name: str) -> None:
     """A component knows its flags and no others; each is in the server's table, too."""
     flags = component_table(name)
     assert {flag.name for flag in flags} <= {flag.name for flag in table()}

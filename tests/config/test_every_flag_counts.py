@@ -30,7 +30,7 @@ def test_every_setting_is_read() -> None:
     assert not unread
 
 
-def test_every_built_flag_is_looked_at() -> None:
+def test_every_built_flag_is_used() -> None:
     """A flag that is marked built (and not merely deprecated) is named where settings are made of values, or read by its
     name by whoever it is for."""
     code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if path.name not in ("apiserver.py", "shared.py"))

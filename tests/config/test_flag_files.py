@@ -14,7 +14,7 @@ CONF = Path(__file__).resolve().parents[2] / "conf"
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
-def test_components(name: str) -> None:
+def test_shipped_component_flag_files_are_accepted(name: str) -> None:
     """The file of a component is taken as it is, and with its commented flags."""
     path = CONF / f"{name}.flags"
     options = ComponentOptions(name, ORCH)

@@ -34,7 +34,7 @@ def refused(*argv: str, **keywords: Any) -> str:
     return str(caught.value)
 
 
-def test_forms() -> None:
+def test_spellings_of_a_flag() -> None:
     """--name=value, --name value, bare booleans, --bool=false and -v=N all work."""
     options = parsed("--secure-port=1", "--bind-address", "127.0.0.1", "--anonymous-auth=false", "--permit-port-sharing", "-v", "3")
     assert options["secure-port"] == 1
@@ -149,7 +149,7 @@ def test_flag_file_recursion() -> None:
     (["extra"], "unexpected argument 'extra': flags are given as --name=value"),
     (["--secure-port"], "--secure-port: needs a value"),
 ])
-def test_refusals(argv: list[str], message: str) -> None:
+def test_invalid_flags_are_named(argv: list[str], message: str) -> None:
     """Whatever cannot be done as asked is an error that names the flag; nothing is ignored."""
     assert refused(*argv) == message
 
@@ -160,7 +160,7 @@ def test_unbuilt_default_is_accepted() -> None:
     assert (options["audit-log-format"], list(options["oidc-signing-algs"])) == ("json", ["RS256"])
 
 
-def test_dialects() -> None:
+def test_names_in_either_dialect_are_accepted() -> None:
     """Names with the product word are accepted as the default dialect spells them, and as the chosen one does."""
     template = "{long}-service-node-port"
     for dialect in (ORCH, KUBERNETES):
@@ -170,7 +170,7 @@ def test_dialects() -> None:
     assert "not a flag of this dialect" in refused(f"--{KUBERNETES(template)}=30001")
 
 
-def test_defaults() -> None:
+def test_default_settings() -> None:
     """Without flags the settings are those of a server that keeps to itself: RBAC, TLS 1.2, data below one folder."""
     settings = from_options(Options())
     assert settings.authorization.modes == ("RBAC",)
@@ -182,7 +182,7 @@ def test_defaults() -> None:
     assert "NodeRestriction" not in settings.admission.plugins
 
 
-def test_controllers() -> None:
+def test_controllers_flag() -> None:
     """* runs what exists and is on by default; -name leaves one out; -* runs none."""
     can = Capabilities(controllers=frozenset(("namespace", "job", "tokencleaner")))
     def names(*argv: str) -> tuple[str, ...]:
@@ -225,14 +225,14 @@ def test_always_allow_turns_anonymous_off() -> None:
     assert not settings.authentication.anonymous and settings.warnings
 
 
-def test_feature_stages() -> None:
+def test_feature_gates_and_their_groups() -> None:
     """AllBeta turns every beta gate, but a gate's own value counts."""
     features = from_options(parsed("--feature-gates=AllBeta=true,PodSecurity=false")).api.features
     assert features["PodSecurity"] is False and features["ProbeTerminationGracePeriod"] is True
     assert refused("--feature-gates=AllBeta=false").startswith("--feature-gates: feature gate APIListChunking=false: not built")
 
 
-def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_exits_with_success(capsys: pytest.CaptureFixture[str]) -> None:
     """--help prints built flags with their help and ends with success."""
     with pytest.raises(SystemExit) as caught:
         parsed("--help")
@@ -240,7 +240,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--secure-port=int" in capsys.readouterr().out
 
 
-def test_twistd_exit() -> None:
+def test_twistd_exits_with_an_error_status() -> None:
     """For twistd a wrong flag ends the process with the message and a status that is not 0."""
     with pytest.raises(SystemExit) as caught:
         TwistdOptions().parseOptions(["--nope=1"])
@@ -280,7 +280,7 @@ def test_show_every_default() -> None:
     assert len({s for f in options.flags for s in {f.spelled()}}) == len(options.flags)
 
 
-def test_object_settings() -> None:
+def test_object_settings_follow_flags() -> None:
     """What objects depend on is taken from the flags."""
     found = object_settings(from_options(parsed("--allow-privileged", "--service-node-port-range=100-200", "--feature-gates=IndexedJob=false")))
     assert found.allow_privileged and found.node_ports == (100, 200) and not found.feature("IndexedJob", True)

@@ -20,7 +20,7 @@ from orchd.config.values import NamedCertKey, format_duration, parse
     ("namedCertKey", "a.crt,a.key:*.x.y,z",
      (NamedCertKey(cert_file="a.crt", key_file="a.key", names=("*.x.y", "z")),)),
 ])
-def test_parse(type_: str, text: str, value: object) -> None:
+def test_values_of_every_type_are_parsed(type_: str, text: str, value: object) -> None:
     """Every type reads what the reference's command line takes."""
     assert parse(type_, text) == value
 
@@ -31,7 +31,7 @@ def test_parse(type_: str, text: str, value: object) -> None:
     ("cidrs", "10.0.0.0/33"), ("mapStringBool", "A"), ("mapStringBool", "A=maybe"), ("mapStringString", "=x"),
     ("portRange", "9-8"), ("portRange", "1-70000"), ("portRange", "a"), ("namedCertKey", "only.crt"),
 ])
-def test_refuse(type_: str, text: str) -> None:
+def test_invalid_values_are_refused(type_: str, text: str) -> None:
     """Text that is not of the type is an error, never a guess."""
     with pytest.raises(ValueError, match=r"\S"):
         parse(type_, text)
@@ -46,7 +46,7 @@ def test_duration_round_trip(milliseconds: int) -> None:
 
 @given(st.sampled_from(["bool", "int", "float", "duration", "strings", "ip", "cidrs", "mapStringBool",
                         "mapStringString", "portRange", "namedCertKey"]), st.text(max_size=40))
-def test_any_text(type_: str, text: str) -> None:
+def test_any_text_is_a_value_or_an_error(type_: str, text: str) -> None:
     """Any text is either a value, the same one each time, or a ValueError that says something."""
     try:
         value = parse(type_, text)

@@ -81,6 +81,6 @@ async def subject(request: pytest.FixtureRequest, server: ApiServer) -> AsyncIte
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest_twisted.ensureDeferred
-async def test_contract(check: Any, subject: ClientSubject) -> None:
+async def test_client_passes_the_contract(check: Any, subject: ClientSubject) -> None:
     """The check's own docstring states the fact."""
     await check(subject)

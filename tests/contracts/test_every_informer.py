@@ -10,8 +10,9 @@ import pytest
 from zope.interface.verify import verifyObject
 
 from orchd.client.informers import Informers
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.testing.informer_contract import CHECKS, InformerSubject
 from orchd.testing.informers import MemoryInformer
 from orchd.testing.lagging import LaggingInformer
@@ -64,13 +65,13 @@ def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Informer
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
-def test_contract(subject: InformerSubject, check: Callable[[InformerSubject], None]) -> None:
+def test_informer_passes_the_contract(subject: InformerSubject, check: Callable[[InformerSubject], None]) -> None:
     """Every informer passes every check of the contract."""
     verifyObject(IInformer, subject.informer)
     check(subject)
 
 
-def test_lagging_informers_are_late() -> None:
+def test_lagging_informer_delivers_held_events_in_order() -> None:
     """What is held arrives when it is delivered, in its order, and all of it on release."""
     source = MemoryInformer()
     late = LaggingInformer(source)

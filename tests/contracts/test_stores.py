@@ -31,7 +31,7 @@ STORES: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("kind", STORES)
 @pytest_twisted.ensureDeferred
-async def test_contract(kind: str, check: Any, tmp_path: Path) -> None:
+async def test_store_passes_the_contract(kind: str, check: Any, tmp_path: Path) -> None:
     """The check's own docstring states the fact."""
     store = STORES[kind](tmp_path)
     verifyObject(IStore, store)
@@ -63,7 +63,7 @@ def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("kind", ETCD)
 @pytest_twisted.ensureDeferred
-async def test_contract_over_etcd(kind: str, check: Any, etcd: Etcd) -> None:
+async def test_etcd_store_passes_the_contract(kind: str, check: Any, etcd: Etcd) -> None:
     """The same checks under a prefix of their own, with revisions counted from the start of the store."""
     servers = make_servers(reactor, [etcd.url])
     more = {"compaction_interval": 0.0, **ETCD[kind]}

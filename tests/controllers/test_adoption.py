@@ -102,7 +102,7 @@ GUARDS = {"uid": "uid-p", "resourceVersion": "7"}
         (pod("p", owner="u", a="c"), [], {**GUARDS, "ownerReferences": None}),
     ],
 )
-def test_one_pod(form: str, found: dict[str, Any], mine: list[str], patched: Any) -> None:
+def test_adoption_and_release_check_the_uid(form: str, found: dict[str, Any], mine: list[str], patched: Any) -> None:
     """Adoption and release patch an object only if its uid is the observed one."""
     bench = Bench(found)
     assert bench.claim(form, parent()) == mine
@@ -118,7 +118,7 @@ def test_one_pod(form: str, found: dict[str, Any], mine: list[str], patched: Any
         (parent(deletionTimestamp="2023-01-01T00:00:00Z"), parent()),
     ],
 )
-def test_a_parent_that_goes_adopts_nothing(form: str, seen: dict[str, Any], live: dict[str, Any]) -> None:
+def test_deleted_or_replaced_owner_adopts_nothing(form: str, seen: dict[str, Any], live: dict[str, Any]) -> None:
     """Nothing is adopted for an owner that is deleted or replaced, even when only the server knows."""
     bench = Bench(pod("p"), live=live)
     assert bench.claim(form, seen) == []
@@ -126,7 +126,7 @@ def test_a_parent_that_goes_adopts_nothing(form: str, seen: dict[str, Any], live
 
 
 @FORMS
-def test_the_parent_is_asked_for_once(form: str) -> None:
+def test_owner_is_read_once_per_pass(form: str) -> None:
     """The owner is read once for all adoptions of a pass, and not at all without any."""
     bench = Bench(pod("p"), pod("q"), pod("s"))
     assert bench.claim(form, parent()) == ["p", "q", "s"]
@@ -137,14 +137,14 @@ def test_the_parent_is_asked_for_once(form: str) -> None:
 
 
 @FORMS
-def test_what_is_gone_is_not_mine(form: str) -> None:
+def test_deleted_pod_is_not_adopted(form: str) -> None:
     """A pod that does not exist any more when it is adopted does not count; the others do."""
     bench = Bench(pod("p"), pod("q"))
     bench.api.gone.add("p")
     assert bench.claim(form, parent()) == ["q"]
 
 
-def test_an_adopted_pod_that_was_shown_counts_once() -> None:
+def test_adopted_pod_in_the_informer_counts_once() -> None:
     """The informer may show the adoption before the answer to it arrives."""
     bench = Bench(pod("p"))
     ask = bench.api.patch
@@ -159,7 +159,7 @@ def test_an_adopted_pod_that_was_shown_counts_once() -> None:
 
 
 @pytest.mark.parametrize(("passed", "pause"), [(0.0, 60.0), (30.0, 30.0), (59.0, 1.0), (60.0, 0.0), (61.0, 0.0)])
-def test_expectations_run_out(passed: float, pause: float) -> None:
+def test_expectations_expire_after_a_minute(passed: float, pause: float) -> None:
     """What was never shown is given up after a minute."""
     now = [100.0]
     expected: Expectations[str] = Expectations(MemoryInformer(), lambda: now[0])
@@ -168,7 +168,7 @@ def test_expectations_run_out(passed: float, pause: float) -> None:
     assert expected.pause("k") == pause
 
 
-def test_expectations_last_from_the_newest() -> None:
+def test_expectations_expire_by_their_newest_write() -> None:
     """Of several writes the newest decides how long is waited; all of them have to be shown."""
     now, informer = [0.0], MemoryInformer()
     expected: Expectations[str] = Expectations(informer, lambda: now[0])
@@ -182,7 +182,7 @@ def test_expectations_last_from_the_newest() -> None:
     assert expected.pause("k") == 0.0
 
 
-def test_expectations_know_what_was_shown() -> None:
+def test_observed_objects_are_not_expected() -> None:
     """Nothing is expected of what the informer shows already, nor of the deletion of what it does not show."""
     informer = MemoryInformer()
     expected: Expectations[str] = Expectations(informer, lambda: 0.0)

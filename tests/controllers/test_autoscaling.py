@@ -62,7 +62,7 @@ def values(**found: int) -> dict[str, PodMetric]:
         ([*PODS[:3], pod("p3", deletionTimestamp="2020-01-01T00:00:00Z")], values(p0=100, p1=100, p2=100, p3=100), 6),
     ],
 )
-def test_size_by_values(pods: list[Any], metrics: dict[str, PodMetric], expected: int) -> None:
+def test_proposed_size_by_metric_values(pods: list[Any], metrics: dict[str, PodMetric], expected: int) -> None:
     """The size brings the mean to its target; what is not known never makes a change larger."""
     size, _ = replicas.by_pods(pods, metrics, 4, "cpu", TUNING, lambda m: replicas.average(m, 50), lambda p: 50)
     assert size == expected
@@ -82,7 +82,7 @@ def test_size_by_values(pods: list[Any], metrics: dict[str, PodMetric], expected
         (400, 100, "False", 0, False),
     ],
 )
-def test_cpu_of_starting_pods(started: int, since: int, ready: str, measured: int, unready: bool) -> None:
+def test_cpu_of_starting_pods_is_ignored(started: int, since: int, ready: str, measured: int, unready: bool) -> None:
     """The CPU usage of a pod's start is not taken for its load. All times are seconds ago."""
     def at(ago: int) -> str:
         return datetime.fromtimestamp(NOW - ago, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -119,14 +119,14 @@ def behavior(**changes: dict[str, Any]) -> dict[str, Any]:
         (behavior(up={"policies": [{"type": "Percent", "value": 1, "periodSeconds": 15}]}), 5, 9, (6, "ReadyForNewScale", True, "ScaleUpLimit")),
     ],
 )  # fmt: skip
-def test_limits(rules: dict[str, Any] | None, current: int, wanted: int, expected: tuple[int, str, bool, str]) -> None:
+def test_size_stays_within_limits_and_policies(rules: dict[str, Any] | None, current: int, wanted: int, expected: tuple[int, str, bool, str]) -> None:
     """Sizes stay between 2 and 20 and change no faster than policies allow."""
     found = normalize(History(), rules, current=current, wanted=wanted, least=2, most=20, now=1000.0, window=0.0)
     assert (found.size, found.able[0], found.limited, found.limit[0]) == expected
 
 
 @pytest.mark.parametrize(("choice", "up", "down"), [("Max", 14, 2), ("Min", 12, 4)])
-def test_policies_are_chosen(choice: str, up: int, down: int) -> None:
+def test_select_policy_chooses_the_largest_or_smallest_change(choice: str, up: int, down: int) -> None:
     """Of several policies the one with the largest change counts, or the one with the smallest."""
     policies = [{"type": "Pods", "value": 6, "periodSeconds": 60}, {"type": "Percent", "value": 50, "periodSeconds": 60}]
     rules = {"selectPolicy": choice, "policies": policies}
@@ -136,7 +136,7 @@ def test_policies_are_chosen(choice: str, up: int, down: int) -> None:
         assert found.size == expected
 
 
-def test_changes_of_a_period_add_up() -> None:
+def test_scale_ups_of_a_period_add_up() -> None:
     """What was added within the period of a policy counts towards it, until the period has passed."""
     history, rules = History(), behavior()
     history.store_change(rules, 5, 9, 1000.0)
@@ -146,7 +146,7 @@ def test_changes_of_a_period_add_up() -> None:
     assert later.size == 13
 
 
-def test_reductions_of_a_period_add_up() -> None:
+def test_scale_downs_of_a_period_add_up() -> None:
     """What was taken away within the period of a policy counts towards it, until the period has passed."""
     history, rules = History(), behavior(down={"policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}]})
     history.store_change(rules, 20, 16, 1000.0)
@@ -157,7 +157,7 @@ def test_reductions_of_a_period_add_up() -> None:
 
 
 @pytest.mark.parametrize("rules", [None, behavior()])
-def test_stabilization(rules: dict[str, Any] | None) -> None:
+def test_scale_down_follows_the_largest_recent_recommendation(rules: dict[str, Any] | None) -> None:
     """A size shrinks to the largest of the recommendations of the last minutes."""
     history = History()
     sizes = []
@@ -168,7 +168,7 @@ def test_stabilization(rules: dict[str, Any] | None) -> None:
     assert sizes == [(10, "ReadyForNewScale"), (10, held), (10, held), (6, held), (3, "ReadyForNewScale")]
 
 
-def test_stabilization_of_growth() -> None:
+def test_scale_up_follows_the_smallest_recent_recommendation() -> None:
     """With a window for growth, a size grows to the smallest recommendation of the window."""
     history, rules = History(), behavior(up={"stabilizationWindowSeconds": 60})
     for now, wanted, expected in ((0.0, 5, 5), (30.0, 8, 5), (70.0, 8, 8)):
@@ -223,7 +223,7 @@ def test_resource_metric() -> None:
     assert (found.size, found.metric) == (2, "cpu resource")
 
 
-def test_container_metric() -> None:
+def test_container_metric_counts_one_container() -> None:
     """Only the container in question counts."""
     metric = {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "c", "target": {"averageUtilization": 50}}}
     assert evaluate(MetricsApi(metrics=usage("100m", "100m", "100m", "100m")), metric).size == 8
@@ -287,14 +287,14 @@ def test_external_metric() -> None:
         ({"type": "Other"}, "InvalidMetricSourceType", 'unknown metric source type "Other"'),
     ],
 )  # fmt: skip
-def test_metrics_that_cannot_be_had(metric: dict[str, Any], reason: str, text: str) -> None:
+def test_unavailable_metrics_are_named(metric: dict[str, Any], reason: str, text: str) -> None:
     """The error says which API lacks what."""
     with pytest.raises(EvaluationError) as caught:
         evaluate(MetricsApi(), metric)
     assert (caught.value.reason, str(caught.value)) == (reason, text)
 
 
-def test_pods_without_requests() -> None:
+def test_utilization_needs_requests_of_every_container() -> None:
     """A utilization needs requests of every container."""
     bare = pod("p0")
     del bare["spec"]["containers"][0]["resources"]
@@ -329,7 +329,7 @@ def events(cluster: Cluster) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("size", "expected", "word"), [(1, 3, "below Spec.Min"), (9, 5, "above Spec.Max")])
-def test_range(cluster: Cluster, size: int, expected: int, word: str) -> None:
+def test_size_outside_the_range_is_corrected_without_metrics(cluster: Cluster, size: int, expected: int, word: str) -> None:
     """A size outside the range is corrected without any metric."""
     deploy(cluster, size)
     cluster.create(AUTOSCALERS, autoscaler(3, 5))
@@ -342,7 +342,7 @@ def test_range(cluster: Cluster, size: int, expected: int, word: str) -> None:
     assert shown is not None and (shown["status"]["desiredReplicas"], "lastScaleTime" in shown["status"]) == (expected, True)
 
 
-def test_no_metrics_api(cluster: Cluster) -> None:
+def test_without_a_metrics_api_the_size_stays(cluster: Cluster) -> None:
     """Without a metrics API the size stays, and conditions and Events say why."""
     deploy(cluster, 2)
     cluster.create(AUTOSCALERS, autoscaler(1, 5))
@@ -355,7 +355,7 @@ def test_no_metrics_api(cluster: Cluster) -> None:
     assert found is not None and (found["status"]["currentReplicas"], found["status"]["desiredReplicas"]) == (2, 0)
 
 
-def test_missing_target(cluster: Cluster) -> None:
+def test_missing_target_is_reported(cluster: Cluster) -> None:
     """A target that does not exist is said to be missing."""
     cluster.create(AUTOSCALERS, autoscaler(1, 5, {**DEPLOYED, "name": "absent"}))
     cluster.settle()
@@ -363,7 +363,7 @@ def test_missing_target(cluster: Cluster) -> None:
     assert "not found" in events(cluster)["FailedGetScale"]
 
 
-def test_scaled_to_zero(cluster: Cluster) -> None:
+def test_target_of_size_zero_is_left_alone(cluster: Cluster) -> None:
     """A target of size 0 is left alone."""
     deploy(cluster, 0)
     cluster.create(AUTOSCALERS, autoscaler(1, 5))
@@ -382,14 +382,14 @@ def test_scaled_to_zero(cluster: Cluster) -> None:
         ({"apiVersion": "apps/v1beta9", "kind": "Deployment", "name": "d"}, "deployments.apps/d/rate"),
     ],
 )
-def test_described_objects(described: dict[str, Any], path: str) -> None:
+def test_object_metric_is_read_in_the_autoscalers_namespace(described: dict[str, Any], path: str) -> None:
     """A metric of an object is one of the autoscaler's namespace."""
     api = MetricsApi(custom=custom("30"))
     evaluate(api, {"type": "Object", "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}}})
     assert api.asked[0][:2] == (f"custom.metrics.orch.io/v1beta2/{path}", "a")
 
 
-def test_unknown_described_kind() -> None:
+def test_unserved_described_kind_is_named() -> None:
     """A kind that is not served is named in the error."""
     described = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w"}
     metric = {"type": "Object", "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}}}
@@ -400,7 +400,7 @@ def test_unknown_described_kind() -> None:
 DEFINITIONS = ResourceRef("apiextensions.orch.io", "v1", "customresourcedefinitions")
 
 
-def test_custom_kinds(cluster: Cluster) -> None:
+def test_custom_kind_with_scale_is_scaled(cluster: Cluster) -> None:
     """A custom kind with a scale subresource is scaled; one that appears later as soon as it is there."""
     cluster.create(AUTOSCALERS, autoscaler(3, 5, {"apiVersion": "example.com/v1beta1", "kind": "Widget", "name": "w"}))
     cluster.settle()

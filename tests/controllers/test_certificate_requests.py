@@ -101,7 +101,7 @@ def certificate(found: dict[str, Any]) -> x509.Certificate:
     return x509.load_pem_x509_certificate(base64.b64decode(found["status"]["certificate"]))
 
 
-def test_nodes_are_approved_by_role(requests: Requests) -> None:
+def test_node_request_is_approved_and_signed_once_authorized(requests: Requests) -> None:
     """A request for a node's certificate waits until its requestor may have it, and is then approved and signed."""
     assert reasons(requests.post("a", NODE_CLIENT, NODE_USAGES)) == []
     requests.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "joes")
@@ -114,7 +114,7 @@ def test_nodes_are_approved_by_role(requests: Requests) -> None:
     assert made.not_valid_after_utc - made.not_valid_before_utc == timedelta(days=365)
 
 
-def test_a_node_renews_its_own(requests: Requests) -> None:
+def test_node_renews_only_its_own_certificate(requests: Requests) -> None:
     """A node may renew its own certificate, and no other's."""
     requests.bind("system:certificates.{abbr}.io:certificatesigningrequests:selfnodeclient", "system:nodes")
     node = {"user": "system:node:n", "group": "system:nodes"}
@@ -122,7 +122,7 @@ def test_a_node_renews_its_own(requests: Requests) -> None:
     assert reasons(requests.post("other", NODE_CLIENT, NODE_USAGES, request("system:node:m"), **node)) == []
 
 
-def test_what_is_no_node_is_not_approved(requests: Requests) -> None:
+def test_other_requests_are_not_approved(requests: Requests) -> None:
     """A request that is not one of a node, or for another signer, is left to people."""
     requests.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "joes")
     assert reasons(requests.post("name", NODE_CLIENT, NODE_USAGES, request("x"))) == []
@@ -148,7 +148,7 @@ DNS, ADDRESS = x509.DNSName("n"), x509.RFC822Name("a@b")
     (CLIENT, ["digital signature"], {}, "missing required usage for client certificate: client auth"),
     (CLIENT, ["client auth", "server auth"], {}, "invalid usage for client certificate: server auth"),
 ])
-def test_signers(requests: Requests, signer: str, usages: list[str], pem: dict[str, Any], message: str) -> None:
+def test_signers_reject_requests_they_are_not_for(requests: Requests, signer: str, usages: list[str], pem: dict[str, Any], message: str) -> None:
     """Each signer signs what it is for, and says of anything else why not."""
     requests.post("r", signer, usages, request(**pem))
     found = requests.approve("r")
@@ -160,7 +160,7 @@ def test_signers(requests: Requests, signer: str, usages: list[str], pem: dict[s
         assert (failed["type"], failed["reason"], failed["message"]) == ("Failed", "SignerValidationFailure", message)
 
 
-def test_other_signers_and_denials(requests: Requests) -> None:
+def test_denied_and_foreign_requests_are_not_signed(requests: Requests) -> None:
     """Requests for other signers, and those that were denied, are not signed."""
     requests.post("foreign", "example.org/mine", ["client auth"])
     assert not requests.approve("foreign")["status"].get("certificate")
@@ -169,7 +169,7 @@ def test_other_signers_and_denials(requests: Requests) -> None:
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [(None, 365 * 86400), (600, 900), (7200, 7500), (10**9, 365 * 86400)])
-def test_lifetimes(requests: Requests, asked: int | None, seconds: int) -> None:
+def test_certificate_lifetime_is_bounded_by_the_flag(requests: Requests, asked: int | None, seconds: int) -> None:
     """A certificate lives for as long as it was asked for and the flag lets it; short ones are not shortened by what
     they are backdated."""
     spec: dict[str, Any] = {} if asked is None else {"expirationSeconds": asked}
@@ -217,7 +217,7 @@ def decided(**times: float) -> list[dict[str, Any]]:
         (decided(Approved=60), 600.0, 600.0),
     ],
 )
-def test_the_end_of_a_request(conditions: list[dict[str, Any]], lifetime: float | None, end: float | None) -> None:
+def test_cleanup_time_of_a_request(conditions: list[dict[str, Any]], lifetime: float | None, end: float | None) -> None:
     """An hour after a decision that was carried out, a day without one, or with the certificate's end, whichever is first."""
     status: dict[str, Any] = {"conditions": conditions}
     if lifetime is not None:
@@ -259,7 +259,7 @@ def test_cluster_info_is_signed(requests: Requests) -> None:
 
 
 @pytest.mark.parametrize(("expiration", "left"), [("2027-01-15T07:59:59Z", False), ("soon", False), ("2099-01-01T00:00:00Z", True), ("", True)])
-def test_tokens_end(requests: Requests, expiration: str, left: bool) -> None:
+def test_expired_and_unreadable_tokens_are_deleted(requests: Requests, expiration: str, left: bool) -> None:
     """Tokens that have ended, or whose end cannot be read, are deleted; other Secrets are not looked at."""
     system = ORCH("{short}-system")
     assert NOW == 1_800_000_000
@@ -271,7 +271,7 @@ def test_tokens_end(requests: Requests, expiration: str, left: bool) -> None:
     assert requests.cluster.get(SECRETS, "other", system) is not None
 
 
-def test_a_node_joins(tmp_path: Path) -> None:
+def test_bootstrap_token_joins_a_node(tmp_path: Path) -> None:
     """The user of a bootstrap token gets the certificate of a node, with which the node registers and sees no more than it may."""
     cluster = Cluster(tmp_path, ["csrapproving", "csrsigning"], ["--authorization-mode=Node,RBAC"])
     made = Requests(cluster)
@@ -291,7 +291,7 @@ def test_a_node_joins(tmp_path: Path) -> None:
     cluster.stop()
 
 
-def test_an_authority_for_each_signer(tmp_path: Path) -> None:
+def test_each_signer_has_its_own_key_pair(tmp_path: Path) -> None:
     """Each signer has its own pair of files; requests for one without a pair stay as they are."""
     flags = []
     for name in ("{short}let-client", "{short}-apiserver-client"):

@@ -34,7 +34,7 @@ def total(charges: Charges, now: float = NOW) -> dict[str, str]:
     return {name: str(value) for name, value in charges.total(PODS, now).items()}
 
 
-def test_a_sum_follows_every_change() -> None:
+def test_total_follows_every_change() -> None:
     """Objects that come, change and go are in the sum once; a change tells whether it mattered."""
     charges = Charges(quota(), concerned(PODS, "pods", "requests.cpu"), ORCH)
     changes = [
@@ -47,7 +47,7 @@ def test_a_sum_follows_every_change() -> None:
     assert total(charges) == {"pods": "1", "requests.cpu": "100m"} and len(charges) == 1
 
 
-def test_scopes() -> None:
+def test_objects_outside_the_scopes_use_nothing() -> None:
     """Objects out of the quota's scopes use nothing of it, until they are in them."""
     charges = Charges(quota(scopes=["BestEffort"]), concerned(PODS, "pods"), ORCH)
     assert charges.put(PODS, ("a", "p"), pod("p")) and total(charges) == {"pods": "0"}
@@ -55,7 +55,7 @@ def test_scopes() -> None:
     assert total(charges) == {"pods": "1"}
 
 
-def test_pods_that_should_be_gone() -> None:
+def test_overdue_pod_counts_only_as_an_object() -> None:
     """After its grace period a pod that is still there is an object, and uses nothing else."""
     charges = Charges(quota(), concerned(PODS, "count/pods", "pods", "requests.cpu"), ORCH)
     going: dict[str, Any] = {"deletionTimestamp": datetime.fromtimestamp(NOW, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "deletionGracePeriodSeconds": 30}
@@ -67,7 +67,7 @@ def test_pods_that_should_be_gone() -> None:
     assert total(charges, NOW + 31) == {"count/pods": "0", "pods": "0", "requests.cpu": "0"}
 
 
-def test_events_while_charges_are_filled() -> None:
+def test_events_during_the_fill_win_over_the_list() -> None:
     """What an event told is not replaced by the older list; incomplete charges and those of another spec are not given."""
     every, found, one = ChargesOfQuotas(), concerned(PODS, "pods"), quota(hard={"pods": "5"})
     charges = Charges(one, found, ORCH)

@@ -16,7 +16,7 @@ from orchd.dialect import ORCH
 from tests.controllers.cluster_support import NAMESPACES, Cluster
 
 
-def test_the_table_and_the_flag_agree() -> None:
+def test_controllers_flag_offers_the_built_controllers() -> None:
     """--controllers offers what is built, and nothing else."""
     built = [name for name, _ in CONTROLLERS]
     assert sorted(built) == sorted(choices.CONTROLLERS_BUILT)
@@ -24,7 +24,7 @@ def test_the_table_and_the_flag_agree() -> None:
     assert len(set(built)) == len(built)
 
 
-def test_what_a_namespace_gets(cluster: Cluster) -> None:
+def test_namespace_gets_account_token_and_root_ca(cluster: Cluster) -> None:
     """A namespace gets its account, the account a token, and everybody the server's authority."""
     assert cluster.names(SERVICE_ACCOUNTS) == ["default"]
     [secret] = cluster.items(SECRETS)
@@ -34,7 +34,7 @@ def test_what_a_namespace_gets(cluster: Cluster) -> None:
     assert cluster.names(CONFIG_MAPS) == [ORCH("{short}-root-ca.crt")]
 
 
-def test_what_is_taken_away_comes_back(cluster: Cluster) -> None:
+def test_deleted_defaults_are_recreated(cluster: Cluster) -> None:
     """A deleted default account, token or authority is made again; a changed authority restored."""
     authority = ORCH("{short}-root-ca.crt")
     cluster.patch(CONFIG_MAPS, authority, {"data": {"ca.crt": "other", "more": "x"}})
@@ -52,7 +52,7 @@ def test_what_is_taken_away_comes_back(cluster: Cluster) -> None:
     assert cluster.names(SECRETS) not in ([], [new])
 
 
-def test_a_secret_that_asks_for_a_token(cluster: Cluster) -> None:
+def test_token_secret_is_filled_or_deleted(cluster: Cluster) -> None:
     """A token secret made by hand is filled; one of an account that does not exist is deleted."""
     kind = ORCH("{long}.io/service-account-token")
     for name, account in (("good", "default"), ("bad", "nobody")):
@@ -64,7 +64,7 @@ def test_a_secret_that_asks_for_a_token(cluster: Cluster) -> None:
     assert cluster.get(SECRETS, "bad") is None
 
 
-def test_aggregated_roles(cluster: Cluster) -> None:
+def test_aggregated_roles_follow_their_sources(cluster: Cluster) -> None:
     """Roles that are made of others have their rules, and follow them."""
     ref = ResourceRef(ORCH("rbac.authorization.{abbr}.io"), "v1", "clusterroles")
     for name in ("admin", "edit", "view"):
@@ -89,7 +89,7 @@ def owned(cluster: Cluster, name: str, *owners: Any, **more: Any) -> dict[str, A
     return cluster.create(CONFIG_MAPS, {"metadata": {"name": name, "ownerReferences": references}})
 
 
-def test_background(cluster: Cluster) -> None:
+def test_background_deletion_removes_dependents(cluster: Cluster) -> None:
     """What an owner owned goes after it, to any depth; what another still owns stays without the reference."""
     top, other = owned(cluster, "top"), owned(cluster, "other")
     middle = owned(cluster, "middle", top)
@@ -102,7 +102,7 @@ def test_background(cluster: Cluster) -> None:
     assert found is not None and [r["name"] for r in found["metadata"]["ownerReferences"]] == ["other"]
 
 
-def test_an_owner_that_never_was(cluster: Cluster) -> None:
+def test_object_of_a_missing_owner_is_deleted(cluster: Cluster) -> None:
     """An object whose owner does not exist, or has another uid, goes."""
     top = owned(cluster, "top")
     owned(cluster, "wrong", {"metadata": {"name": "top", "uid": "another"}})
@@ -112,7 +112,7 @@ def test_an_owner_that_never_was(cluster: Cluster) -> None:
     assert cluster.get(CONFIG_MAPS, "right") is not None
 
 
-def test_foreground(cluster: Cluster) -> None:
+def test_foreground_deletion_waits_for_blocking_dependents(cluster: Cluster) -> None:
     """An owner deleted in the foreground stays until what blocks it has gone."""
     top = owned(cluster, "top")
     owned(cluster, "held", top, blockOwnerDeletion=True)
@@ -126,7 +126,7 @@ def test_foreground(cluster: Cluster) -> None:
     assert cluster.get(CONFIG_MAPS, "held") is None
 
 
-def test_foreground_circle(cluster: Cluster) -> None:
+def test_ownership_circle_is_deleted(cluster: Cluster) -> None:
     """Objects that own each other and block each other do not wait for ever."""
     one = owned(cluster, "one")
     two = owned(cluster, "two", one, blockOwnerDeletion=True)
@@ -138,7 +138,7 @@ def test_foreground_circle(cluster: Cluster) -> None:
     assert cluster.get(CONFIG_MAPS, "two") is None
 
 
-def test_orphans(cluster: Cluster) -> None:
+def test_orphaned_objects_lose_the_owner_reference(cluster: Cluster) -> None:
     """Orphaned objects stay and forget their owner."""
     top = owned(cluster, "top")
     owned(cluster, "child", top)
@@ -151,7 +151,7 @@ def test_orphans(cluster: Cluster) -> None:
 # -- namespaces
 
 
-def test_namespaces_go_away(cluster: Cluster) -> None:
+def test_deleted_namespace_goes_with_its_content(cluster: Cluster) -> None:
     """A deleted namespace goes with all that is in it."""
     owned(cluster, "thing")
     cluster.delete(NAMESPACES, "a", "")
@@ -159,7 +159,7 @@ def test_namespaces_go_away(cluster: Cluster) -> None:
     assert cluster.items(CONFIG_MAPS) == [] == cluster.items(SECRETS)
 
 
-def test_namespaces_say_what_holds_them(cluster: Cluster) -> None:
+def test_terminating_namespace_names_remaining_content(cluster: Cluster) -> None:
     """The conditions of a terminating namespace name resources and finalizers that hold it, until they do no longer."""
     owned(cluster, "held")
     cluster.patch(CONFIG_MAPS, "held", {"metadata": {"finalizers": ["example.org/hold"]}})
@@ -182,7 +182,7 @@ def test_namespaces_say_what_holds_them(cluster: Cluster) -> None:
     assert cluster.get(NAMESPACES, "a", "") is None
 
 
-def test_namespaces_wait_for_unknown_groups(cluster: Cluster) -> None:
+def test_namespace_waits_for_an_unavailable_group(cluster: Cluster) -> None:
     """A namespace is not finalized while an aggregated group is unavailable: it may not be empty."""
     dialect = cluster.server.dialect
     services = ResourceRef(dialect("apiregistration.{abbr}.io"), "v1", "apiservices")
@@ -206,7 +206,7 @@ def test_namespaces_wait_for_unknown_groups(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("seconds", [25.0])
-def test_idle(cluster: Cluster, seconds: float) -> None:
+def test_idle_controllers_make_no_requests(cluster: Cluster, seconds: float) -> None:
     """Controllers make no requests while nothing has to change."""
     group = cluster.server.server.background.controllers.group
     assert group is not None

@@ -30,7 +30,7 @@ def names(cluster: Cluster) -> list[str]:
 
 
 @pytest.mark.parametrize(("finalizer", "left"), [("orphan", ["y"]), ("foregroundDeletion", []), ("", [])])
-def test_a_dependent_says_itself_what_becomes_of_its_own(cluster: Cluster, finalizer: str, left: list[str]) -> None:
+def test_dependents_are_deleted_as_their_finalizers_say(cluster: Cluster, finalizer: str, left: list[str]) -> None:
     """An object that goes with its owner is deleted as its finalizers say."""
     owner = make(cluster, "o")
     middle = make(cluster, "x", reference(owner), finalizers=[finalizer] if finalizer else [])
@@ -43,7 +43,7 @@ def test_a_dependent_says_itself_what_becomes_of_its_own(cluster: Cluster, final
         assert found is not None and "ownerReferences" not in found["metadata"]
 
 
-def test_owners_of_other_namespaces(cluster: Cluster) -> None:
+def test_owner_in_another_namespace_does_not_keep_a_dependent(cluster: Cluster) -> None:
     """An owner must be in the dependent's namespace: another one's does not keep it, and an Event says why it goes."""
     cluster.namespace("b")
     owner = make(cluster, "o", namespace="b")
@@ -55,7 +55,7 @@ def test_owners_of_other_namespaces(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("wrong", "stays"), [({}, True), ({"uid": "other"}, False), ({"name": "p"}, False), ({"kind": "Secret"}, False)])
-def test_an_owner_is_its_kind_its_name_and_its_uid(cluster: Cluster, wrong: dict[str, str], stays: bool) -> None:
+def test_owner_reference_must_match_kind_name_and_uid(cluster: Cluster, wrong: dict[str, str], stays: bool) -> None:
     """A reference that differs from its owner in any of them refers to nothing."""
     owner = make(cluster, "o")
     make(cluster, "x", reference(owner, **wrong))
@@ -69,7 +69,7 @@ def conditions(cluster: Cluster) -> dict[str, str]:
     return {c["type"]: c["status"] for c in found["status"].get("conditions") or ()}
 
 
-def test_a_namespace_waits_for_the_grace_of_its_pods(cluster: Cluster) -> None:
+def test_namespace_waits_for_the_grace_period_of_its_pods(cluster: Cluster) -> None:
     """Pods that may take their time are no failure until it has passed; the namespace goes with the last of them."""
     cluster.create(NODES, {"metadata": {"name": "n"}}, "")
     cluster.create(PODS, {"metadata": {"name": "p"}, "spec": template({}, nodeName="n", terminationGracePeriodSeconds=30)["spec"]})

@@ -15,7 +15,7 @@ def value(instruments: object, name: str, *labels: str) -> float:
     return found.values.get(labels, 0.0)
 
 
-def test_zones() -> None:
+def test_zone_metrics_follow_the_last_pass() -> None:
     """Sizes and health of zones are those of the last look; a zone without nodes is not shown any more."""
     numbers = NodeMetrics()
     numbers.count_zones({"a": [True, True, False, True], "b": [True]})
@@ -28,7 +28,7 @@ def test_zones() -> None:
     assert value(numbers.instruments, prefix + "evictions_number", "b") == value(numbers.instruments, prefix + "evictions_total", "b") == 1
 
 
-def test_slices() -> None:
+def test_slice_metrics_add_up_over_services() -> None:
     """What is wanted and what there is adds up over services, and is taken away with them."""
     numbers = SliceMetrics("x", 100)
 
@@ -47,7 +47,7 @@ def test_slices() -> None:
     assert now() == [0, 0, 0]
 
 
-def test_ranges() -> None:
+def test_range_metrics_count_each_range_once() -> None:
     """Each range counts once when it is taken and once when it is taken back."""
     whole = network_of("10.0.0.0/24")
     assert whole is not None

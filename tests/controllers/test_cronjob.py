@@ -32,19 +32,19 @@ def at(text: str) -> float:
         ("@every 1h30m", "2024-01-01T00:00:00", "2024-01-01T01:30:00"),
     ],
 )
-def test_next_time(schedule: str, moment: str, following: str) -> None:
+def test_next_time_of_a_schedule(schedule: str, moment: str, following: str) -> None:
     """The next time of a schedule after a moment."""
     assert parse(schedule).after(at(moment)) == at(following)
 
 
 @pytest.mark.parametrize("text", ["", "* * * *", "60 * * * *", "* * * foo *", "*/0 * * * *", "@every soon", "5-1 * * * *"])
-def test_not_a_schedule(text: str) -> None:
+def test_invalid_schedules_are_refused(text: str) -> None:
     """What is no schedule is said to be none."""
     with pytest.raises(ScheduleError):
         parse(text)
 
 
-def test_never() -> None:
+def test_impossible_date_has_no_next_time() -> None:
     """A day that never comes has no next time."""
     assert parse("0 0 30 2 *").after(at("2024-01-01T00:00:00")) is None
 
@@ -54,7 +54,7 @@ def cron(**spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": "c"}, "spec": {"schedule": "* * * * *", "jobTemplate": job, **spec}}
 
 
-def test_jobs_in_time(cluster: Cluster) -> None:
+def test_each_scheduled_time_creates_one_job(cluster: Cluster) -> None:
     """Each time of the schedule makes one job; finished ones are kept up to the limit."""
     cluster.create(CRON_JOBS, cron(successfulJobsHistoryLimit=1))
     cluster.settle(61)
@@ -71,7 +71,7 @@ def test_jobs_in_time(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("policy", "jobs"), [("Allow", 3), ("Forbid", 1), ("Replace", 1)])
-def test_policies(cluster: Cluster, policy: str, jobs: int) -> None:
+def test_concurrency_policies(cluster: Cluster, policy: str, jobs: int) -> None:
     """What happens while an earlier job still runs is for the policy to say."""
     cluster.create(CRON_JOBS, cron(concurrencyPolicy=policy))
     for _ in range(3):
@@ -82,14 +82,14 @@ def test_policies(cluster: Cluster, policy: str, jobs: int) -> None:
     assert (cluster.names(JOBS) == first) is (policy == "Forbid")
 
 
-def test_suspended(cluster: Cluster) -> None:
+def test_suspended_cron_job_creates_nothing(cluster: Cluster) -> None:
     """A suspended cron job makes nothing."""
     cluster.create(CRON_JOBS, cron(suspend=True))
     cluster.settle(130)
     assert cluster.names(JOBS) == []
 
 
-def test_jobs_made_by_hand(cluster: Cluster) -> None:
+def test_jobs_created_by_others_are_not_active(cluster: Cluster) -> None:
     """A job owned by the cron job but not created by it is not listed as active."""
     made = cluster.create(CRON_JOBS, cron(concurrencyPolicy="Forbid", schedule="0 0 1 1 *"))
     owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": made["metadata"]["uid"], "controller": True}
@@ -105,7 +105,7 @@ def warnings(cluster: Cluster) -> list[str]:
 
 
 @pytest.mark.parametrize(("minutes", "warned"), [(100, False), (101, True)])
-def test_many_missed_times(cluster: Cluster, minutes: int, warned: bool) -> None:
+def test_only_the_last_missed_time_counts(cluster: Cluster, minutes: int, warned: bool) -> None:
     """After a long pause only the last time counts; more than a hundred missed ones are worth a warning."""
     cluster.create(CRON_JOBS, cron(suspend=True))
     cluster.settle()
@@ -116,7 +116,7 @@ def test_many_missed_times(cluster: Cluster, minutes: int, warned: bool) -> None
     assert [text.split(".")[0] for text in warnings(cluster)] == ([f"too many missed start times: {minutes}"] if warned else [])
 
 
-def test_deadline(cluster: Cluster) -> None:
+def test_times_past_the_starting_deadline_are_skipped(cluster: Cluster) -> None:
     """Times that passed longer ago than the deadline count for nothing, not even for warnings."""
     cluster.create(CRON_JOBS, cron(suspend=True, startingDeadlineSeconds=150))
     cluster.settle()
@@ -125,7 +125,7 @@ def test_deadline(cluster: Cluster) -> None:
     assert len(cluster.names(JOBS)) == 1 and warnings(cluster) == []
 
 
-def test_a_time_is_served_once(cluster: Cluster) -> None:
+def test_deleted_job_is_not_recreated_for_the_same_time(cluster: Cluster) -> None:
     """A job that somebody deleted is not made again for the same time."""
     cluster.create(CRON_JOBS, cron())
     cluster.settle(61)

@@ -52,7 +52,7 @@ def pod(name: str, revision: str, *, ready: bool = True, age: int = 0, **changes
         ({"hostNetwork": True}, [("node.orch.io/network-unavailable", "NoSchedule")], (True, True)),
     ],
 )
-def test_where_daemons_run(spec: dict[str, Any], taints: list[tuple[str, str]], expected: tuple[bool, bool]) -> None:
+def test_taints_decide_where_daemons_run(spec: dict[str, Any], taints: list[tuple[str, str]], expected: tuple[bool, bool]) -> None:
     """A taint that forbids to schedule keeps new pods away, one that forbids to run those that are there as well."""
     assert Placement(ORCH, daemons(**spec)).fit(node("n", *taints, zone="a")) == expected
 
@@ -88,12 +88,12 @@ def failing(name: str) -> dict[str, Any]:
         (daemons(nodeName="m"), {"m": [pod("p", "new")], "n": [pod("q", "new")]}, (["q"], [])),
     ],
 )  # fmt: skip
-def test_places(parent: dict[str, Any], by_node: dict[str, Any], expected: tuple[list[str], list[str]]) -> None:
+def test_one_pod_per_suitable_node(parent: dict[str, Any], by_node: dict[str, Any], expected: tuple[list[str], list[str]]) -> None:
     """One pod on every node that fits, the oldest of several, none elsewhere."""
     assert plan(parent, by_node) == expected
 
 
-def test_pods_of_vanished_nodes() -> None:
+def test_unscheduled_pod_of_a_removed_node_is_deleted() -> None:
     """A pod that was never scheduled goes with its node; one that runs there is left to others."""
     waiting = {**pod("w", "new"), "spec": {}}
     assert plan(daemons(), {"m": [pod("p", "new")], "n": [pod("q", "new")], "gone": [waiting, pod("r", "new")]}) == (["w"], [])
@@ -120,12 +120,12 @@ def test_pods_of_vanished_nodes() -> None:
         (rolling(1), {"m": [pod("p", "x"), pod("r", "new", ready=False)], "n": [pod("q", "x", ready=False)]}, ([], ["n"])),
     ],
 )  # fmt: skip
-def test_rolling_update(strategy: dict[str, Any], by_node: dict[str, Any], expected: tuple[list[str], list[str]]) -> None:
+def test_rolling_update_respects_max_unavailable_and_max_surge(strategy: dict[str, Any], by_node: dict[str, Any], expected: tuple[list[str], list[str]]) -> None:
     """Old pods are replaced within maxUnavailable, or surged upon within maxSurge."""
     assert plan(daemons(strategy), by_node, step="roll") == expected
 
 
-def test_template_generation() -> None:
+def test_pod_of_the_current_generation_is_up_to_date() -> None:
     """A pod of the current generation is up to date, whatever its hash."""
     parent = daemons(rolling(0, 1))
     parent["metadata"]["annotations"] = {"deprecated.daemonset.template.generation": "3"}
@@ -134,7 +134,7 @@ def test_template_generation() -> None:
     assert plan(parent, {"m": [old]}, step="roll") == ([], [])
 
 
-def test_affinity_is_replaced() -> None:
+def test_required_node_affinity_is_replaced_by_the_node_name() -> None:
     """Required node affinity is the controller's to check; the pod carries its node instead."""
     term = {"matchExpressions": [{"key": "zone", "operator": "Exists"}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}, "podAffinity": {}}
@@ -145,7 +145,7 @@ def test_affinity_is_replaced() -> None:
     assert "matchExpressions" not in only
 
 
-def test_backoff() -> None:
+def test_failed_pod_backoff_doubles() -> None:
     """The pause doubles with every attempt up to a quarter of an hour, and is forgotten after twice that."""
     now = [0.0]
     backoff = Backoff(lambda: now[0])
@@ -181,7 +181,7 @@ def nodes_of(cluster: Cluster) -> list[str]:
     return sorted(target_node(pod) for pod in cluster.items(PODS))
 
 
-def test_nodes_come_and_go(cluster: Cluster) -> None:
+def test_pods_follow_suitable_nodes(cluster: Cluster) -> None:
     """Pods follow the nodes that fit; the status counts them."""
     for name in ("m", "n"):
         add_node(cluster, name)
@@ -209,7 +209,7 @@ def images(cluster: Cluster) -> list[str]:
 
 
 @pytest.mark.parametrize("update", [None, rolling(1)])
-def test_update_of_all_pods(cluster: Cluster, update: dict[str, Any] | None) -> None:
+def test_new_template_reaches_every_node(cluster: Cluster, update: dict[str, Any] | None) -> None:
     """A new template reaches every node, by replacement and by surge; its history is kept."""
     for name in ("m", "n"):
         add_node(cluster, name)
@@ -227,7 +227,7 @@ def test_update_of_all_pods(cluster: Cluster, update: dict[str, Any] | None) -> 
     assert sorted(r["revision"] for r in cluster.items(REVISIONS)) == [1, 2]
 
 
-def test_failed_pods_are_replaced(cluster: Cluster) -> None:
+def test_failed_pod_is_replaced_after_a_pause(cluster: Cluster) -> None:
     """A failed pod is deleted with an Event, and again only after a pause."""
     add_node(cluster, "m")
     create(cluster)
@@ -243,13 +243,13 @@ def test_failed_pods_are_replaced(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("nodes", "strategy", "expected"), [("abc", rolling(0, "50%"), 2), ("abc", rolling("34%"), 2), ("abcd", rolling(0, "25%"), 1)])
-def test_parts_are_rounded_up(nodes: str, strategy: dict[str, Any], expected: int) -> None:
+def test_max_unavailable_percentage_is_rounded_up(nodes: str, strategy: dict[str, Any], expected: int) -> None:
     """So many pods as a percentage of the nodes says, rounded up, are replaced at once."""
     found = plan(daemons(strategy), {n: [pod(n, "old")] for n in nodes}, nodes, "roll")
     assert len(found[0]) + len(found[1]) == expected
 
 
-def test_another_template_runs_elsewhere(cluster: Cluster) -> None:
+def test_new_template_or_labels_change_suitable_nodes(cluster: Cluster) -> None:
     """Where daemons may run is decided anew for a new template, and for new labels of a node."""
     for name in ("m", "n"):
         add_node(cluster, name)

@@ -37,7 +37,7 @@ def status(cluster: Cluster) -> dict[str, Any]:
     return dict(found["status"])
 
 
-def test_pods_are_made_and_replaced(cluster: Cluster) -> None:
+def test_replica_set_keeps_its_number_of_pods(cluster: Cluster) -> None:
     """A replica set has its pods; a lost one is replaced, a finished one too, and a surplus goes."""
     each = {
         "metadata": {"name": "r"},
@@ -55,7 +55,7 @@ def test_pods_are_made_and_replaced(cluster: Cluster) -> None:
     assert cluster.names(PODS) == [second]
 
 
-def test_replication_controllers(cluster: Cluster) -> None:
+def test_replication_controller_keeps_its_number_of_pods(cluster: Cluster) -> None:
     """The older kind does the same."""
     ref = ResourceRef("", "v1", "replicationcontrollers")
     each = {"metadata": {"name": "r"}, "spec": {"replicas": 2, "selector": LABELS, "template": template(LABELS)}}
@@ -68,7 +68,7 @@ def test_replication_controllers(cluster: Cluster) -> None:
     assert cluster.names(PODS) == []
 
 
-def test_adoption(cluster: Cluster) -> None:
+def test_matching_pods_are_adopted_and_others_released(cluster: Cluster) -> None:
     """A matching pod without a controller is adopted; a pod that no longer matches is released."""
     cluster.create(PODS, {"metadata": {"name": "p", "labels": LABELS}, "spec": template(LABELS)["spec"]})
     each = {
@@ -85,7 +85,7 @@ def test_adoption(cluster: Cluster) -> None:
     assert len(cluster.names(PODS)) == 2
 
 
-def test_rollout(cluster: Cluster) -> None:
+def test_rollout_keeps_enough_pods(cluster: Cluster) -> None:
     """A new template comes in steps that never leave too few pods, and ends with the old set empty."""
     cluster.create(DEPLOYMENTS, deployment())
     cluster.settle()
@@ -104,7 +104,7 @@ def test_rollout(cluster: Cluster) -> None:
     assert found is not None and found["metadata"]["annotations"][REVISION] == "2"
 
 
-def test_rolling_back(cluster: Cluster) -> None:
+def test_earlier_template_reuses_its_replica_set(cluster: Cluster) -> None:
     """An earlier template takes its old set again, as the newest revision."""
     cluster.create(DEPLOYMENTS, deployment(1))
     cluster.settle()
@@ -118,7 +118,7 @@ def test_rolling_back(cluster: Cluster) -> None:
     assert notes["x"][ORCH("deployment.{long}.io/revision-history")] == "1"
 
 
-def test_recreate(cluster: Cluster) -> None:
+def test_recreate_never_mixes_old_and_new_pods(cluster: Cluster) -> None:
     """Strategy Recreate never has old and new pods at once."""
     cluster.create(DEPLOYMENTS, deployment(2, strategy={"type": "Recreate"}))
     cluster.settle()
@@ -127,7 +127,7 @@ def test_recreate(cluster: Cluster) -> None:
     assert images(cluster) == ["y", "y"]
 
 
-def test_pause(cluster: Cluster) -> None:
+def test_paused_deployment_scales_but_does_not_roll(cluster: Cluster) -> None:
     """A paused deployment is scaled but not rolled."""
     cluster.create(DEPLOYMENTS, deployment(1))
     cluster.settle()
@@ -139,7 +139,7 @@ def test_pause(cluster: Cluster) -> None:
     assert "y" in images(cluster)
 
 
-def test_history_limit(cluster: Cluster) -> None:
+def test_oldest_replica_sets_beyond_the_history_limit_are_deleted(cluster: Cluster) -> None:
     """Old sets beyond the limit go, the lowest revisions first."""
     cluster.create(DEPLOYMENTS, deployment(1, revisionHistoryLimit=1))
     cluster.settle()
@@ -152,7 +152,7 @@ def test_history_limit(cluster: Cluster) -> None:
     assert sorted(s["metadata"]["annotations"][REVISION] for s in cluster.items(REPLICA_SETS)) == ["3", "4"]
 
 
-def test_deadline(cluster: Cluster) -> None:
+def test_stalled_rollout_fails_after_the_progress_deadline(cluster: Cluster) -> None:
     """A rollout that does not move within its deadline is said to have failed."""
     cluster.create(DEPLOYMENTS, deployment(1, progressDeadlineSeconds=600))
     cluster.settle()
@@ -163,7 +163,7 @@ def test_deadline(cluster: Cluster) -> None:
     assert said["Progressing"]["reason"] == "ProgressDeadlineExceeded"
 
 
-def test_all_goes(cluster: Cluster) -> None:
+def test_deleting_a_deployment_deletes_sets_and_pods(cluster: Cluster) -> None:
     """With the deployment its sets and pods go."""
     cluster.create(DEPLOYMENTS, deployment())
     cluster.settle()
@@ -190,7 +190,7 @@ def plain(replicas: int, *, available: int = 0, most: int | None = None, name: s
         (1, 5, 2, (1, 2)),
     ],
 )
-def test_limits(surge: Any, unavailable: Any, replicas: int, expected: tuple[int, int]) -> None:
+def test_max_surge_rounds_up_and_max_unavailable_down(surge: Any, unavailable: Any, replicas: int, expected: tuple[int, int]) -> None:
     """Surge rounds up, unavailability down; never are both nothing; no more are missing than there are."""
     limits = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
     found = {"spec": {"replicas": replicas, "strategy": limits}}
@@ -201,7 +201,7 @@ def test_limits(surge: Any, unavailable: Any, replicas: int, expected: tuple[int
     ("before", "after", "sizes", "expected"),
     [(10, 20, [8, 5], [14, 9]), (10, 5, [8, 5], [5, 3]), (10, 0, [8, 5], [0, 0])],
 )
-def test_proportions(before: int, after: int, sizes: list[int], expected: list[int]) -> None:
+def test_scaling_during_a_rollout_is_proportional(before: int, after: int, sizes: list[int], expected: list[int]) -> None:
     """Scaling in the middle of a rollout keeps each set's part of the whole, and the sum exact."""
     limits = {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}
     found = {"spec": {"replicas": after, "strategy": limits}, "status": {"replicas": sum(sizes)}}

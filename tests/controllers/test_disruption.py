@@ -31,7 +31,7 @@ SQUADS = ResourceRef("example.com", "v1", "squads")
         ({}, 5, 7, 0, 0),
     ],
 )
-def test_desired(spec: dict[str, Any], pods: int, scale: int, expected: int, wanted: int) -> None:
+def test_desired_and_expected_counts(spec: dict[str, Any], pods: int, scale: int, expected: int, wanted: int) -> None:
     """Numbers relate to the pods, percentages and maxUnavailable to the owners; percentages are rounded up."""
     assert counting.compute_desired({"metadata": {}, "spec": spec}, pods, scale) == (expected, wanted)
 
@@ -54,7 +54,7 @@ def deployment(replicas: int) -> dict[str, Any]:
     return {"metadata": {"name": "d"}, "spec": {"replicas": replicas, "selector": selector, "template": template({"a": "b"})}}
 
 
-def test_deployments_scale(cluster: Cluster) -> None:
+def test_expected_count_is_the_deployments_size(cluster: Cluster) -> None:
     """The size is the deployment's, not its sets'; conditions say whether pods may be evicted."""
     cluster.create(DEPLOYMENTS, deployment(4))
     cluster.settle()
@@ -76,7 +76,7 @@ def evict(cluster: Cluster, name: str) -> None:
     run(cluster.client.create(PODS, "a", body, name=name, subresource="eviction"))
 
 
-def test_evictions_are_counted(cluster: Cluster) -> None:
+def test_eviction_uses_up_the_allowance_until_the_pod_is_replaced(cluster: Cluster) -> None:
     """An eviction uses up what is allowed; when the pod was replaced and the new one is ready, the next may follow."""
     cluster.create(DEPLOYMENTS, deployment(3))
     cluster.settle()
@@ -96,7 +96,7 @@ def test_evictions_are_counted(cluster: Cluster) -> None:
     evict(cluster, second)
 
 
-def test_an_eviction_that_deletes_nothing_is_taken_back(cluster: Cluster) -> None:
+def test_eviction_without_deletion_expires_after_two_minutes(cluster: Cluster) -> None:
     """Two minutes after an eviction a pod that is still there counts as healthy again, with an Event about it."""
     cluster.create(PODS, {"metadata": {"name": "p", "labels": {"a": "b"}}, "spec": template({})["spec"]})
     cluster.create(BUDGETS, budget(minAvailable=0))
@@ -111,14 +111,14 @@ def test_an_eviction_that_deletes_nothing_is_taken_back(cluster: Cluster) -> Non
     assert "NotDeleted" in [e["reason"] for e in cluster.items(EVENTS)]
 
 
-def test_no_pods(cluster: Cluster) -> None:
+def test_budget_without_pods_allows_nothing(cluster: Cluster) -> None:
     """A budget without pods allows nothing, with an Event that says so."""
     cluster.create(BUDGETS, budget(maxUnavailable=1))
     assert numbers(cluster) == (0, 0, 0, 0)
     assert [e["message"] for e in cluster.items(EVENTS)] == ["No matching pods found"]
 
 
-def test_unknown_owner_is_safe(cluster: Cluster) -> None:
+def test_unknown_owner_size_allows_no_eviction(cluster: Cluster) -> None:
     """Where an owner's size cannot be found out, nothing may be evicted, and the condition says why."""
     owner = {"apiVersion": "example.com/v1", "kind": "Squad", "name": "s", "uid": "1", "controller": True}
     pod = {"metadata": {"name": "p", "labels": {"a": "b"}, "ownerReferences": [owner]}, "spec": template({})["spec"]}
@@ -131,7 +131,7 @@ def test_unknown_owner_is_safe(cluster: Cluster) -> None:
     assert (condition["reason"], condition["message"]) == ("SyncFailed", 'no matches for kind "Squad" in version "example.com/v1"')
 
 
-def test_any_owner_with_scale(cluster: Cluster) -> None:
+def test_custom_owner_is_read_through_its_scale(cluster: Cluster) -> None:
     """Owners of custom kinds are asked through their scale subresource."""
     version = {
         "name": "v1", "served": True, "storage": True,

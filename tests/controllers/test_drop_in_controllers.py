@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield dropped
 
 
-def test_the_example_works_with_the_rights_of_the_page(folder: Path, tmp_path: Path) -> None:
+def test_documented_example_works_with_the_documented_rights(folder: Path, tmp_path: Path) -> None:
     """The drop-in runs when it is named, under its own service account, and labels new and old ConfigMaps."""
     (folder / "drop_in_team_labels.py").write_text(EXAMPLE)
     server = make_server(tmp_path / "data", "--controllers=-*,team-labels,clusterrole-aggregation")
@@ -66,14 +66,14 @@ def test_drop_ins_run_only_when_named(folder: Path, tmp_path: Path) -> None:
         make_server(tmp_path / "other", "--controllers=team-label")
 
 
-def test_a_name_that_is_taken(folder: Path) -> None:
+def test_drop_in_cannot_replace_a_built_in_controller(folder: Path) -> None:
     """A drop-in cannot replace a built-in controller unnoticed."""
     (folder / "drop_in_taken_controller.py").write_text(EXAMPLE.replace('"team-labels"', '"job"'))
     with pytest.raises(ValueError, match=r"controller 'job' of .* has a name that is taken"):
         drop_ins()
 
 
-def test_a_factory_that_is_not_one(folder: Path) -> None:
+def test_invalid_factory_is_named(folder: Path) -> None:
     """A module whose factory lacks a part of the contract is named."""
     (folder / "drop_in_wrong_controller.py").write_text(EXAMPLE.replace("    help = ", "    halp = "))
     with pytest.raises(ValueError, match=r"controller .*_Factory.* cannot be used: .*help"):

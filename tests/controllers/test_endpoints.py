@@ -43,7 +43,7 @@ def shown(cluster: Cluster) -> tuple[list[str], list[str]]:
     return ready, [a["ip"] for s in subsets for a in s.get("notReadyAddresses", ())]
 
 
-def test_endpoints(cluster: Cluster) -> None:
+def test_endpoints_follow_selected_pods(cluster: Cluster) -> None:
     """Endpoints follow the pods that the selector chooses, their readiness and the service's end."""
     cluster.create(SERVICES, service())
     cluster.settle()
@@ -62,7 +62,7 @@ def test_endpoints(cluster: Cluster) -> None:
     assert cluster.get(ENDPOINTS, "s") is None
 
 
-def test_slices(cluster: Cluster) -> None:
+def test_service_has_one_slice_while_its_pods_fit(cluster: Cluster) -> None:
     """A service has one slice while its pods fit; it goes with the service."""
     cluster.create(SERVICES, service())
     cluster.settle()
@@ -79,7 +79,7 @@ def test_slices(cluster: Cluster) -> None:
     assert cluster.items(SLICES) == []
 
 
-def test_pods_of_lost_nodes(cluster: Cluster) -> None:
+def test_pods_of_removed_nodes_are_deleted(cluster: Cluster) -> None:
     """A pod whose node has gone goes too, after a while."""
     cluster.create(NODES, {"metadata": {"name": "n"}}, "")
     cluster.create(PODS, pod("p", nodeName="n"))
@@ -92,7 +92,7 @@ def test_pods_of_lost_nodes(cluster: Cluster) -> None:
     assert cluster.names(PODS) == []
 
 
-def test_changes_are_collected(tmp_path: Path) -> None:
+def test_batch_period_combines_pod_changes(tmp_path: Path) -> None:
     """With a batch period changes of pods within it are written once, when it has passed; those of services at once."""
     flags = ("--endpoint-updates-batch-period=5s", "--endpointslice-updates-batch-period=5s")
     cluster = Cluster(tmp_path, flags=flags)
@@ -122,7 +122,7 @@ def packed(cluster: Cluster) -> list[list[str]]:
     return sorted(found, key=lambda names: (-len(names), names))
 
 
-def test_slices_are_filled_and_given_up(tmp_path: Path) -> None:
+def test_slices_are_filled_up_and_deleted_when_empty(tmp_path: Path) -> None:
     """A slice has so many endpoints at most; new ones go where there is room, and slices without any are deleted."""
     cluster = Cluster(tmp_path, ["endpointslice"], ["--max-endpoints-per-slice=2"])
     cluster.namespace()
@@ -142,7 +142,7 @@ def test_slices_are_filled_and_given_up(tmp_path: Path) -> None:
     cluster.stop()
 
 
-def test_unready_addresses_may_be_published(cluster: Cluster) -> None:
+def test_publish_not_ready_addresses(cluster: Cluster) -> None:
     """A service that says so has pods that are not ready, and ones that end, among its ready ones; slices tell the truth beside."""
     cluster.create(SERVICES, service(publishNotReadyAddresses=True))
     run_pod(cluster, "p", "10.1.0.1", ready=False)
@@ -168,14 +168,14 @@ def test_unready_addresses_may_be_published(cluster: Cluster) -> None:
         ("Never", "Succeeded", False), ("Never", "Failed", False), ("Never", "Running", True),
     ],
 )  # fmt: skip
-def test_pods_that_will_not_run_again(policy: str, phase: str, there: bool) -> None:
+def test_ended_pods_are_no_targets(policy: str, phase: str, there: bool) -> None:
     """A pod that has ended is no target, unless it is started again."""
     ended = {"metadata": {}, "spec": {"restartPolicy": policy}, "status": {"phase": phase, "podIP": "10.0.0.1"}}
     assert reachable(ended, terminating=False) is there
     assert not reachable({**ended, "metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}, terminating=False)
 
 
-def test_zones_and_ports_that_change(cluster: Cluster) -> None:
+def test_endpoints_follow_service_ports_and_node_zones(cluster: Cluster) -> None:
     """Endpoints follow the ports of their service, and the zone that a node has when any of their pods changes."""
     zone = ORCH("topology.{long}.io/zone")
     cluster.create(NODES, {"metadata": {"name": "n"}}, "")
@@ -197,7 +197,7 @@ def test_zones_and_ports_that_change(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("ready", "unready", "cut"), [(600, 400, False), (600, 401, True), (1001, 0, True), (1000, 5, True)])
-def test_at_most_a_thousand_addresses(ready: int, unready: int, cut: bool) -> None:
+def test_endpoints_hold_at_most_a_thousand_addresses(ready: int, unready: int, cut: bool) -> None:
     """What is more than a thousand is left out, ready addresses last."""
     subset: dict[str, Any] = {"ports": [{"port": 1}]}
     for key, count in (("addresses", ready), ("notReadyAddresses", unready)):

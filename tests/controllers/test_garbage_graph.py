@@ -21,13 +21,13 @@ def obj(uid: str, *owners: str, blocks: bool = False, deleting: str = "") -> dic
     return {"metadata": metadata}
 
 
-def test_objects_without_owners_are_left_alone() -> None:
+def test_objects_without_owners_are_not_examined() -> None:
     """An object without owners causes no examination."""
     work = Graph().seen(MAPS, obj("a"))
     assert (work.check, work.orphan) == ([], [])
 
 
-def test_dependents_of_a_gone_owner() -> None:
+def test_dependents_of_a_deleted_owner_are_examined() -> None:
     """When an owner goes, each dependent is looked at, in whatever order they were seen."""
     graph = Graph()
     assert graph.seen(MAPS, obj("child", "parent")).check == ["child"]
@@ -36,7 +36,7 @@ def test_dependents_of_a_gone_owner() -> None:
     assert graph.gone("parent").check == ["child"]
 
 
-def test_foreground() -> None:
+def test_foreground_deletion_examines_dependents_and_owner() -> None:
     """A foreground deletion looks at the dependents and the owner; each end of a dependent at the owner again."""
     graph = Graph()
     graph.seen(MAPS, obj("parent"))
@@ -47,7 +47,7 @@ def test_foreground() -> None:
     assert graph.blocking("parent") == []
 
 
-def test_a_dependent_that_blocks_no_longer() -> None:
+def test_changed_reference_unblocks_the_owner() -> None:
     """A changed reference lets a waiting owner go on."""
     graph = Graph()
     graph.seen(MAPS, obj("parent", deleting=FOREGROUND))
@@ -56,7 +56,7 @@ def test_a_dependent_that_blocks_no_longer() -> None:
     assert "parent" not in graph.seen(MAPS, obj("child")).check or graph.dependents("parent") == []
 
 
-def test_orphans() -> None:
+def test_orphaning_deletion_is_reported_once() -> None:
     """The deletion of an owner that orphans its dependents is reported once."""
     graph = Graph()
     graph.seen(MAPS, obj("parent"))
@@ -64,7 +64,7 @@ def test_orphans() -> None:
     assert graph.seen(MAPS, obj("parent", deleting=ORPHAN)).orphan == []
 
 
-def test_nothing_is_kept_of_what_has_gone() -> None:
+def test_graph_is_empty_after_all_objects_are_deleted() -> None:
     """After everything has gone the graph is empty, expectations included."""
     graph = Graph()
     graph.seen(MAPS, obj("parent"))

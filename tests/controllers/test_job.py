@@ -26,7 +26,7 @@ def reasons(cluster: Cluster) -> list[tuple[str, str]]:
     return [(c["type"], c.get("reason", "")) for c in status(cluster).get("conditions", ())]
 
 
-def test_completions(cluster: Cluster) -> None:
+def test_parallelism_and_completions_limit_pods(cluster: Cluster) -> None:
     """No more pods than wanted at once, and as many successes as wanted."""
     cluster.create(JOBS, job(parallelism=2, completions=3))
     cluster.settle()
@@ -39,7 +39,7 @@ def test_completions(cluster: Cluster) -> None:
     assert status(cluster)["completionTime"] and "active" not in status(cluster)
 
 
-def test_backoff(cluster: Cluster) -> None:
+def test_failed_pods_are_replaced_up_to_the_backoff_limit(cluster: Cluster) -> None:
     """Failed pods are replaced after pauses that grow, and not more often than the limit says."""
     cluster.create(JOBS, job(backoffLimit=1))
     cluster.settle()
@@ -52,7 +52,7 @@ def test_backoff(cluster: Cluster) -> None:
     assert len(cluster.names(PODS)) == 2
 
 
-def test_indexed(cluster: Cluster) -> None:
+def test_each_index_counts_once(cluster: Cluster) -> None:
     """Pods of an indexed job have one number each; a number counts once."""
     cluster.create(JOBS, job(completions=3, parallelism=3, completionMode="Indexed"))
     cluster.settle()
@@ -64,7 +64,7 @@ def test_indexed(cluster: Cluster) -> None:
     assert reasons(cluster) == [("Complete", "")]
 
 
-def test_two_pods_of_one_index(cluster: Cluster) -> None:
+def test_pods_with_a_duplicate_or_missing_index_are_deleted_first(cluster: Cluster) -> None:
     """An indexed job first deletes pods with a duplicate index or without one."""
     key = ORCH("batch.{long}.io/job-completion-index")
     cluster.create(JOBS, job(parallelism=2, completions=2, completionMode="Indexed"))
@@ -77,7 +77,7 @@ def test_two_pods_of_one_index(cluster: Cluster) -> None:
     assert sorted(left) == ["0", "1"]
 
 
-def test_suspension(cluster: Cluster) -> None:
+def test_suspended_job_has_no_pods(cluster: Cluster) -> None:
     """A suspended job has no pods and the condition Suspended; when resumed, its start time is reset."""
     cluster.create(JOBS, job(suspend=True))
     cluster.settle()
@@ -89,7 +89,7 @@ def test_suspension(cluster: Cluster) -> None:
     assert reasons(cluster) == [("Suspended", "JobResumed")]
 
 
-def test_time_to_live(cluster: Cluster) -> None:
+def test_finished_job_is_deleted_after_its_ttl(cluster: Cluster) -> None:
     """A finished job that says so goes, with its pods."""
     cluster.create(JOBS, job(ttlSecondsAfterFinished=0))
     cluster.settle()
@@ -104,13 +104,13 @@ def test_time_to_live(cluster: Cluster) -> None:
     ("numbers", "text"),
     [([], ""), ([3], "3"), ([1, 2], "1,2"), ([0, 1, 2, 5, 7, 8, 9], "0-2,5,7-9")],
 )
-def test_index_lists(numbers: list[int], text: str) -> None:
+def test_index_lists_round_trip(numbers: list[int], text: str) -> None:
     """Lists of indexes are written short and read back."""
     assert compress_indexes(numbers) == text
     assert _expanded(text, 100) == set(numbers)
 
 
-def test_pauses_grow(cluster: Cluster) -> None:
+def test_failed_pod_backoff_doubles_until_a_success(cluster: Cluster) -> None:
     """The first failed pod is replaced at once, the next after 10 seconds, the one after that after 20, until one succeeds."""
     cluster.create(JOBS, job(completions=2, parallelism=2))
     cluster.settle()
@@ -138,7 +138,7 @@ def test_pauses_grow(cluster: Cluster) -> None:
     assert len(cluster.names(PODS)) == before + 1
 
 
-def test_indexes_outlive_their_pods(cluster: Cluster) -> None:
+def test_completed_index_survives_its_pod(cluster: Cluster) -> None:
     """An index that is complete stays so when somebody deletes its pod; the last numbers of a range count."""
     cluster.create(JOBS, job(completions=4, parallelism=3, completionMode="Indexed"))
     cluster.settle()
@@ -153,7 +153,7 @@ def test_indexes_outlive_their_pods(cluster: Cluster) -> None:
     assert [p["metadata"]["annotations"][key] for p in cluster.items(PODS)] == ["3"]
 
 
-def test_one_success_ends_a_job_without_completions(cluster: Cluster) -> None:
+def test_first_success_ends_a_job_without_completions(cluster: Cluster) -> None:
     """After the first success no more pods are made, and those that run are waited for."""
     cluster.create(JOBS, job(parallelism=3))
     cluster.settle()

@@ -115,7 +115,7 @@ class TestCreatesOnce:
         assert [note for note in cluster.recorder.notes if note[0] == "FailedCreate"] == []
 
     @pytest.mark.parametrize("mirrored", [False, True])
-    def test_slices(self, make: Make, mirrored: bool) -> None:
+    def test_one_set_of_endpoint_slices_per_service(self, make: Make, mirrored: bool) -> None:
         """Slices of a service, by either controller."""
         cluster = make(EndpointSliceMirroringController if mirrored else EndpointSliceController)
         cluster.informers.hold(SLICES)
@@ -174,7 +174,7 @@ def owners(cluster: LaggingCluster, name: str) -> list[str]:
 class TestAdoption:
     """Adoption asks the server about the owner first: the informer may show one that is not there any more."""
 
-    def test_owner_of_the_same_name(self, make: Make) -> None:
+    def test_replaced_owner_adopts_nothing(self, make: Make) -> None:
         """A set that was replaced by another of its name adopts nothing with its old uid."""
         cluster = make(ReplicaSetController)
         old = cluster.create(REPLICA_SETS, replica_set(0))["metadata"]["uid"]
@@ -187,7 +187,7 @@ class TestAdoption:
         cluster.settle()
         assert owners(cluster, "p") == [new] != [old]
 
-    def test_owner_that_is_being_deleted(self, make: Make) -> None:
+    def test_terminating_owner_adopts_nothing(self, make: Make) -> None:
         """A set that is being deleted adopts nothing, also when its informer does not know of that."""
         cluster = make(ReplicaSetController)
         body = replica_set(1)
@@ -199,7 +199,7 @@ class TestAdoption:
         cluster.create(PODS, orphan("p"))
         assert owners(cluster, "p") == []
 
-    def test_pod_of_another(self, make: Make) -> None:
+    def test_pod_adopted_by_another_controller_is_left_alone(self, make: Make) -> None:
         """A pod that another controller has taken meanwhile stays its own: the write is guarded by the version."""
         cluster = make(ReplicaSetController)
         cluster.informers.hold(PODS)
@@ -211,7 +211,7 @@ class TestAdoption:
         assert owners(cluster, "p") == ["1"]
 
 
-def test_a_budget_whose_owner_is_not_shown_yet(make: Make) -> None:
+def test_budget_is_recounted_once_the_owner_is_observed(make: Make) -> None:
     """The owner of a pod may be shown after the pod: the budget is counted again then."""
     cluster = make(DisruptionController)
     cluster.informers.hold(REPLICA_SETS)
@@ -238,7 +238,7 @@ def finished_job(cluster: LaggingCluster, seconds: int) -> None:
     cluster.patch(JOBS, "j", {"status": {"conditions": [ended]}}, "status")
 
 
-def test_a_job_that_is_to_live_longer(make: Make) -> None:
+def test_current_ttl_is_read_before_a_job_is_deleted(make: Make) -> None:
     """Before a finished job is deleted the server is asked how long it is wanted."""
     cluster = make(TtlAfterFinished)
     finished_job(cluster, 10)

@@ -31,7 +31,7 @@ class Reconciler:
         return outcome
 
 
-def test_failures_come_back() -> None:
+def test_failed_keys_are_retried_after_a_pause() -> None:
     """Refusals, bugs and "not yet" bring the key back after a pause; success ends it."""
     clock = Clock()
     reconcile = Reconciler(RetryError(), conflict("", "pods", "a", "changed"), None)
@@ -44,7 +44,7 @@ def test_failures_come_back() -> None:
     assert loop.queue.failures("a") == 0
 
 
-def test_look_again() -> None:
+def test_requested_requeue_is_no_failure() -> None:
     """A key that is to be looked at later is, without a failure."""
     clock = Clock()
     reconcile = Reconciler(7.0)
@@ -58,7 +58,7 @@ def test_look_again() -> None:
     assert loop.counts.failed == 0
 
 
-def test_idle_costs_nothing() -> None:
+def test_idle_loop_has_no_timers() -> None:
     """With nothing to do nothing is scheduled."""
     clock = Clock()
     loop: ControlLoop[str] = ControlLoop("test", clock, Reconciler(), workers=20)
@@ -66,7 +66,7 @@ def test_idle_costs_nothing() -> None:
     assert clock.getDelayedCalls() == []
 
 
-def test_stop_waits() -> None:
+def test_stop_waits_then_cancels() -> None:
     """Stopping lets work end by itself, and cancels it when it takes too long."""
     for seconds in (1, 10):
         clock = Clock()
@@ -83,7 +83,7 @@ def test_stop_waits() -> None:
         assert clock.getDelayedCalls() == []
 
 
-def test_refusals_during_the_stop_are_no_news() -> None:
+def test_rejections_during_the_stop_are_not_logged() -> None:
     """What a stopping loop is refused is not told to operators; before the stop it is."""
     told: list[Any] = []
 
@@ -107,7 +107,7 @@ def test_refusals_during_the_stop_are_no_news() -> None:
         globalLogPublisher.removeObserver(observer)
 
 
-def test_one_bad_key_does_not_stop_others() -> None:
+def test_failing_key_does_not_stop_others() -> None:
     """A refusal of one key leaves the others alone."""
     clock = Clock()
     reconcile = Reconciler(internal("broken"), None)

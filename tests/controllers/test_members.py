@@ -52,7 +52,7 @@ def census(members: Members, owner: str = "o") -> Census:
         (None, (1, 0)),
     ],
 )
-def test_counts_follow_changes(changed: dict[str, Any] | None, expected: tuple[int, int]) -> None:
+def test_counts_follow_pod_changes(changed: dict[str, Any] | None, expected: tuple[int, int]) -> None:
     """Active and ready pods of an owner after one of its two has changed."""
     members = Members("ReplicaSet", COST)
     first = pod("p")
@@ -63,7 +63,7 @@ def test_counts_follow_changes(changed: dict[str, Any] | None, expected: tuple[i
     assert (found.active, found.ready) == expected
 
 
-def test_the_same_pod_twice_counts_once() -> None:
+def test_repeated_pod_counts_once() -> None:
     """After a relist, known pods are reported again; a pod of the same name with another uid replaces the old one."""
     members = Members("ReplicaSet", COST)
     members.observe(None, pod("p"))
@@ -75,7 +75,7 @@ def test_the_same_pod_twice_counts_once() -> None:
     assert [member.uid for member in census(members)] == ["another"]
 
 
-def test_available_and_labeled() -> None:
+def test_available_and_labeled_counts() -> None:
     """Pods count as available after the least time, and as labeled with all labels of the template."""
     members = Members("ReplicaSet", COST)
     members.observe(None, pod("p", ready="2023-11-14T22:13:20Z", a="b", c="d"))
@@ -86,7 +86,7 @@ def test_available_and_labeled() -> None:
     assert [found.count_labeled(wanted) for wanted in ({}, {"a": "b"}, {"c": "d"}, {"a": "d"})] == [3, 3, 1, 0]
 
 
-def test_adopted_pods_count() -> None:
+def test_adopted_pod_counts_before_the_informer_has_it() -> None:
     """A pod that was adopted counts before the informer shows it."""
     members = Members("ReplicaSet", COST)
     members.observe(None, pod("p"))
@@ -113,7 +113,7 @@ def test_surplus_is_in_deletion_order() -> None:
     assert [m.name for m in chosen] == [p["metadata"]["name"] for p in sorted(pods, key=key)[:50]]
 
 
-def test_selecting_objects_are_found_by_labels() -> None:
+def test_selecting_objects_are_found_by_pod_labels() -> None:
     """Every object whose selector matches is found, once, in the pod's namespace alone."""
     informer = MemoryInformer()
     selectors: dict[str, Any] = {

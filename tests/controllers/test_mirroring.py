@@ -35,7 +35,7 @@ def slices(cluster: Cluster) -> list[tuple[str, int, list[tuple[str, bool]]]]:
     return sorted(found)
 
 
-def test_addresses_are_grouped() -> None:
+def test_addresses_are_grouped_by_family_and_ports() -> None:
     """Families and ports each have a slice; wrong addresses and those beyond the limit are counted."""
     groups, wrong, surplus = group_addresses(endpoints(subset("10.0.0.1", "fd00::1", "?", not_ready=("10.0.0.2", "10.0.0.3"))), 3)
     assert (wrong, surplus) == (1, 1)
@@ -45,7 +45,7 @@ def test_addresses_are_grouped() -> None:
     }
 
 
-def test_slices_follow(cluster: Cluster) -> None:
+def test_mirrored_slices_follow_the_endpoints(cluster: Cluster) -> None:
     """Slices follow addresses, ports, labels and annotations, and go with the Endpoints."""
     cluster.create(SERVICES, SERVICE)
     made = endpoints(subset("192.0.2.1", not_ready=("192.0.2.2",)), labels={"m": "1"}, annotations={"am": "2"})
@@ -68,7 +68,7 @@ def test_slices_follow(cluster: Cluster) -> None:
     assert slices(cluster) == []
 
 
-def test_what_is_not_mirrored(cluster: Cluster) -> None:
+def test_endpoints_that_are_not_mirrored(cluster: Cluster) -> None:
     """Nothing is mirrored without a service, for one with a selector, and where a label or a leader election says so."""
     label, leader = "endpointslice.orch.io/skip-mirror", "control-plane.alpha.orch.io/leader"
     cluster.create(ENDPOINTS, endpoints(subset("192.0.2.1")))
@@ -85,7 +85,7 @@ def test_what_is_not_mirrored(cluster: Cluster) -> None:
     assert not [s for s in cluster.items(SLICES) if "mirroring" in s["metadata"]["labels"]["endpointslice.orch.io/managed-by"]]
 
 
-def test_both_families(cluster: Cluster) -> None:
+def test_dual_stack_endpoints_have_two_slices(cluster: Cluster) -> None:
     """Addresses of two families are mirrored in two slices."""
     cluster.create(SERVICES, SERVICE)
     cluster.create(ENDPOINTS, endpoints(subset("192.0.2.1", "2001:db8::1")))

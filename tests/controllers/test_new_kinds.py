@@ -33,7 +33,7 @@ def dependent(cluster: Cluster, name: str, uid: str) -> None:
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.05, 0.2, 0.5, 2.0])
-def test_dependents_of_a_new_kind(cluster: Cluster, wait: float) -> None:
+def test_dependents_of_a_new_kind_are_deleted_with_the_owner(cluster: Cluster, wait: float) -> None:
     """An owner of a kind that was just defined takes its dependents with it, however soon it is deleted."""
     # Away from the times at which the collector compares the catalog anyway.
     cluster.settle(0.3)
@@ -47,7 +47,7 @@ def test_dependents_of_a_new_kind(cluster: Cluster, wait: float) -> None:
     assert cluster.get(CONFIG_MAPS, "d") is None
 
 
-def test_dependents_stay_with_an_owner_of_a_new_kind(cluster: Cluster) -> None:
+def test_dependents_stay_while_the_owner_of_a_new_kind_exists(cluster: Cluster) -> None:
     """A dependent that is older than the definition of its owner's kind stays when the owner is there."""
     dependent(cluster, "early", "1")
     # Long enough for the pause between looks at it to be long.

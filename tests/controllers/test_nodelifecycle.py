@@ -100,7 +100,7 @@ def test_taints_follow_conditions(nodes: Nodes) -> None:
     assert node is not None and node["metadata"]["labels"][ORCH("beta.{long}.io/os")] == "linux"
 
 
-def test_a_node_falls_silent(nodes: Nodes) -> None:
+def test_silent_node_becomes_unknown_and_is_drained(nodes: Nodes) -> None:
     """A node without a lease that is renewed becomes Unknown after the grace period; its pods are not ready, and leave when
     their tolerations run out. A healthy node keeps its own."""
     for name in ("a", "b"):
@@ -154,7 +154,7 @@ def test_nothing_is_looked_at_while_no_node_waits(nodes: Nodes, monkeypatch: pyt
     assert (UNREACHABLE, "NoExecute") in nodes.taints("a")
 
 
-def test_a_node_comes_back(nodes: Nodes) -> None:
+def test_returning_node_loses_its_taints_and_keeps_its_pods(nodes: Nodes) -> None:
     """A node that is heard of again in time loses its taints, and its pods stay."""
     for name in ("a", "b"):
         nodes.add(name)
@@ -173,7 +173,7 @@ def test_a_node_comes_back(nodes: Nodes) -> None:
     assert ("TaintManagerEviction", "Cancelling deletion of Pod a/p") in nodes.messages("a")
 
 
-def test_all_nodes_are_lost(nodes: Nodes) -> None:
+def test_nothing_is_evicted_when_all_nodes_are_silent(nodes: Nodes) -> None:
     """When no node is heard of any more nothing is evicted: it is rather the control plane that is cut off."""
     for name in ("a", "b"):
         nodes.add(name)
@@ -186,7 +186,7 @@ def test_all_nodes_are_lost(nodes: Nodes) -> None:
     assert nodes.cluster.get(PODS, "p") is not None
 
 
-def test_the_last_node_is_lost(nodes: Nodes) -> None:
+def test_taints_are_removed_when_the_last_node_is_lost(nodes: Nodes) -> None:
     """What was tainted before the last node was lost is tainted no longer, until some node is heard of again."""
     for name in ("a", "b"):
         nodes.add(name)
@@ -204,7 +204,7 @@ def test_the_last_node_is_lost(nodes: Nodes) -> None:
     assert (UNREACHABLE, "NoExecute") in nodes.taints("a")
 
 
-def test_a_node_that_never_reports(nodes: Nodes) -> None:
+def test_new_node_has_the_startup_grace_period(nodes: Nodes) -> None:
     """A node that registers and says nothing has the longer grace period of a start."""
     nodes.add("other")
     nodes.add("n", ready="")
@@ -216,7 +216,7 @@ def test_a_node_that_never_reports(nodes: Nodes) -> None:
     assert nodes.ready("n") == ("Unknown", "NodeStatusNeverUpdated")
 
 
-def test_a_node_that_came_back_before_its_turn(nodes: Nodes) -> None:
+def test_node_that_returned_before_tainting_is_tainted_later(nodes: Nodes) -> None:
     """A node that waits to be tainted and comes back is tainted when it falls silent again."""
     for name in ("m", "n", "o", "p"):
         nodes.add(name)
@@ -239,7 +239,7 @@ def test_a_node_that_came_back_before_its_turn(nodes: Nodes) -> None:
     assert (UNREACHABLE, "NoExecute") in nodes.taints(waiting[0])
 
 
-def test_pods_are_deleted_without_taints(tmp_path: Path) -> None:
+def test_without_the_taint_manager_pods_are_evicted_after_the_timeout(tmp_path: Path) -> None:
     """With --enable-taint-manager=false pods of a failed node go after --pod-eviction-timeout, except those of daemon sets;
     the node gets no NoExecute taint, and pods that come later go too. A node that is ready again keeps its pods."""
     cluster = Cluster(tmp_path, ["nodelifecycle"], ["--enable-taint-manager=false", "--pod-eviction-timeout=1m"])
@@ -276,7 +276,7 @@ def deleting(cluster: Cluster, name: str) -> bool:
     return pod is None or bool(pod["metadata"].get("deletionTimestamp"))
 
 
-def test_removed_nodes_are_announced(nodes: Nodes) -> None:
+def test_node_removal_is_recorded_as_an_event(nodes: Nodes) -> None:
     """The removal of a node is an event."""
     nodes.add("n")
     nodes.pass_(6)
@@ -294,7 +294,7 @@ def test_removed_nodes_are_announced(nodes: Nodes) -> None:
     ([{"operator": "Exists"}], None),
     ([toleration(30, "other")], 0.0),
 ])
-def test_tolerated_for(tolerations: list[dict[str, Any]], seconds: float | None) -> None:
+def test_shortest_toleration_counts(tolerations: list[dict[str, Any]], seconds: float | None) -> None:
     """The shortest toleration counts; a taint that none matches is not tolerated at all."""
     assert tolerated_for([{"key": UNREACHABLE, "effect": "NoExecute"}], tolerations) == seconds
 
@@ -307,7 +307,7 @@ def test_zone_states(good: int, bad: int, state: str) -> None:
     assert zone_state([True] * good + [False] * bad, 0.55) == state
 
 
-def test_rates() -> None:
+def test_eviction_rates_by_zone_state() -> None:
     """Zones are emptied at the normal rate, slower or not at all when many of their nodes are lost at once."""
     zones = Zones(ControllerSettings(node_eviction_rate=1.0, secondary_node_eviction_rate=0.5, large_cluster_size_threshold=5))
     for key in ("normal", "small", "large"):
@@ -324,7 +324,7 @@ def test_rates() -> None:
     assert len(list(zones.due(102.0))) == 3
 
 
-def test_a_zone_that_stays_as_it_is() -> None:
+def test_unchanged_zone_state_adds_no_tokens() -> None:
     """Looking at a zone whose state has not changed gives its queue no further tokens."""
     zones = Zones(ControllerSettings(node_eviction_rate=0.125))
     for number in range(3):
@@ -346,7 +346,7 @@ class Deletions:
         self.uids.append(options["preconditions"]["uid"])
 
 
-def test_another_pod_of_the_same_name() -> None:
+def test_eviction_time_starts_with_the_pod() -> None:
     """The time of a pod begins with it, even where only the next pod of its name was seen."""
     clock, pods, api = Clock(), MemoryInformer(), Deletions()
     pods.add_index(BY_NODE, pods_node)
@@ -370,7 +370,7 @@ def test_another_pod_of_the_same_name() -> None:
     run(eviction.loop.stop())
 
 
-def test_zone_keys() -> None:
+def test_zone_key_of_region_and_zone_labels() -> None:
     """Region and zone make the key, by their labels of today or of the past."""
     new, old = ORCH("topology.{long}.io/"), ORCH("failure-domain.beta.{long}.io/")
     keys = [zone_of(ORCH, {"metadata": {"labels": {p + "region": "r", p + "zone": "z"}}}) for p in (new, old)]

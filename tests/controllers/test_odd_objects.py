@@ -72,7 +72,7 @@ def assert_idle(cluster: Cluster, logged: list[Any], *, passes: int = 60, lines:
     assert not [event for event in logged if "log_failure" in event]
 
 
-def test_an_indexed_job_of_any_size(cluster: Cluster, logged: list[Any]) -> None:
+def test_huge_indexed_job_is_bounded(cluster: Cluster, logged: list[Any]) -> None:
     """Its next indexes are found without looking at all; a status that claims endless ones counts for what it says below the
     number of completions; pods with indexes that are none are of no use."""
     job = {"parallelism": 2, "completions": HUGE, "completionMode": "Indexed", "template": template({}, restartPolicy="Never")}
@@ -88,7 +88,7 @@ def test_an_indexed_job_of_any_size(cluster: Cluster, logged: list[Any]) -> None
     assert_idle(cluster, logged)
 
 
-def test_sets_of_any_size(cluster: Cluster, logged: list[Any]) -> None:
+def test_huge_replica_set_backs_off_at_the_quota(cluster: Cluster, logged: list[Any]) -> None:
     """A set that wants two thousand million pods is refused by a quota and waits longer and longer."""
     cluster.create(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "3"}}})
     cluster.settle()
@@ -110,7 +110,7 @@ def owned(name: str, *owners: dict[str, Any], **status: Any) -> dict[str, Any]:
     return {"metadata": {"name": name, "labels": LABELS, "ownerReferences": references}, "spec": template({})["spec"]}
 
 
-def test_owners_that_are_none(cluster: Cluster, logged: list[Any]) -> None:
+def test_invalid_owner_references(cluster: Cluster, logged: list[Any]) -> None:
     """Owners with a wrong kind, a kind that is not served, another's uid and several owners."""
     cluster.create(REPLICA_SETS, workload("r", replicas=1))
     cluster.settle()
@@ -130,7 +130,7 @@ def test_owners_that_are_none(cluster: Cluster, logged: list[Any]) -> None:
     assert_idle(cluster, logged, passes=150, lines=100)
 
 
-def test_pods_that_lie(cluster: Cluster, logged: list[Any]) -> None:
+def test_impossible_pod_statuses(cluster: Cluster, logged: list[Any]) -> None:
     """States that no node reports: conditions twice, without times, restarts below zero, addresses of others."""
     cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": LABELS, "ports": [{"port": 80}]}})
     cluster.create(BUDGETS, {"metadata": {"name": "b"}, "spec": {"minAvailable": "100%", "selector": {}}})
@@ -158,7 +158,7 @@ def test_pods_that_lie(cluster: Cluster, logged: list[Any]) -> None:
     assert_idle(cluster, logged, passes=300, lines=100)
 
 
-def test_selectors_that_are_huge_or_everything(cluster: Cluster, logged: list[Any]) -> None:
+def test_huge_and_empty_selectors(cluster: Cluster, logged: list[Any]) -> None:
     """A selector of a thousand labels, one of everything, and ones that contradict themselves."""
     many = {f"key-{n}": "v" * 60 for n in range(1000)}
     clash = [{"key": "app", "operator": "In", "values": ["x"]}, {"key": "app", "operator": "DoesNotExist"}]
@@ -170,7 +170,7 @@ def test_selectors_that_are_huge_or_everything(cluster: Cluster, logged: list[An
     assert_idle(cluster, logged)
 
 
-def test_schedules_without_a_time(cluster: Cluster, logged: list[Any]) -> None:
+def test_schedules_that_never_come_and_huge_periods(cluster: Cluster, logged: list[Any]) -> None:
     """Days that never come, and pauses of centuries."""
     for number, schedule in enumerate(("0 0 30 2 *", "0 0 31 4,6,9,11 *", "@every 87600h", "*/1 * * * *", "@every 1ms")):
         spec = {"schedule": schedule, "suspend": schedule == "*/1 * * * *", "startingDeadlineSeconds": HUGE,
@@ -183,7 +183,7 @@ def test_schedules_without_a_time(cluster: Cluster, logged: list[Any]) -> None:
     assert not [event for event in logged if "log_failure" in event]
 
 
-def test_odd_nodes_and_daemons(cluster: Cluster, logged: list[Any]) -> None:
+def test_unusual_nodes_and_daemon_sets(cluster: Cluster, logged: list[Any]) -> None:
     """Nodes with hundreds of taints and conditions without times; daemons that nothing admits."""
     taints = [{"key": f"k{n}", "effect": "NoExecute", "timeAdded": "2999-01-01T00:00:00Z"} for n in range(300)]
     conditions = [{"type": "Ready", "status": "True"}, {"type": "Ready", "status": "Unknown"}, {"type": "X", "status": "Y"}]
@@ -197,7 +197,7 @@ def test_odd_nodes_and_daemons(cluster: Cluster, logged: list[Any]) -> None:
     assert_idle(cluster, logged, passes=400, lines=100)
 
 
-def test_autoscalers_of_wrong_targets(cluster: Cluster, logged: list[Any]) -> None:
+def test_autoscalers_with_invalid_targets(cluster: Cluster, logged: list[Any]) -> None:
     """Targets of a kind without a scale subresource, the autoscaler itself, and a missing object."""
     targets = (("v1", "Pod", "p"), ("autoscaling/v2", "HorizontalPodAutoscaler", "h1"), ("a/b", "Wonder", "w"), ("apps/v1", "Deployment", "absent"))
     for number, (version, kind, name) in enumerate(targets):
@@ -207,7 +207,7 @@ def test_autoscalers_of_wrong_targets(cluster: Cluster, logged: list[Any]) -> No
     assert_idle(cluster, logged)
 
 
-def test_endpoints_of_everybody(cluster: Cluster, logged: list[Any]) -> None:
+def test_overwritten_endpoints_are_restored(cluster: Cluster, logged: list[Any]) -> None:
     """Endpoints that another client overwrites repeatedly are restored, and mirrored EndpointSlices stay bounded."""
     cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": LABELS, "ports": [{"port": 80}]}})
     cluster.create(SERVICES, {"metadata": {"name": "t"}, "spec": {"ports": [{"port": 80}]}})
@@ -223,7 +223,7 @@ def test_endpoints_of_everybody(cluster: Cluster, logged: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("text", ["1_0", "\u0661", "+5", "9" * 5000, "x", "", "-"])
-def test_costs_that_are_none(cluster: Cluster, tmp_path: Path, text: str) -> None:
+def test_invalid_deletion_cost_counts_as_none(cluster: Cluster, tmp_path: Path, text: str) -> None:
     """A deletion cost that is no number counts as none: the older pod stays."""
     cluster.create(REPLICA_SETS, workload("r", replicas=2))
     cluster.settle()

@@ -39,7 +39,7 @@ ORDER = [
 ]
 
 
-def test_order() -> None:
+def test_pod_deletion_order() -> None:
     """Unassigned, not running, not ready, cheap, crowded, ready for a shorter time, restarted more often, younger pods go first."""
     key = deletion_order(COST, {"n": 2, "m": 1})
     for first, second in pairwise(ORDER):

@@ -17,7 +17,7 @@ def notes(cluster: Cluster, kind: str) -> list[tuple[str, str, str]]:
     return [(e["type"], e["reason"], e["message"]) for e in found]
 
 
-def test_deployment(cluster: Cluster) -> None:
+def test_deployment_events(cluster: Cluster) -> None:
     """Every change of the size of a replica set."""
     spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template({"a": "b"})}
     cluster.create(DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": spec})
@@ -35,7 +35,7 @@ def job(**spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": "j"}, "spec": {"template": template({"a": "b"}, restartPolicy="Never"), **spec}}
 
 
-def test_job(cluster: Cluster) -> None:
+def test_job_events(cluster: Cluster) -> None:
     """Suspension, resumption and the end of a job; its start time survives suspension."""
     cluster.create(JOBS, job())
     cluster.settle()
@@ -54,14 +54,14 @@ def test_job(cluster: Cluster) -> None:
     ]
 
 
-def test_failed_job(cluster: Cluster) -> None:
+def test_failed_job_event(cluster: Cluster) -> None:
     """A job that fails says why."""
     cluster.create(JOBS, job(activeDeadlineSeconds=1))
     cluster.settle(3)
     assert ("Warning", "DeadlineExceeded", "Job was active longer than specified deadline") in notes(cluster, "Job")
 
 
-def test_indexed_job(cluster: Cluster) -> None:
+def test_indexed_job_generate_name(cluster: Cluster) -> None:
     """Pods of an indexed job have a generateName with their index."""
     cluster.create(JOBS, job(completions=2, parallelism=2, completionMode="Indexed"))
     cluster.settle()
@@ -73,7 +73,7 @@ def cron(**spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": "c"}, "spec": {"schedule": "* * * * *", "jobTemplate": inner, **spec}}
 
 
-def test_cron_job(cluster: Cluster) -> None:
+def test_cron_job_events(cluster: Cluster) -> None:
     """Jobs that are made, that end, that were made by others, and times that are left out."""
     cluster.create(CRON_JOBS, cron(concurrencyPolicy="Forbid"))
     cluster.settle(61)
@@ -95,7 +95,7 @@ def test_cron_job(cluster: Cluster) -> None:
     assert parent is not None and "by-hand" not in [ref["name"] for ref in parent["status"].get("active") or ()]
 
 
-def test_missed_times(cluster: Cluster) -> None:
+def test_missed_time_events(cluster: Cluster) -> None:
     """Very many missed times are warned of, and so is one that is too late."""
     cluster.create(CRON_JOBS, cron(suspend=True))
     cluster.settle()
@@ -105,7 +105,7 @@ def test_missed_times(cluster: Cluster) -> None:
     assert found and found[0][2].endswith("Set or decrease .spec.startingDeadlineSeconds or check clock skew")
 
 
-def test_owner_of_another_namespace(cluster: Cluster) -> None:
+def test_foreign_owner_event(cluster: Cluster) -> None:
     """An object whose owner is in another namespace is collected, and an Event names the reference."""
     cluster.namespace("b")
     cluster.settle()

@@ -37,7 +37,7 @@ def notes(cluster: Cluster, kind: str = "ReplicaSet") -> list[tuple[str, str, st
     return [(e["reason"], e["message"], e["source"]["component"]) for e in found]
 
 
-def test_useless_pods_go_first(cluster: Cluster) -> None:
+def test_unready_pods_are_deleted_first(cluster: Cluster) -> None:
     """When a set shrinks, its pods that are not ready go and the ready ones stay."""
     create(cluster, 4)
     cluster.make_ready()
@@ -50,7 +50,7 @@ def test_useless_pods_go_first(cluster: Cluster) -> None:
     assert len(cluster.names(PODS)) == 2
 
 
-def test_crowded_nodes_are_relieved(cluster: Cluster) -> None:
+def test_pods_on_crowded_nodes_are_deleted_first(cluster: Cluster) -> None:
     """Of equal pods those go that share their node with pods of sets of the same owner."""
     create(cluster, 2, owner="o")
     create(cluster, 1, "s", owner="o", other="set")
@@ -70,7 +70,7 @@ def bind(cluster: Cluster, name: str, body: dict[str, Any]) -> None:
     cluster.settle()
 
 
-def test_release_and_adoption(cluster: Cluster) -> None:
+def test_pod_is_released_and_adopted_by_its_labels(cluster: Cluster) -> None:
     """A pod whose labels no longer match is released and replaced; when they match again it is adopted, and a pod is
     deleted."""
     create(cluster, 1)
@@ -83,7 +83,7 @@ def test_release_and_adoption(cluster: Cluster) -> None:
     assert len(cluster.names(PODS)) == 1
 
 
-def test_events(cluster: Cluster) -> None:
+def test_pod_changes_are_recorded(cluster: Cluster) -> None:
     """Pods that are made and deleted are recorded about their set."""
     create(cluster, 1)
     (name,) = cluster.names(PODS)
@@ -96,7 +96,7 @@ def test_events(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("kind", ["ReplicaSet", "ReplicationController"])
-def test_failure_is_said(cluster: Cluster, kind: str) -> None:
+def test_replica_failure_is_in_the_condition_and_an_event(cluster: Cluster, kind: str) -> None:
     """A refusal of the server is in the condition and in an Event, of replication controllers too."""
     cluster.create(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "0"}}})
     cluster.settle()

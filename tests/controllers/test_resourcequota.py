@@ -44,7 +44,7 @@ def used(cluster: Cluster, name: str = "q") -> dict[str, str]:
     return result
 
 
-def test_what_exists_is_counted(cluster: Cluster) -> None:
+def test_existing_objects_are_counted(cluster: Cluster) -> None:
     """A new quota counts what its namespace has already, and shows its limits in the status."""
     cluster.create(PODS, pod("a", "250m"))
     cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": [{"port": 1}]}})
@@ -55,7 +55,7 @@ def test_what_exists_is_counted(cluster: Cluster) -> None:
     }
 
 
-def test_what_ends_is_given_back(cluster: Cluster) -> None:
+def test_ended_and_deleted_pods_count_no_more(cluster: Cluster) -> None:
     """A pod that has ended, and one that was deleted, count no more; what is created is counted by admission."""
     cluster.create(QUOTAS, quota(pods="2"))
     cluster.settle()
@@ -70,7 +70,7 @@ def test_what_ends_is_given_back(cluster: Cluster) -> None:
     assert used(cluster) == {"pods": "0"}
 
 
-def test_counts_of_any_kind(cluster: Cluster) -> None:
+def test_object_counts_of_any_kind(cluster: Cluster) -> None:
     """count/NAME counts built-in kinds and custom ones, also one that is defined after the quota was made."""
     cluster.create(QUOTAS, quota(count__configmaps="5", configmaps="5", count__things_example_com="2"))
     cluster.create(CONFIG_MAPS, {"metadata": {"name": "m"}})
@@ -85,7 +85,7 @@ def test_counts_of_any_kind(cluster: Cluster) -> None:
     assert used(cluster)["count/things.example.com"] == "0"
 
 
-def test_scopes(cluster: Cluster) -> None:
+def test_quota_counts_pods_in_all_its_scopes(cluster: Cluster) -> None:
     """A quota counts the pods in all of its scopes."""
     cluster.create(PODS, pod("plain"))
     cluster.create(PODS, pod("asking", "1"))
@@ -95,7 +95,7 @@ def test_scopes(cluster: Cluster) -> None:
         assert used(cluster, scope.lower()) == {"pods": number}
 
 
-def test_claims_by_class(cluster: Cluster) -> None:
+def test_claims_are_counted_by_storage_class(cluster: Cluster) -> None:
     """Claims count as a whole and by storage class, in number and size."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "3Gi"}}, "storageClassName": "gold"}
     cluster.create(CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
@@ -105,7 +105,7 @@ def test_claims_by_class(cluster: Cluster) -> None:
     assert used(cluster) == dict(zip(names, ("1", "3Gi", "3Gi", "0"), strict=True))
 
 
-def test_changed_limits_are_followed(cluster: Cluster) -> None:
+def test_status_follows_changed_limits(cluster: Cluster) -> None:
     """Names that a quota has no more leave its status; new ones are counted."""
     cluster.create(PODS, pod("a"))
     cluster.create(QUOTAS, quota(pods="2"))
@@ -114,7 +114,7 @@ def test_changed_limits_are_followed(cluster: Cluster) -> None:
     assert used(cluster) == {"services": "0"}
 
 
-def test_a_wrong_status_is_corrected(cluster: Cluster) -> None:
+def test_wrong_status_is_corrected_by_full_recalculation(cluster: Cluster) -> None:
     """A status that another client changed is corrected at the next full recalculation."""
     cluster.create(QUOTAS, quota(pods="2"))
     cluster.settle()
@@ -124,7 +124,7 @@ def test_a_wrong_status_is_corrected(cluster: Cluster) -> None:
     assert used(cluster) == {"pods": "0"}
 
 
-def test_a_removed_status_is_restored(cluster: Cluster) -> None:
+def test_removed_status_is_restored_at_once(cluster: Cluster) -> None:
     """Without what is used admission knows nothing: it is written at once."""
     cluster.create(QUOTAS, quota(pods="2"))
     cluster.settle()
@@ -132,7 +132,7 @@ def test_a_removed_status_is_restored(cluster: Cluster) -> None:
     assert used(cluster) == {"pods": "0"}
 
 
-def test_a_lost_pod_is_given_back(cluster: Cluster) -> None:
+def test_pod_past_its_grace_period_counts_no_more(cluster: Cluster) -> None:
     """A pod whose grace has passed counts no more, though nothing confirms its end."""
     cluster.create(NODES, {"metadata": {"name": "n"}}, "")
     cluster.create(PODS, pod("a", nodeName="n", terminationGracePeriodSeconds=30))
@@ -144,7 +144,7 @@ def test_a_lost_pod_is_given_back(cluster: Cluster) -> None:
     assert used(cluster) == {"pods": "0", "count/pods": "1"}
 
 
-def test_replica_sets_go_on_when_there_is_room(cluster: Cluster) -> None:
+def test_replica_set_continues_when_the_quota_has_room(cluster: Cluster) -> None:
     """A set that a quota has held back makes its pods once the quota has room for them."""
     cluster.create(QUOTAS, quota(pods="0"))
     cluster.settle()

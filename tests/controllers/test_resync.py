@@ -12,7 +12,7 @@ ROOT = "orch-root-ca.crt"
 ROLES = ResourceRef("rbac.authorization.orch.io", "v1", "clusterroles")
 
 
-def test_resync(tmp_path: Path) -> None:
+def test_all_objects_are_reconciled_within_two_resync_periods(tmp_path: Path) -> None:
     """All objects are looked at again within two resync periods."""
     cluster = Cluster(tmp_path, ["serviceaccount"], ["--min-resync-period=8s"])
     cluster.namespace()
@@ -37,7 +37,7 @@ def _worked(cluster: Cluster) -> int:
     return sum(counts.worked for _, counts in group.counts())
 
 
-def test_start_interval(tmp_path: Path) -> None:
+def test_controllers_start_at_intervals(tmp_path: Path) -> None:
     """With --controller-start-interval a controller starts one to two intervals after the one before it."""
     cluster = Cluster(tmp_path, ["serviceaccount", "root-ca-cert-publisher"], ["--controller-start-interval=10s"])
     cluster.namespace()

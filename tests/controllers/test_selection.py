@@ -42,7 +42,7 @@ class Bench:
 
 
 @pytest.mark.parametrize("selector", [{"x": "1"}, {}])
-def test_groups_follow_changes(selector: dict[str, str]) -> None:
+def test_groups_follow_pod_changes(selector: dict[str, str]) -> None:
     """Pods that come, change their labels and go are in the group as their labels say, with their newest state."""
     bench, one = Bench(), owner("s", **selector)
     for each in (pod("p", x="1"), pod("q", x="2"), pod("r", "b", x="1")):
@@ -60,7 +60,7 @@ def test_groups_follow_changes(selector: dict[str, str]) -> None:
     assert bench.names(one) == ("pq" if everything else "q")
 
 
-def test_another_selector() -> None:
+def test_changed_selector_has_another_group() -> None:
     """An object that selects something else has another group, and one that went away has none."""
     bench = Bench()
     for each in (pod("p", x="1"), pod("q", x="2")):
@@ -90,7 +90,7 @@ def end(bench: Bench) -> None:
         bench.clock.advance(0)
 
 
-def test_changes_while_a_group_is_filled() -> None:
+def test_changes_during_a_fill_are_included() -> None:
     """A large group is filled in several turns; what changes meanwhile is in it as it is at the end."""
     bench = Bench()
     outcome = filling(bench)
@@ -103,7 +103,7 @@ def test_changes_while_a_group_is_filled() -> None:
     assert names == {f"p{n:02}" for n in range(1, 98)} | {"new"}
 
 
-def test_an_object_that_changes_while_its_group_is_filled() -> None:
+def test_changed_owner_restarts_the_fill() -> None:
     """The pass over it is given up and made again."""
     bench = Bench()
     outcome = filling(bench)
@@ -122,7 +122,7 @@ def controlled(name: str, uid: str, kind: str = "Job") -> dict[str, Any]:
     return made
 
 
-def test_pods_by_owner() -> None:
+def test_pods_are_found_by_owner() -> None:
     """Pods are found by their namespace and their controller of one kind, or without a controller; those of other namespaces
     that claim to be a controller's do not count."""
     views = PodsByOwner("Job")
@@ -145,7 +145,7 @@ def test_pods_by_owner() -> None:
     assert (names(""), names("u"), names("v"), views.count("a", "u")) == ([], [], [], 0)
 
 
-def test_views_have_what_controllers_read() -> None:
+def test_pod_views_keep_the_pods_shape() -> None:
     """A view is a small part of a pod, in its shape."""
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}
     port = {"name": "web", "containerPort": 80}

@@ -32,7 +32,7 @@ def ranges(cluster: Cluster, name: str) -> list[str]:
     return list(found["spec"].get("podCIDRs") or ())
 
 
-def test_nodes_get_ranges(tmp_path: Path) -> None:
+def test_nodes_get_free_ranges_of_both_families(tmp_path: Path) -> None:
     """Nodes get ranges of both families, those that others have are left out, and what nodes had is given again."""
     flags = ["--allocate-node-cidrs", "--cluster-cidr=10.1.0.0/22,fd00::/62", "--node-cidr-mask-size-ipv4=24"]
     cluster = Cluster(tmp_path, ["nodeipam"], flags)
@@ -63,7 +63,7 @@ class Patches:
         return change
 
 
-def test_ranges_in_use_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranges_in_use_are_known_before_any_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a restart no node gets a range before those are known that nodes have, however late news of them come."""
     informers, client, clock = MemoryInformers(), Patches(), Clock()
     nodes = informers.informer(NODES)
@@ -86,7 +86,7 @@ def test_ranges_in_use_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert client.ranges == {}
 
 
-def test_without_the_flag(tmp_path: Path) -> None:
+def test_without_the_flag_nodes_get_no_range(tmp_path: Path) -> None:
     """No node gets a range unless it is asked for."""
     cluster = Cluster(tmp_path, ["nodeipam", "service", "route"])
     cluster.create(NODES, {"metadata": {"name": "a"}}, "")
@@ -104,14 +104,14 @@ def test_without_the_flag(tmp_path: Path) -> None:
     ({"cluster_cidr": ("10.0.0.0/16", "fd00::/56"), "node_cidr_mask_size": 24}, "--node-cidr-mask-size"),
     ({"cluster_cidr": ("10.0.0.0/16",), "cidr_allocator_type": "CloudAllocator"}, "--cidr-allocator-type"),
 ])
-def test_wrong_flags(fields: dict[str, Any], word: str) -> None:
+def test_invalid_range_flags_are_refused(fields: dict[str, Any], word: str) -> None:
     """Ranges that cannot be are refused at start, with the flag's name."""
     networks = tuple(ip_network(text) for text in fields.pop("cluster_cidr", ()))
     with pytest.raises(ValueError, match=word):
         range_sets(ControllerSettings(cluster_cidr=networks, allocate_node_cidrs=True, **fields))
 
 
-def test_service_range_is_left_out() -> None:
+def test_service_ranges_are_not_given_to_nodes() -> None:
     """Ranges that overlap the services' are not given to nodes."""
     settings = ControllerSettings(
         cluster_cidr=(ip_network("10.0.0.0/22"),), service_cluster_ip_range=(ip_network("10.0.0.0/23"),)
@@ -120,7 +120,7 @@ def test_service_range_is_left_out() -> None:
     assert [str(found.take()) for _ in range(3)] == ["10.0.2.0/24", "10.0.3.0/24", "None"]
 
 
-def test_range_sets() -> None:
+def test_range_is_given_once_until_released() -> None:
     """A range is given once until it is released."""
     found = RangeSet(ip_network("fd00::/126"), 128)
     taken = [found.take() for _ in range(5)]
@@ -134,12 +134,12 @@ def test_range_sets() -> None:
 @pytest.mark.parametrize(("step", "nodes", "then"), [
     (0, 100, 0), (0, 101, 1), (1, 95, 1), (1, 89, 0), (1, 501, 2), (0, 5000, 4), (4, 1800, 4), (4, 10, 0),
 ])
-def test_steps(step: int, nodes: int, then: int) -> None:
+def test_ttl_steps_overlap(step: int, nodes: int, then: int) -> None:
     """Steps overlap, so that one node more or less changes nothing."""
     assert step_for(step, nodes) == then
 
 
-def test_annotation(tmp_path: Path) -> None:
+def test_ttl_annotation_is_written_and_restored(tmp_path: Path) -> None:
     """The annotation is written, and restored when it is changed or removed."""
     cluster = Cluster(tmp_path, ["ttl"])
     cluster.create(NODES, {"metadata": {"name": "a"}}, "")
@@ -151,7 +151,7 @@ def test_annotation(tmp_path: Path) -> None:
     cluster.stop()
 
 
-def test_bad_signing_files(tmp_path: Path) -> None:
+def test_mismatched_signing_files_are_refused(tmp_path: Path) -> None:
     """Files of authorities that do not go together are refused at start."""
     with pytest.raises(ValueError, match="--cluster-signing-cert-file and --cluster-signing-key-file go together"):
         make_server(tmp_path, "--cluster-signing-cert-file=/nowhere")

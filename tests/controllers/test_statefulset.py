@@ -38,7 +38,7 @@ def status(cluster: Cluster) -> dict[str, Any]:
     return dict(found["status"])
 
 
-def test_order(cluster: Cluster) -> None:
+def test_pods_start_in_order_and_stop_in_reverse(cluster: Cluster) -> None:
     """The next pod comes when the one before it is ready, and the last goes first; volumes stay."""
     cluster.create(STATEFUL_SETS, stateful())
     cluster.settle()
@@ -54,14 +54,14 @@ def test_order(cluster: Cluster) -> None:
     assert cluster.names(CLAIMS) == ["data-s-0", "data-s-1"]
 
 
-def test_parallel(cluster: Cluster) -> None:
+def test_parallel_set_starts_all_pods_at_once(cluster: Cluster) -> None:
     """A set that needs no order has all pods at once."""
     cluster.create(STATEFUL_SETS, stateful(3, podManagementPolicy="Parallel"))
     cluster.settle()
     assert cluster.names(PODS) == ["s-0", "s-1", "s-2"]
 
 
-def test_update(cluster: Cluster) -> None:
+def test_rolling_update_goes_down_to_the_partition(cluster: Cluster) -> None:
     """A new template replaces pods from the last to the first, down to the partition."""
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
     cluster.create(STATEFUL_SETS, stateful(updateStrategy=strategy))
@@ -82,7 +82,7 @@ def test_update(cluster: Cluster) -> None:
     assert len(cluster.names(REVISIONS)) == 2
 
 
-def test_revisions_carry_notes(cluster: Cluster) -> None:
+def test_revisions_carry_the_sets_annotations(cluster: Cluster) -> None:
     """A revision has the annotations that its set had: the history shows causes of changes."""
     made = stateful()
     notes = {"example.com/change-cause": "first"}

@@ -69,7 +69,7 @@ def scale(cluster: Cluster, replicas: int) -> None:
     cluster.patch(STATEFUL_SETS, "s", {"spec": {"replicas": replicas}})
 
 
-def test_the_last_goes_first_and_alone(cluster: Cluster) -> None:
+def test_surplus_pods_are_deleted_one_at_a_time_from_the_last(cluster: Cluster) -> None:
     """Surplus pods go from the last to the first, the next when the one before is gone."""
     ordered(cluster, 4)
     scale(cluster, 1)
@@ -83,7 +83,7 @@ def test_the_last_goes_first_and_alone(cluster: Cluster) -> None:
     assert cluster.names(PODS) == ["s-0"]
 
 
-def test_the_first_unhealthy_pod_holds_others(cluster: Cluster) -> None:
+def test_first_unhealthy_pod_blocks_deletion_of_others(cluster: Cluster) -> None:
     """While a pod before it is not well, a surplus pod goes only if it is well itself or the first that is not."""
     ordered(cluster, 4)
     down(cluster, "s-3")
@@ -93,7 +93,7 @@ def test_the_first_unhealthy_pod_holds_others(cluster: Cluster) -> None:
     assert going(cluster) == ["s-2"]
 
 
-def test_an_unhealthy_surplus_pod_waits_for_those_before_it(cluster: Cluster) -> None:
+def test_unhealthy_surplus_pod_waits_for_earlier_unhealthy_pods(cluster: Cluster) -> None:
     """A surplus pod that is not well waits until an unhealthy pod before it has gone."""
     ordered(cluster, 4)
     down(cluster, "s-2", "s-3")
@@ -101,7 +101,7 @@ def test_an_unhealthy_surplus_pod_waits_for_those_before_it(cluster: Cluster) ->
     assert going(cluster) == []
 
 
-def test_pods_that_are_kept_come_first(cluster: Cluster) -> None:
+def test_scale_down_waits_for_remaining_pods_to_be_ready(cluster: Cluster) -> None:
     """Nothing is taken away while a pod that is to stay is not ready."""
     ordered(cluster, 3)
     down(cluster, "s-0")
@@ -125,7 +125,7 @@ def rolling(partition: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("partition", [0, 1, 2, 3])
-def test_partition(cluster: Cluster, partition: int) -> None:
+def test_pods_from_the_partition_on_are_replaced(cluster: Cluster, partition: int) -> None:
     """Exactly the pods from the partition on are replaced."""
     up(cluster, 3, updateStrategy=rolling(partition))
     cluster.patch(STATEFUL_SETS, "s", CHANGE)
@@ -134,7 +134,7 @@ def test_partition(cluster: Cluster, partition: int) -> None:
     assert revisions(cluster) == {f"s-{n}": n >= partition for n in range(3)}
 
 
-def test_pods_below_the_partition_come_back_as_they_were(cluster: Cluster) -> None:
+def test_pods_below_the_partition_keep_the_old_template(cluster: Cluster) -> None:
     """A pod below the partition that is lost has the old template again; one above has the new one."""
     up(cluster, 3, updateStrategy=rolling(2))
     cluster.patch(STATEFUL_SETS, "s", CHANGE)
@@ -146,7 +146,7 @@ def test_pods_below_the_partition_come_back_as_they_were(cluster: Cluster) -> No
     assert revisions(cluster) == {"s-0": False, "s-1": False, "s-2": True}
 
 
-def test_an_update_replaces_one_at_a_time(cluster: Cluster) -> None:
+def test_update_replaces_one_pod_at_a_time(cluster: Cluster) -> None:
     """The next pod is replaced when the one after it is ready again, also in a set without an order."""
     up(cluster, 3)
     cluster.patch(STATEFUL_SETS, "s", CHANGE)
@@ -157,7 +157,7 @@ def test_an_update_replaces_one_at_a_time(cluster: Cluster) -> None:
     assert revisions(cluster) == {"s-0": False, "s-1": True, "s-2": True}
 
 
-def test_on_delete(cluster: Cluster) -> None:
+def test_on_delete_replaces_only_deleted_pods(cluster: Cluster) -> None:
     """With OnDelete only deleted pods are replaced with the new template."""
     up(cluster, 2, updateStrategy={"type": "OnDelete"})
     cluster.patch(STATEFUL_SETS, "s", CHANGE)
@@ -167,7 +167,7 @@ def test_on_delete(cluster: Cluster) -> None:
     assert revisions(cluster) == {"s-0": True, "s-1": False}
 
 
-def test_names_that_do_not_fit(cluster: Cluster) -> None:
+def test_pods_are_adopted_only_by_a_fitting_name(cluster: Cluster) -> None:
     """A pod with the right labels and another name is left alone; one with a fitting name is adopted and labelled."""
     for name in ("other", "s-x", "t-0", "s-1"):
         cluster.create(PODS, {"metadata": {"name": name, "labels": LABELS}, "spec": template({})["spec"]})
@@ -180,7 +180,7 @@ def test_names_that_do_not_fit(cluster: Cluster) -> None:
     assert found["s-0"]["generateName"] == "s-"
 
 
-def test_events(cluster: Cluster) -> None:
+def test_set_events_have_the_references_words(cluster: Cluster) -> None:
     """What the set does to its pods is recorded in the reference's words."""
     up(cluster, 1)
     cluster.patch(PODS, "s-0", {"status": {"phase": "Failed"}}, subresource="status")
@@ -194,7 +194,7 @@ def test_events(cluster: Cluster) -> None:
     } <= notes
 
 
-def test_the_next_pod_waits_until_the_one_before_is_available(cluster: Cluster) -> None:
+def test_min_ready_seconds_delays_the_next_pod(cluster: Cluster) -> None:
     """With an order and minReadySeconds, being ready is not enough."""
     create(cluster, 2, minReadySeconds=10)
     since = timestamp(NOW + cluster.passed)

@@ -37,18 +37,18 @@ VALUE = {
         ("text {.items[0]['name','n']}", "text a 1"),
     ],
 )
-def test_templates(template: str, text: str) -> None:
+def test_jsonpath_template_output(template: str, text: str) -> None:
     """Paths, ranges, filters, slices, unions and descent give these texts."""
     assert Template.parse(template).render(VALUE) == text
 
 
 @pytest.mark.parametrize("template", ["{.a", "{range .a}", "{end}", "{.a[}", "{.a[x y]}", "{.a[?(@.b==c)]}", "{.a b}"])
-def test_broken_templates(template: str) -> None:
+def test_invalid_templates_are_refused(template: str) -> None:
     """What cannot be read is refused in words."""
     with pytest.raises(CommandError, match="jsonpath"):
         Template.parse(template)
 
 
-def test_relaxed_paths() -> None:
+def test_paths_without_braces_are_accepted() -> None:
     """Columns and --sort-by take paths without braces and without the first dot."""
     assert find(VALUE, "items[1].n") == find(VALUE, "{.items[1].n}") == [12]

@@ -31,7 +31,7 @@ def test_apply_creates_then_configures(ctl: Ctl, tmp_path: Path) -> None:
     assert ctl("apply", "-f", "-", send=changed).lines == ["configmap/m configured"]
 
 
-def test_diff(ctl: Ctl) -> None:
+def test_diff_shows_changes_and_sets_the_exit_status(ctl: Ctl) -> None:
     """Diff prints what apply would change, and its exit status says whether that is anything."""
     ctl("apply", "-f", "-", send=MAP)
     assert ctl("diff", "-f", "-", send=MAP).out == ""
@@ -40,7 +40,7 @@ def test_diff(ctl: Ctl) -> None:
         runner("diff", "-f", "-", send=MAP.replace("a: b", "a: c"))
 
 
-def test_conflicts(ctl: Ctl) -> None:
+def test_field_conflict_is_refused_unless_forced(ctl: Ctl) -> None:
     """A field of another manager is refused until --force-conflicts takes it over."""
     ctl("apply", "-f", "-", "--field-manager=other", send=MAP)
     error = ctl("apply", "-f", "-", status=1, send=MAP.replace("a: b", "a: c")).error
@@ -58,7 +58,7 @@ def test_conflicts(ctl: Ctl) -> None:
         ("apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a}", "apply needs metadata.name"),
     ],
 )
-def test_bad_manifests(ctl: Ctl, text: str, says: str) -> None:
+def test_invalid_manifest_is_named_with_its_place(ctl: Ctl, text: str, says: str) -> None:
     """A broken file is refused with its place or the missing field."""
     assert says in ctl("apply", "-f", "-", status=1, send=text).error
 
@@ -88,7 +88,7 @@ def test_patch_label_annotate(ctl: Ctl) -> None:
     assert "write KEY=VALUE" in ctl("label", "cm", "m", status=1).error.replace("Write", "write")
 
 
-def test_edit(ctl: Ctl) -> None:
+def test_edit_sends_changes_and_reopens_after_a_refusal(ctl: Ctl) -> None:
     """What the editor changed is sent; nothing changed is no request; a refusal opens the text again with the reason."""
     ctl("apply", "-f", "-", send=MAP)
     ctl.edit = lambda text: text.replace("a: b", "a: edited")
@@ -155,7 +155,7 @@ spec:
     assert "no revision 9" in ctl("rollout", "undo", "deploy/web", "--to-revision=9", status=1).error
 
 
-def test_progress_of_rollouts() -> None:
+def test_rollout_status_completes_when_all_replicas_are_updated() -> None:
     """A rollout is complete when all replicas are updated and available and no old ones are left."""
     def deployment(**status: int) -> dict[str, object]:
         return {"kind": "Deployment", "metadata": {"name": "w", "generation": 2}, "spec": {"replicas": 2}, "status": status}
@@ -167,7 +167,7 @@ def test_progress_of_rollouts() -> None:
     assert progress(deployment(observedGeneration=2, updatedReplicas=2, replicas=2, availableReplicas=2))[1]
 
 
-def test_delete(ctl: Ctl) -> None:
+def test_delete_waits_for_the_object_to_be_gone(ctl: Ctl) -> None:
     """Delete waits until the object is gone, and says why it is not when the time is over."""
     ctl("apply", "-f", "-", send=MAP)
     assert ctl("delete", "cm", "m").lines == ['configmap "m" deleted']
@@ -180,7 +180,7 @@ def test_delete(ctl: Ctl) -> None:
     assert "needs --force" in ctl("delete", "cm", "m", "--grace-period=0", status=1).error
 
 
-def test_wait(ctl: Ctl) -> None:
+def test_wait_ends_with_the_condition_or_the_timeout(ctl: Ctl) -> None:
     """Wait ends with the condition, and fails when its time is over first."""
     ctl("apply", "-f", "-", send=MAP)
     assert ctl("wait", "cm/m", "--for=jsonpath={.data.a}=b").lines == ["configmap/m condition met"]
@@ -195,7 +195,7 @@ def test_wait(ctl: Ctl) -> None:
     assert "write condition=NAME" in ctl("wait", "cm/m", "--for=frob", status=1).error
 
 
-def test_conditions() -> None:
+def test_condition_counts_for_its_observed_generation() -> None:
     """A condition counts for the generation that it was observed at."""
     obj: dict[str, Any] = {"metadata": {"generation": 2}, "status": {"conditions": [{"type": "Ready", "status": "True", "observedGeneration": 1}]}}
     assert not parse_test("condition=ready")(obj)
@@ -240,7 +240,7 @@ def test_create_under_short_names(ctl: Ctl) -> None:
     assert ctl("get", "cm", "m", "-n", "n", "-o", "name").out == "configmap/m\n"
 
 
-def test_switches_take_values(ctl: Ctl) -> None:
+def test_boolean_flags_take_values(ctl: Ctl) -> None:
     """``--switch=false`` is as if it were not given, or its opposite; the last one counts, and -- ends them."""
     ctl("create", "cm", "m")
     ctl("label", "cm", "m", "a=b")
@@ -251,7 +251,7 @@ def test_switches_take_values(ctl: Ctl) -> None:
     assert ctl("delete", "cm", "m", "--wait=false").status == 0
 
 
-def test_what_there_is_not_says_what_to_use(ctl: Ctl, tmp_path: Path) -> None:
+def test_missing_features_name_the_replacement(ctl: Ctl, tmp_path: Path) -> None:
     """Kustomizations, Go templates and commands that are elsewhere are refused with what does the same."""
     assert "kustomize build d | " in ctl("apply", "-k", "d", status=1).error
     assert "use jsonpath" in ctl("get", "ns", "-o", "go-template={{.a}}", status=1).error

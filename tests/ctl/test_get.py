@@ -27,7 +27,7 @@ def test_tables_come_from_the_server(ctl: Ctl) -> None:
     assert ctl("get", "deploy", "-o", "wide").lines[0].split()[-3:] == ["CONTAINERS", "IMAGES", "SELECTOR"]
 
 
-def test_selectors_choose(ctl: Ctl) -> None:
+def test_selectors_are_applied_by_the_server(ctl: Ctl) -> None:
     """Label and field selectors are applied by the server."""
     ctl("create", "-f", "-", send=MAPS)
     assert ctl("get", "cm", "-l", "tier=one", "-o", "name").lines == ["configmap/a", "configmap/c"]
@@ -35,7 +35,7 @@ def test_selectors_choose(ctl: Ctl) -> None:
     assert ctl("get", "cm", "-l", "tier=three").error == "No resources found in default namespace.\n"
 
 
-def test_forms(ctl: Ctl) -> None:
+def test_output_forms(ctl: Ctl) -> None:
     """yaml and json are whole objects or lists; paths, names and columns are texts."""
     ctl("create", "-f", "-", send=MAPS)
     one = yaml.safe_load(ctl("get", "cm/a", "-o", "yaml").out)
@@ -49,7 +49,7 @@ def test_forms(ctl: Ctl) -> None:
     assert "use one of wide, yaml" in ctl("get", "cm", "-o", "yml", status=1).error
 
 
-def test_columns_for_labels(ctl: Ctl) -> None:
+def test_label_columns(ctl: Ctl) -> None:
     """-L adds a column per label, --show-labels one for all, --no-headers leaves the headings out."""
     ctl("create", "-f", "-", send=MAPS)
     lines = ctl("get", "cm", "-L", "tier", "--show-labels").lines
@@ -58,13 +58,13 @@ def test_columns_for_labels(ctl: Ctl) -> None:
     assert ctl("get", "cm", "--no-headers").lines[0].startswith("a ")
 
 
-def test_sorting(ctl: Ctl) -> None:
+def test_sort_by_orders_rows(ctl: Ctl) -> None:
     """--sort-by orders tables by metadata and objects by any value."""
     ctl("create", "-f", "-", send=MAPS)
     assert ctl("get", "cm", "--sort-by=.data.num", "-o", "name").lines == ["configmap/b", "configmap/c", "configmap/a"]
 
 
-def test_several_types(ctl: Ctl) -> None:
+def test_several_types_have_their_own_headings(ctl: Ctl) -> None:
     """Types with commas, TYPE/NAME pairs and the category all are each printed under headings of their own."""
     ctl("create", "-f", "-", send=MAPS)
     ctl("create", "deployment", "web", "--image=nginx:1")
@@ -75,7 +75,7 @@ def test_several_types(ctl: Ctl) -> None:
     assert "deployment.apps/web" in ctl("get", "all").out
 
 
-def test_all_namespaces(ctl: Ctl) -> None:
+def test_all_namespaces_adds_a_namespace_column(ctl: Ctl) -> None:
     """-A puts the namespace in front; a name with it is refused."""
     ctl("create", "namespace", "other")
     ctl("-n", "other", "create", "-f", "-", send=MAPS)
@@ -84,7 +84,7 @@ def test_all_namespaces(ctl: Ctl) -> None:
     assert "leave out -A" in ctl("get", "cm", "a", "-A", status=1).error
 
 
-def test_what_is_missing(ctl: Ctl) -> None:
+def test_missing_object_is_an_error_after_the_others_are_printed(ctl: Ctl) -> None:
     """A missing object is an error in one line; those that are there are printed all the same."""
     ctl("create", "-f", "-", send=MAPS)
     ran = ctl("get", "cm", "a", "zz", status=1)
@@ -94,7 +94,7 @@ def test_what_is_missing(ctl: Ctl) -> None:
     assert 'no resource type "nope"' in ctl("get", "nope", status=1).error
 
 
-def test_watching(ctl: Ctl) -> None:
+def test_watch_prints_the_state_then_changes(ctl: Ctl) -> None:
     """-w prints what is there, then every change, until it is interrupted."""
     ctl("create", "-f", "-", send=MAPS)
 

@@ -69,7 +69,7 @@ def ctl(tmp_path: Path, node: Node) -> Iterator[Ctl]:
     server.stop()
 
 
-def test_a_log_is_printed_as_it_is(ctl: Ctl, node: Node) -> None:
+def test_log_bytes_are_printed_unchanged(ctl: Ctl, node: Node) -> None:
     """Empty lines and bytes that are no text stay; flags become parameters; the first container is the default."""
     ran = ctl("logs", "p1", "-f", "--tail=5", "--since=2m", "--timestamps")
     assert ran.out == "one\n\ntwo\ufffd\n"
@@ -77,7 +77,7 @@ def test_a_log_is_printed_as_it_is(ctl: Ctl, node: Node) -> None:
     assert node.asked == ["default/p1/c?follow=true&timestamps=true&sinceSeconds=120&tailLines=5"]
 
 
-def test_whose_logs(ctl: Ctl, node: Node) -> None:
+def test_logs_of_selectors_workloads_and_containers(ctl: Ctl, node: Node) -> None:
     """A selector means all of its pods, a workload one of them, --all-containers each container."""
     ctl("logs", "-l", "app=web", "-c", "d")
     assert node.asked == ["default/p1/d?tailLines=10", "default/p2/d?tailLines=10"]
@@ -90,7 +90,7 @@ def test_whose_logs(ctl: Ctl, node: Node) -> None:
     assert "has no pods" in ctl("logs", "ns/default", status=1).error
 
 
-def test_several_logs(ctl: Ctl, node: Node) -> None:
+def test_prefixed_and_interleaved_logs(ctl: Ctl, node: Node) -> None:
     """Every line says whose it is with --prefix; lines of logs that are followed together are whole; POD CONTAINER names both."""
     ran = ctl("logs", "-f", "-l", "app=web", "--all-containers", "--prefix", "--tail=-1")
     lines = [f"[pod/{pod}/{name}] {line}" for pod in ("p1", "p2") for name in ("c", "d") for line in ("one", "", "two\ufffd")]
@@ -100,7 +100,7 @@ def test_several_logs(ctl: Ctl, node: Node) -> None:
     assert node.asked[-1] == "default/p1/d"
 
 
-def test_selectors_of_workloads() -> None:
+def test_selectors_are_converted_to_text() -> None:
     """Selectors of services and of workloads become the text that the API takes."""
     assert selector_of({"spec": {"selector": {"b": "2", "a": "1"}}}) == "a=1,b=2"
     expressions = [{"key": "k", "operator": "In", "values": ["x", "y"]}, {"key": "z", "operator": "DoesNotExist"}]
@@ -108,6 +108,6 @@ def test_selectors_of_workloads() -> None:
     assert selector_of({"spec": {}}) == ""
 
 
-def test_usage_in_units_of_people() -> None:
+def test_usage_is_printed_in_millicores_and_mebibytes() -> None:
     """Cores become thousandths, bytes become Mi."""
     assert _usage({"cpu": "1500000n", "memory": "2048Ki"}) == ("2m", "2Mi")

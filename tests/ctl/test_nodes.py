@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from orchd.client.interfaces import Object
 from orchd.ctl.errors import CommandError
-from orchd.ctl.nodes import changed_taints, evictable, split_taints
-from orchd.ctl.scheduling import explanation
+from orchd.ctl.nodes import apply_taint_changes, evictable, split_taints
+from orchd.ctl.scheduling import explanation_lines
+from orchd.kinds.jsonvalues import Object
 from tests.ctl.ctl_runner import Ctl
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
@@ -25,7 +25,7 @@ def cluster(ctl: Ctl) -> Ctl:
     return ctl
 
 
-def test_cordon(cluster: Ctl) -> None:
+def test_cordon_and_uncordon_change_the_node_once(cluster: Ctl) -> None:
     """Cordon and uncordon change spec.unschedulable once."""
     assert cluster("cordon", "n1").lines == ["node/n1 cordoned"]
     assert cluster("cordon", "n1").lines == ["node/n1 already cordoned"]
@@ -34,7 +34,7 @@ def test_cordon(cluster: Ctl) -> None:
     assert cluster("get", "node/n1", "-o", "jsonpath={.spec.unschedulable}").out == "\n"
 
 
-def test_drain(cluster: Ctl) -> None:
+def test_drain_names_the_missing_flag(cluster: Ctl) -> None:
     """Drain refuses pods that would be lost, names the flag, and evicts them with it."""
     cluster("cordon", "n1")
     assert "--force (pods without a controller): default/p1" in cluster("drain", "n1", status=1).error
@@ -44,7 +44,7 @@ def test_drain(cluster: Ctl) -> None:
     assert "No resources" in cluster("get", "pods").error
 
 
-def test_drain_asks_disruption_budgets(cluster: Ctl) -> None:
+def test_drain_retries_refused_evictions(cluster: Ctl) -> None:
     """An eviction that a budget refuses is tried again until the time is over; --disable-eviction does not ask."""
     cluster("create", "-f", "-", send="""
 apiVersion: policy/v1
@@ -61,7 +61,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: a}}}
     assert "No resources" in cluster("get", "pods").error
 
 
-def test_which_pods_are_evicted() -> None:
+def test_mirror_and_daemon_pods_are_not_evicted() -> None:
     """Mirror pods stay, daemon sets' pods stay when that is said, emptyDir data needs a flag."""
     def pod(name: str, owner: str = "", volumes: list[Object] | None = None, **annotations: str) -> Object:
         owners = [{"kind": owner, "controller": True}] if owner else []
@@ -75,7 +75,7 @@ def test_which_pods_are_evicted() -> None:
     assert [each["metadata"]["name"] for each in chosen] == ["a", "e"]
 
 
-def test_taint(cluster: Ctl) -> None:
+def test_taints_are_set_overwritten_and_removed(cluster: Ctl) -> None:
     """Taints are set, changed with --overwrite only, and removed by key."""
     cluster("taint", "node", "n1", "a=b:NoSchedule")
     keys = "jsonpath={.spec.taints[?(@.key=='a')].value}"
@@ -88,16 +88,16 @@ def test_taint(cluster: Ctl) -> None:
     assert "the effect must be one of" in cluster("taint", "node", "n1", "a=b:Frob", status=1).error
 
 
-def test_words_for_taints() -> None:
+def test_taint_arguments() -> None:
     """A key without a value is a taint; names may follow the type."""
     names, changes = split_taints(("node", "n1", "n2", "k:NoExecute", "x:NoSchedule-"))
     assert names == ["n1", "n2"]
     assert changes == [({"key": "k", "effect": "NoExecute"}, False), ({"key": "x", "effect": "NoSchedule"}, True)]
     there = [{"key": "x", "effect": "NoSchedule"}, {"key": "x", "effect": "NoExecute"}]
-    assert changed_taints("n", there, changes, overwrite=False) == [there[1], changes[0][0]]
+    assert apply_taint_changes("n", there, changes, overwrite=False) == [there[1], changes[0][0]]
 
 
-def test_describe(cluster: Ctl) -> None:
+def test_describe_shows_related_objects_and_events(cluster: Ctl) -> None:
     """Pods and nodes are described with what belongs to them; events follow."""
     pod = cluster("describe", "pod", "p1").out
     assert "Node:            n1" in pod
@@ -123,19 +123,19 @@ lastTimestamp: "2027-01-15T07:58:30Z"
     assert "Finalizers:" in cluster("describe", "ns", "default").out
 
 
-def test_explanations() -> None:
+def test_explanation_lists_feasible_and_refused_nodes() -> None:
     """Feasible nodes come best first, refused ones with the plugin, its reasons and a remedy."""
     answer = {
         "node": "b", "feasible": {"a": {"total": 1, "plugins": {}}, "b": {"total": 9, "plugins": {"P": 9}}},
         "filtered": {"c": {"plugin": "Q", "reasons": ["full"], "remedy": "free 1 CPU"}},
     }  # fmt: skip
-    assert explanation(answer) == [
+    assert explanation_lines(answer) == [
         "Node:      b", "Feasible nodes, best first:", "  b  total=9  P=9", "  a  total=1", "Refused nodes:",
         "  c  Q: full  remedy: free 1 CPU",
     ]  # fmt: skip
 
 
-def test_what_the_server_lacks(cluster: Ctl) -> None:
+def test_missing_server_features_are_named(cluster: Ctl) -> None:
     """Without a scheduler, metrics or streams the commands say what is missing."""
     assert "--scheduler=true" in cluster("explain-scheduling", "p1", status=1).error
     assert "no metrics API (metrics." in cluster("top", "nodes", status=1).error

@@ -30,7 +30,7 @@ spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: w}, targetCPUUti
 """
 
 
-def test_discovery(ctl: Ctl) -> None:
+def test_api_resources_and_versions(ctl: Ctl) -> None:
     """Resources with their short names, versions, and the version of the server."""
     lines = ctl("api-resources", "--api-group=apps", "--no-headers").lines
     assert ["deployments", "deploy", "apps/v1", "true", "Deployment"] in [line.split() for line in lines]
@@ -41,13 +41,13 @@ def test_discovery(ctl: Ctl) -> None:
 
 
 @pytest.mark.parametrize("word", ["deploy", "deployment", "Deployment", "deployments.apps", "deployments.v1.apps"])
-def test_words_for_resources(ctl: Ctl, word: str) -> None:
+def test_resource_names_that_are_accepted(ctl: Ctl, word: str) -> None:
     """Short names, kinds, groups and versions all name a resource."""
     ctl("create", "deployment", "web", "--image=nginx:1")
     assert ctl("get", word, "web", "-o", "name").lines == ["deployment.apps/web"]
 
 
-def test_explain(ctl: Ctl) -> None:
+def test_explain_describes_fields(ctl: Ctl) -> None:
     """Fields are described from the server's OpenAPI document; a wrong one is refused with those that exist."""
     out = ctl("explain", "deploy.spec.template.spec.containers").out
     assert "FIELD:      containers <[]Container>" in out
@@ -56,7 +56,7 @@ def test_explain(ctl: Ctl) -> None:
     assert "    containerPort\t<integer> -required-" in ctl("explain", "pod.spec.containers", "--recursive").out
 
 
-def test_can_i(ctl: Ctl) -> None:
+def test_can_i_exit_status_and_list(ctl: Ctl) -> None:
     """Yes with status 0, no with status 1; the rules as a list."""
     assert ctl("auth", "can-i", "delete", "nodes").out == "yes\n"
     ctl.user = ("eve", "nobodies")
@@ -69,7 +69,7 @@ def test_can_i(ctl: Ctl) -> None:
     assert "can-i --list shows" in ctl("get", "nodes", status=1).error
 
 
-def test_tokens(ctl: Ctl) -> None:
+def test_created_token_names_account_and_audience(ctl: Ctl) -> None:
     """A token names its service account and audience, and is good for as long as it was asked for."""
     ctl("create", "serviceaccount", "robot")
     text = ctl("token", "create", "robot", "--duration=10m", "--audience=x").out.split(".")[1]
@@ -78,7 +78,7 @@ def test_tokens(ctl: Ctl) -> None:
     assert claims["exp"] - claims["iat"] == 600
 
 
-def test_certificates(ctl: Ctl) -> None:
+def test_certificate_approval_is_decided_once(ctl: Ctl) -> None:
     """Approve adds the condition once; a request that is approved cannot be denied."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name.from_rfc4514_string("CN=robot")
@@ -96,7 +96,7 @@ def test_certificates(ctl: Ctl) -> None:
     assert "approved already" in ctl("certificate", "deny", "c", status=1).error
 
 
-def test_convert(ctl: Ctl) -> None:
+def test_convert_between_built_in_versions(ctl: Ctl) -> None:
     """Built-in kinds are converted here; a version that does not exist is refused with those that do."""
     done = yaml.safe_load(ctl("convert", "-f", "-", "--output-version=v2", send=HPA).out)
     assert done["apiVersion"] == "autoscaling/v2"
@@ -105,7 +105,7 @@ def test_convert(ctl: Ctl) -> None:
     assert "autoscaling/v2beta2" in ctl("convert", "-f", "-", "--output-version=v9", status=1, send=HPA).error
 
 
-def test_completion(ctl: Ctl) -> None:
+def test_completion_scripts_for_every_shell(ctl: Ctl) -> None:
     """Every shell has a script, and the program answers it."""
     for shell in ("bash", "zsh", "fish"):
         assert "_ORCHCTL_COMPLETE" in ctl("completion", shell).out
@@ -124,12 +124,12 @@ def test_help_and_unknown_commands(ctl: Ctl) -> None:
 
 
 @pytest.mark.parametrize(("text", "value"), [("30", 30), ("1m30s", 90), ("500ms", 0.5), ("2h", 7200), ("-1s", -1)])
-def test_durations(text: str, value: float) -> None:
+def test_durations_with_and_without_units(text: str, value: float) -> None:
     """Durations have units; a number alone is seconds."""
     assert seconds(text) == value
 
 
-def test_broken_durations() -> None:
+def test_invalid_durations_are_refused() -> None:
     """Other texts are refused."""
     with pytest.raises(CommandError, match="is not a duration"):
         seconds("1x")
@@ -172,7 +172,7 @@ def test_configuration_in_the_home_folder(tmp_path: Path) -> None:
         configuration.load(GlobalFlags(server="https://a", as_groups=("g",)), {"HOME": str(tmp_path)})
 
 
-def test_config_commands(ctl: Ctl, tmp_path: Path) -> None:
+def test_config_view_and_use_context(ctl: Ctl, tmp_path: Path) -> None:
     """View hides secrets; use-context changes the file, keeps its mode, and refuses unknown names."""
     path = configuration_file(tmp_path / "config", "one", current="gone")
     path.chmod(0o600)
@@ -185,7 +185,7 @@ def test_config_commands(ctl: Ctl, tmp_path: Path) -> None:
     assert ctl("config", "get-contexts", "--config", str(path)).lines[1].split()[0] == "*"
 
 
-def test_entries_of_a_configuration(ctl: Ctl, tmp_path: Path) -> None:
+def test_config_entries_are_edited(ctl: Ctl, tmp_path: Path) -> None:
     """Clusters, users and contexts are added, changed, renamed and removed; others stay as they are."""
     path = configuration_file(tmp_path / "config", "one", current="one")
     authority = tmp_path / "ca.pem"
@@ -217,7 +217,7 @@ def test_entries_of_a_configuration(ctl: Ctl, tmp_path: Path) -> None:
     assert "no PEM block" in config("set-cluster", "a", f"--certificate-authority={path}", status=1).error
 
 
-def test_store(ctl: Ctl, tmp_path: Path) -> None:
+def test_store_commands_pass_the_exit_status_on(ctl: Ctl, tmp_path: Path) -> None:
     """The commands of orchd-store are there, with their exit status."""
     with pytest.raises(AssertionError, match="orchd-store: "):
         ctl("store", "check", f"--data-dir={tmp_path}")

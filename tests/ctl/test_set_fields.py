@@ -29,7 +29,7 @@ def spec(ctl: Ctl, what: str = "deploy/web") -> Any:
     return obj["spec"]["template"]["spec"] if "template" in obj["spec"] else obj["spec"]
 
 
-def test_images(web: Ctl) -> None:
+def test_set_image_changes_one_container_or_all(web: Ctl) -> None:
     """One container or all; unknown ones are refused with those that there are; what is so already is not written again."""
     assert web("set", "image", "deploy/web", "nginx=nginx:2").lines == ["deployment.apps/web image updated"]
     assert [each["image"] for each in spec(web)["containers"]] == ["nginx:2", "busybox"]
@@ -43,7 +43,7 @@ def test_images(web: Ctl) -> None:
     assert "ConfigMap has no pod template" in web("set", "image", "cm/m", "x=a", status=1).error
 
 
-def test_images_of_nested_templates(ctl: Ctl) -> None:
+def test_set_image_finds_the_pod_template_of_each_kind(ctl: Ctl) -> None:
     """The template of a cron job lies in its job template; that of a pod is the pod."""
     ctl("create", "-f", "-", send=json.dumps({
         "apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c"},
@@ -55,7 +55,7 @@ def test_images_of_nested_templates(ctl: Ctl) -> None:
     assert ctl("get", "cj/c", "-o", f"jsonpath={path}").out == "b\n"
 
 
-def test_variables(web: Ctl) -> None:
+def test_set_env_sets_lists_and_removes_variables(web: Ctl) -> None:
     """Variables are set, listed, taken from config maps, and removed, in the containers that match."""
     web("set", "env", "deploy/web", "A=b", "B=c=d", "-c", "ngi*")
     assert spec(web)["containers"][0]["env"] == [{"name": "A", "value": "b"}, {"name": "B", "value": "c=d"}]
@@ -72,7 +72,7 @@ def test_variables(web: Ctl) -> None:
     assert "KEY=VALUE" in web("set", "env", "deploy/web", status=1).error
 
 
-def test_resources_and_account(web: Ctl) -> None:
+def test_set_resources_merges_quantities(web: Ctl) -> None:
     """Given quantities are merged with those that are there."""
     web("set", "resources", "deploy/web", "-c", "nginx", "--limits=cpu=200m,memory=1Gi")
     web("set", "resources", "deploy/web", "-c", "nginx", "--limits=cpu=300m", "--requests=cpu=1m")
@@ -85,7 +85,7 @@ def test_resources_and_account(web: Ctl) -> None:
     assert spec(web)["serviceAccountName"] == "other"
 
 
-def test_selector_and_subjects(web: Ctl) -> None:
+def test_set_selector_replaces_and_set_subject_adds(web: Ctl) -> None:
     """A service's selector is replaced; subjects are added once, in the group of the dialect."""
     web("expose", "deploy/web", "--port=80")
     assert web("set", "selector", "service", "web", "x=y,z=").lines == ["service/web selector updated"]
@@ -98,7 +98,7 @@ def test_selector_and_subjects(web: Ctl) -> None:
     assert "only role bindings" in web("set", "subject", "deploy/web", "--user=a", status=1).error
 
 
-def test_a_write_in_between_is_kept(web: Ctl) -> None:
+def test_concurrent_change_is_kept_by_set(web: Ctl) -> None:
     """A change by somebody else between the reading and the writing of `set` is not undone."""
     other = Ctl(web.server)
     writes = iter(range(2))
@@ -126,7 +126,7 @@ def test_a_write_in_between_is_kept(web: Ctl) -> None:
     assert spec(other)["containers"][0]["image"] == "raced:1"
 
 
-def test_run(ctl: Ctl) -> None:
+def test_run_creates_a_pod_and_service(ctl: Ctl) -> None:
     """A pod of one container; with --expose a service beside it; overrides are merged."""
     ctl("create", "serviceaccount", "default")
     ran = ctl("run", "a", "--image=i:1", "--port=80", "--expose", "--env=A=b", "-l", "x=y", "--restart=Never", "--", "one", "two")
@@ -144,7 +144,7 @@ def test_run(ctl: Ctl) -> None:
         assert says in ctl("run", "c", "--image=i", *words, status=1).error
 
 
-def test_run_waits_for_the_pod_that_it_follows(ctl: Ctl) -> None:
+def test_run_fails_if_the_pod_does_not_start(ctl: Ctl) -> None:
     """A pod that does not start in time is an error that says so; with --rm it is deleted."""
     ctl("create", "serviceaccount", "default")
     error = ctl("run", "a", "--image=i", "-i", "--rm", "--pod-running-timeout=3s", status=1).error
@@ -152,7 +152,7 @@ def test_run_waits_for_the_pod_that_it_follows(ctl: Ctl) -> None:
     assert "not found" in ctl("get", "pod/a", status=1).error
 
 
-def test_expose(web: Ctl) -> None:
+def test_expose_derives_a_service_from_the_object(web: Ctl) -> None:
     """Selector, labels and ports come from the object, unless flags say otherwise."""
     assert "names no ports: give --port" in web("expose", "deploy/web", status=1).error
     assert web("expose", "deploy/web", "--port=80,443", "--target-port=http", "--name=s").lines == ["service/s exposed"]
@@ -165,7 +165,7 @@ def test_expose(web: Ctl) -> None:
     assert "--port=x: ports are numbers" in web("expose", "deploy/web", "--port=x", status=1).error
 
 
-def test_autoscale(web: Ctl) -> None:
+def test_autoscale_creates_an_autoscaler(web: Ctl) -> None:
     """An autoscaler of the object's name; only of what can be scaled."""
     assert web("autoscale", "deploy/web", "--min=2", "--max=5", "--cpu-percent=80").lines == ["horizontalpodautoscaler.autoscaling/web autoscaled"]
     assert web("get", "hpa/web", "-o", "jsonpath={.spec.minReplicas} {.spec.maxReplicas} {.spec.scaleTargetRef.name}").out == "2 5 web\n"
@@ -174,7 +174,7 @@ def test_autoscale(web: Ctl) -> None:
     assert "--min=3 is above --max=2" in web("autoscale", "deploy/web", "--min=3", "--max=2", status=1).error
 
 
-def test_replace(ctl: Ctl, tmp_path: Path) -> None:
+def test_replace_and_forced_replace(ctl: Ctl, tmp_path: Path) -> None:
     """What the file leaves out goes; with --force the object is another one; what is not there is refused."""
     assert "not found" in ctl("replace", "-f", "-", send=MAP, status=1).error
     ctl("create", "configmap", "m", "--from-literal=x=y")
@@ -193,14 +193,14 @@ def test_replace(ctl: Ctl, tmp_path: Path) -> None:
     assert "unknown field" in ctl("replace", "-f", "-", "--validate", send=f"{MAP}frob: 1\n", status=1).error
 
 
-def test_a_subresource_is_shown(web: Ctl) -> None:
+def test_get_subresource(web: Ctl) -> None:
     """get --subresource is of one object that has it."""
     assert web("get", "deploy/web", "--subresource=scale", "-o", "jsonpath={.kind} {.spec.replicas}").out == "Scale 1\n"
     assert "those that it has are scale, status" in web("get", "deploy/web", "--subresource=x", status=1).error
     assert "of one object" in web("get", "deploy", "--subresource=scale", status=1).error
 
 
-def test_events_of_a_watch(web: Ctl) -> None:
+def test_output_watch_events(web: Ctl) -> None:
     """--output-watch-events puts what happened in front, in tables and in objects."""
 
     def change(second: int) -> None:
@@ -232,14 +232,14 @@ def test_interactive_deletion(ctl: Ctl) -> None:
     assert "not both" in ctl("delete", "cm/m", "-f", "-", status=1).error
 
 
-def test_options_and_raw(ctl: Ctl) -> None:
+def test_options_and_get_raw(ctl: Ctl) -> None:
     """options prints the flags of every command; get --raw any path."""
     assert "--as-group GROUP" in ctl("options").out
     assert ctl("get", "--raw=/readyz?verbose=&exclude=etcd").out.startswith("[+]")
     assert "a path begins with /" in ctl("get", "--raw=x", status=1).error
 
 
-def test_create_more_kinds(ctl: Ctl) -> None:
+def test_create_generators(ctl: Ctl) -> None:
     """Services, ingresses, cron jobs, quotas, budgets, priority classes and tokens from arguments."""
     ctl("create", "service", "nodeport", "s", "--tcp=80:web", "--tcp=443")
     found = spec(ctl, "svc/s")
@@ -276,7 +276,7 @@ def test_describe_shows_texts_but_no_secrets(ctl: Ctl) -> None:
     assert "password:  8 bytes" in out and "aHVudGVyMjI" not in out
 
 
-def test_nothing_to_change_is_said(ctl: Ctl) -> None:
+def test_unchanged_objects_are_reported(ctl: Ctl) -> None:
     """A label that is so already, a patch without effect, a deployment that is paused already."""
     ctl("create", "configmap", "m")
     ctl("label", "cm/m", "a=b")

@@ -60,7 +60,7 @@ class Compared(str):
     "text",
     [b"[" + b"1," * MAX_VALUES + b"1]", b"{}," * MAX_VALUES, b"[" * (MAX_VALUES + 1), b'"a"' * (2 * MAX_VALUES + 2) + b"," * 60_000],
 )
-def test_too_many_values(text: bytes) -> None:
+def test_json_of_too_many_values_is_refused(text: bytes) -> None:
     """A text of too many values is refused before it is decoded, whether it is valid or not."""
     with pytest.raises(ApiError) as refused:
         check_json(text)
@@ -68,7 +68,7 @@ def test_too_many_values(text: bytes) -> None:
 
 
 @pytest.mark.parametrize("inside", [b",[{", b'\\",', b"\\\\"])
-def test_what_strings_hold_is_no_value(inside: bytes) -> None:
+def test_text_in_strings_counts_as_one_value(inside: bytes) -> None:
     """A long text with commas and brackets in it is one value."""
     text = b'{"a":"' + inside * MAX_VALUES + b'","b":[1,2]}'
     assert json_values(text) < 10
@@ -83,14 +83,14 @@ def test_what_strings_hold_is_no_value(inside: bytes) -> None:
         b"a: &a x\nb: " + b"[" * 9000 + b"*a," * 20_000,
     ],
 )
-def test_yaml_of_too_many_values(document: bytes) -> None:
+def test_yaml_of_too_many_values_is_refused(document: bytes) -> None:
     """So is YAML, where aliases and the depth at which values stand count as well."""
     with pytest.raises(yaml_.YAMLError, match="more than"):
         yaml_.decode(document)
 
 
 @pytest.mark.parametrize("anchored", [False, True])
-def test_aliases_under_deep_nesting(anchored: bool) -> None:
+def test_alias_cost_does_not_depend_on_the_depth(anchored: bool) -> None:
     """What an alias costs does not depend on the depth at which it stands."""
 
     def document(depth: int) -> bytes:
@@ -115,7 +115,7 @@ def test_aliases_under_deep_nesting(anchored: bool) -> None:
         b"\x0a\x02\x72\x00" * (MAX_VALUES // 2 + 1),
     ],
 )
-def test_protobuf_of_too_many_fields(raw: bytes) -> None:
+def test_protobuf_of_too_many_fields_is_refused(raw: bytes) -> None:
     """So is protobuf of too many fields, known or not, in groups or in messages within it."""
     kind = CATALOG.kind("v1", "ConfigMap")
     assert kind is not None
@@ -136,7 +136,7 @@ def test_protobuf_of_too_many_fields(raw: bytes) -> None:
         (lambda n: json_.decode(b'["' + b"\\ud800" * n + b'"]'), 1000),
     ],
 )
-def test_the_length_of_a_text_costs_no_steps(work: Callable[[int], object], unit: int) -> None:
+def test_json_repair_steps_depend_on_values_not_bytes(work: Callable[[int], object], unit: int) -> None:
     """To say what is wrong with a JSON text, or to mend it, takes steps for its values and not for its bytes."""
     assert lines(lambda: work(10 * unit)) == lines(lambda: work(unit))
 
@@ -154,7 +154,7 @@ def test_steps_grow_in_proportion(work: Callable[[int], object]) -> None:
     assert lines(lambda: work(400)) < 2.5 * lines(lambda: work(200))
 
 
-def test_owners_are_not_compared_with_each_other() -> None:
+def test_duplicate_owners_are_found_in_linear_time() -> None:
     """Owner references that say the same are found without comparing each with all."""
     owners = [{"uid": Compared(i)} for i in range(100)]
     Compared.times = 0
@@ -162,7 +162,7 @@ def test_owners_are_not_compared_with_each_other() -> None:
     assert Compared.times == 0
 
 
-def test_an_enumeration_costs_one_look() -> None:
+def test_enum_check_takes_constant_time() -> None:
     """The cost of a value does not grow with its enum; numbers and booleans are distinguished."""
 
     def cost(n: int) -> int:
@@ -175,13 +175,13 @@ def test_an_enumeration_costs_one_look() -> None:
     assert check(True) and check([True, {"b": 2}])
 
 
-def test_number_of_causes() -> None:
+def test_number_of_causes_is_bounded() -> None:
     """A refusal names so many causes and no more."""
     error = invalid("", "A", "a", [Cause("FieldValueInvalid", f"wrong {i}", f"spec.a{i}") for i in range(MAX_CAUSES + 1)])
     assert len((error.details or {})["causes"]) == MAX_CAUSES and f"wrong {MAX_CAUSES}" not in str(error)
 
 
-def test_long_selectors() -> None:
+def test_long_selectors_are_refused() -> None:
     """A selector of more text than one needs is refused before it is read."""
     pods = CATALOG.resource("", "v1", "pods")
     assert pods is not None

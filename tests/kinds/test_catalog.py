@@ -24,7 +24,7 @@ def catalog() -> Catalog:
 
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=lambda d: d.name)
-def test_tables_agree_with_each_other(dialect: Dialect) -> None:
+def test_builtin_tables_are_consistent(dialect: Dialect) -> None:
     """Every resource is of a served group and version, under one plural and one kind; what is stored has a type to be
     stored in, and every version of it is kept under the same key and storage version."""
     made = builtin_catalog(dialect)
@@ -41,7 +41,7 @@ def test_tables_agree_with_each_other(dialect: Dialect) -> None:
             assert resource in made.versions_of(resource)
 
 
-def test_looking_up(catalog: Catalog) -> None:
+def test_lookup_by_path_kind_and_version(catalog: Catalog) -> None:
     """By path, by kind, by group and version; None for what is not served."""
     found = catalog.resource("apps", "v1", "deployments")
     assert found is not None and found is catalog.kind("apps/v1", "Deployment")
@@ -51,18 +51,18 @@ def test_looking_up(catalog: Catalog) -> None:
 
 
 @pytest.mark.parametrize(("group", "version", "text"), [("", "v1", "v1"), ("apps", "v1", "apps/v1")])
-def test_api_versions(group: str, version: str, text: str) -> None:
+def test_api_version_text(group: str, version: str, text: str) -> None:
     """The core group is not named."""
     assert group_version(group, version) == text and split_group_version(text) == (group, version)
 
 
-def test_versions_in_order() -> None:
+def test_version_priority_order() -> None:
     """Stable before beta before alpha, newer first, then the rest by name."""
     order = ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10", "v1beta", "vx"]
     assert sorted(set(order), key=version_priority) == order
 
 
-def test_storage_hash(catalog: Catalog) -> None:
+def test_storage_version_hash(catalog: Catalog) -> None:
     """What discovery shows of the storage version: eight bytes, the same for every served version."""
     first, second = (catalog.resource("autoscaling", v, "horizontalpodautoscalers") for v in ("v1", "v2"))
     assert first is not None and second is not None
@@ -76,7 +76,7 @@ def wheel(catalog: Catalog, version: str, group: str = "cars.example", plural: s
 
 
 class TestAdding:
-    def test_a_group_comes_and_goes(self, catalog: Catalog) -> None:
+    def test_custom_group_is_served_while_it_has_resources(self, catalog: Catalog) -> None:
         """A custom group is served as long as it has resources; the old catalog does not change."""
         more = catalog.adding([wheel(catalog, "v1alpha1"), wheel(catalog, "v1"), wheel(catalog, "v1beta1")])
         group = more.group("cars.example")
@@ -88,14 +88,14 @@ class TestAdding:
         none = less.adding((), without=lambda r: r.custom)
         assert none.group("cars.example") is None and [g.name for g in none.groups] == [g.name for g in catalog.groups]
 
-    def test_builtin_groups_narrow(self, catalog: Catalog) -> None:
+    def test_versions_without_resources_are_not_served(self, catalog: Catalog) -> None:
         """A version without resources is not announced; neither is a group without versions."""
         without = catalog.adding((), without=lambda r: (r.group, r.version) == ("autoscaling", "v1") or r.group == "apps")
         group = without.group("autoscaling")
         assert group is not None and "v1" not in group.versions and group.preferred in group.versions
         assert without.group("apps") is None and without.group("batch") is catalog.group("batch")
 
-    def test_a_replacement(self, catalog: Catalog) -> None:
+    def test_replaced_resource_takes_its_place(self, catalog: Catalog) -> None:
         """A resource takes the place of the one dropped in the same step."""
         first = wheel(catalog, "v1")
         made = catalog.adding([first])
@@ -105,14 +105,14 @@ class TestAdding:
 
 
 class TestRuntime:
-    def test_versions_off(self) -> None:
+    def test_disabled_versions_are_not_served(self) -> None:
         """A version that is off is not there; a group without versions neither; the preferred one is one that is left."""
         made = builtin_catalog(ORCH, enabled=lambda group, version, default: default and (group, version) not in {("autoscaling", "v1"), ("apps", "v1")})
         assert made.group("apps") is None and made.resource("apps", "v1", "deployments") is None
         group = made.group("autoscaling")
         assert group is not None and group.preferred == "v2"
 
-    def test_versions_on(self) -> None:
+    def test_versions_off_by_default_can_be_enabled(self) -> None:
         """What is off by default can be had."""
         usual = builtin_catalog(ORCH)
         everything = builtin_catalog(ORCH, enabled=lambda group, version, default: True)

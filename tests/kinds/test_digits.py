@@ -26,13 +26,13 @@ MANY = "1" * 5000
     ("text", "number"),
     [("0", 0), ("-12", -12), ("+7", 7), ("0" * 5000 + "12", 12), (MANY, BEYOND), ("-" + MANY, -BEYOND), ("+" + MANY, BEYOND)],
 )
-def test_numbers(text: str, number: int) -> None:
+def test_ascii_digits_are_parsed(text: str, number: int) -> None:
     """Digits of any number are read; beyond every range they say only that."""
     assert integer(text) == number
 
 
 @pytest.mark.parametrize("text", ["", "-", "1_000", "\u00b2", "\u0661", "a", "-" * 5000, MANY + "a", MANY + "_1"])
-def test_no_numbers(text: str) -> None:
+def test_other_digits_are_refused(text: str) -> None:
     """Only ASCII digits are a number, whatever Python takes besides."""
     assert not is_whole(text)
     with pytest.raises(ValueError, match=r"not a number|invalid literal"):
@@ -59,7 +59,7 @@ def test_no_numbers(text: str) -> None:
         lambda: fieldset.parse({"i:--1": {}}),
     ],
 )
-def test_readers_of_numbers(read: Callable[[], Any]) -> None:
+def test_parsers_accept_or_refuse_huge_numbers(read: Callable[[], Any]) -> None:
     """A number of thousands of digits is read, or refused with an error of the reader's own."""
     try:
         read()
@@ -67,20 +67,20 @@ def test_readers_of_numbers(read: Callable[[], Any]) -> None:
         assert "Exceeds the limit" not in str(error)
 
 
-def test_schedules_of_many_digits() -> None:
+def test_huge_numbers_in_schedules_are_out_of_range() -> None:
     """A number in a schedule is out of range like any other that is too large."""
     with pytest.raises(ValueError, match="value out of range"):
         cron._number(MANY, {})
 
 
-def test_versions_beyond_64_bits() -> None:
+def test_resource_versions_have_64_bits() -> None:
     """A resourceVersion is an unsigned number of 64 bits."""
     assert list_options.parse_version(str(2**64 - 1)) == 2**64 - 1
     with pytest.raises(ApiError, match="value out of range"):
         list_options.parse_version(str(2**64))
 
 
-def test_long_texts_are_not_remembered() -> None:
+def test_long_texts_are_not_cached() -> None:
     """A client that sends long texts, each another one, does not fill the memory with them."""
     made: list[int] = []
 
@@ -95,7 +95,7 @@ def test_long_texts_are_not_remembered() -> None:
     assert made == [LONGEST, LONGEST + 1, LONGEST + 1, LONGEST + 1]
 
 
-def test_an_accept_header_of_many_clauses() -> None:
+def test_accept_header_clauses_are_bounded() -> None:
     """The clauses that count, and so the time to sort them, are bounded."""
     text = ",".join(f"a/b{i};q=0.{i}" for i in range(1000))
     assert len(parse_accept(text)) == 64

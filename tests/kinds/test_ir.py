@@ -30,7 +30,7 @@ def test_members_are_resolved_once_and_late() -> None:
     assert list(node.fields) == list(node.fields) == ["a"] and calls == [1]
 
 
-def test_looking_in_passing() -> None:
+def test_walking_all_kinds_caches_no_members() -> None:
     """A walk over every kind leaves no members behind."""
     node = Type("struct", name="x/v1.A", resolve=lambda: (Field("a", Type("string")),))
     seen = node.uncached()
@@ -38,14 +38,14 @@ def test_looking_in_passing() -> None:
     assert node.members and node.uncached() is node
 
 
-def test_other_semantics() -> None:
+def test_field_overrides_merge_semantics() -> None:
     """A field may give its type other merge semantics; the shape is the same."""
     node = Type("list", element=Type("string"), list_type="atomic")
     merged = node.with_semantics(list_type="set")
     assert (merged.list_type, node.list_type, merged.element) == ("set", "atomic", node.element)
 
 
-def test_tables_know_themselves() -> None:
+def test_type_table_lookups() -> None:
     """A named type is made once; unknown ones are KeyError; recursion ends."""
     types: TypeTable = builtin_types(ORCH)
     pod = types.get("core/v1.Pod")

@@ -57,7 +57,7 @@ OBJECT: Any = {
         (".", [OBJECT]),
     ],
 )
-def test_paths(path: str, found: list[Any]) -> None:
+def test_path_results(path: str, found: list[Any]) -> None:
     """A path finds every value that it describes, in order, and nothing is an error."""
     compiled = compile_path(path)
     assert compiled.find(OBJECT) == found
@@ -65,7 +65,7 @@ def test_paths(path: str, found: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("path", ["a", ".a[", ".a[x]", ".a['b]", ".l[::0]", ".a.c[?(@.n==q)]", ".a b", "." + "."])
-def test_bad_paths(path: str) -> None:
+def test_invalid_paths_are_refused(path: str) -> None:
     """Text that is no path is refused."""
     with pytest.raises(JsonPathError):
         compile_path(path)
@@ -74,7 +74,7 @@ def test_bad_paths(path: str) -> None:
 @given(
     st.text(max_size=20), st.recursive(st.integers() | st.text(), lambda s: st.lists(s) | st.dictionaries(st.text(), s))
 )
-def test_any_text_is_a_path_or_refused(path: str, value: Any) -> None:
+def test_any_text_is_a_path_or_an_error(path: str, value: Any) -> None:
     """No text makes anything else than a path or its own error, and no value makes a path fail."""
     try:
         compiled = compile_path("." + path)

@@ -84,7 +84,7 @@ def test_every_resource_has_its_row() -> None:
 
 
 @pytest.mark.parametrize(("package", "row"), [(p, c) for p, _, c in EVERY], ids=[f"{p}.{r.kind}" for p, r, _ in EVERY])
-def test_rows_name_what_exists(package: str, row: KindRow) -> None:
+def test_rows_name_existing_functions_and_kinds(package: str, row: KindRow) -> None:
     """Functions exist and take what they are given; strategies, verbs, kinds and paths exist."""
     for name, count in functions_of(row):
         assert parameters(resolve(name)) == count, name
@@ -138,7 +138,7 @@ def test_each_member_is_set_in_some_row() -> None:
         assert len({repr(getattr(row, member.name)) for row in complete}) > 1, member.name
 
 
-def test_a_version_takes_over_the_row() -> None:
+def test_versions_share_the_facts_of_the_row() -> None:
     """A version has the facts of the kind, except those of the other version alone."""
     row = KindRow(
         kind="A", plural="as", key="as", orphans=True, deprecated=rows.Deprecation(since="v1"),
@@ -219,7 +219,7 @@ def test_no_other_table_is_keyed_by_kind() -> None:
     'A = {"pods": 1, "services": 2}', 'A = frozenset("pods services".split())', 'A: Final = {("", "pods"): 1, ("", "nodes"): 2}',
     'class A:\n    B = ("apps/Deployment", "batch/Job")', 'A = {"pods/exec": 1, "services/proxy": 2}',
 ])  # fmt: skip
-def test_a_table_of_kinds_is_found(tmp_path: Path, text: str) -> None:
+def test_tables_keyed_by_kind_are_detected(tmp_path: Path, text: str) -> None:
     """However it is keyed."""
     (tmp_path / "a.py").write_text(text)
     assert any(kinds_in(keys_of(value)) > 1 for _, value in tables(tmp_path / "a.py"))

@@ -10,9 +10,10 @@ import orjson
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.config.decoding import decode_configuration, default_configuration
 from orchd.scheduler.service import Scheduler
 from orchd.testing.informers import MemoryInformers

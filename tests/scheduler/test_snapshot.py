@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchd.scheduler.columns.changes import LIMIT, ChangeLog
+from orchd.scheduler.columns.changes import KEPT_CHANGES, ChangeLog
 from orchd.scheduler.values import Columns
 from tests.scheduler.scheduler_support import NODES, ZONE, Bed, node, pod
 
@@ -64,7 +64,7 @@ def test_the_log_forgets() -> None:
     log.add(1, Columns.NODE)
     assert list(log.since(0) or ()) == [(1, int(Columns.NODE))]
     assert list(log.since(1) or ()) == []
-    for number in range(2 * LIMIT):
+    for number in range(2 * KEPT_CHANGES):
         log.add(number, Columns.PODS)
     assert log.since(0) is None
-    assert list(log.since(log.version - 2) or ()) == [(2 * LIMIT - 2, 16), (2 * LIMIT - 1, 16)]
+    assert list(log.since(log.version - 2) or ()) == [(2 * KEPT_CHANGES - 2, 16), (2 * KEPT_CHANGES - 1, 16)]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 
 from orchd import errors
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.config.model import VolumeBindingArgs
 from orchd.scheduler.plugins.volumebinding import VolumeBinding
 from orchd.scheduler.pods import Pod

@@ -8,8 +8,9 @@ from typing import Any
 
 from twisted.internet.task import Clock
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.nodes import NodeFacts
 from orchd.scheduler.pods import Pod, Templates

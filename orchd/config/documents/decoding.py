@@ -34,7 +34,7 @@ def decode_document(data: bytes, kind: str, dialect: Dialect) -> dict[str, Any]:
     members = json_.decode_members(data) if form is Form.JSON else document
     repeated = yaml_.duplicates(data) if form is Form.YAML else ""
     problems = [*([repeated] if repeated else []), *strict.names(_without_head(members), wanted, located=True)]
-    shaped = _shaped(document, wanted)
+    shaped = _to_shape(document, wanted)
     if problems:
         raise DocumentError(f"strict decoding error: {', '.join(problems)}")
     return shaped
@@ -52,7 +52,7 @@ def _check_head(document: Mapping[str, Any], kind: str, dialect: Dialect) -> Non
         raise DocumentError(f'no kind "{found}" is registered for version "{version}"; {expected}')
 
 
-def _shaped(document: Mapping[str, Any], wanted: Type) -> dict[str, Any]:
+def _to_shape(document: Mapping[str, Any], wanted: Type) -> dict[str, Any]:
     try:
         shaped: dict[str, Any] = shape.canonical(_without_head(document), wanted)
     except shape.ShapeError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.autoscaling.evaluation import EvaluationError, Evaluator, Proposal, Target
 from orchd.controllers.autoscaling.metrics import MetricsClient
 from orchd.controllers.autoscaling.normalization import History, normalize
@@ -17,6 +17,7 @@ from orchd.controllers.objects import PODS, labels, namespace, spec, status
 from orchd.errors import ApiError
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.conditions import with_condition
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orchd.client.interfaces import Object
 from orchd.controllers.autoscaling import replicas
 from orchd.controllers.autoscaling.metrics import MetricsClient, MetricsError, milli
 from orchd.controllers.autoscaling.replicas import Tuning, format_milli
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import EVERYTHING, LabelSelector
 
 

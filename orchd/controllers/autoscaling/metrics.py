@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.controllers.objects import seconds_of
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, split_group_version
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity, ScalarError
 from orchd.kinds.objects.selectors import LabelSelector
 

@@ -1,4 +1,4 @@
-"""Normalization of proposed sizes: stabilization windows, scaling policies, minimum and maximum."""
+"""Normalization of proposed replica counts: stabilization windows, scaling policies, minimum and maximum."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Final
 
-#: Without a behavior, a size may double, and small ones reach this one at once.
-_LEAST_STEP: Final = 4
+#: Without `spec.behavior`, a scale-up reaches twice the current size or this size, whichever is more.
+_SCALE_UP_FLOOR: Final = 4
 _TOO_FAST: Final = (
     "ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate",
 )  # fmt: skip
@@ -27,6 +27,7 @@ _STABLE_UP: Final = (
     "ScaleUpStabilized",
     "recent recommendations were lower than current one, applying the lowest recent recommendation",
 )
+#: Reason and message of a condition.
 Reason = tuple[str, str]
 
 
@@ -50,7 +51,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Normalized:
-    """A size, with the reasons of stabilization and of limits."""
+    """A replica count, with the reasons of the conditions AbleToScale (`able`) and ScalingLimited (`limit`)."""
 
     size: int
     able: Reason
@@ -69,25 +70,28 @@ def normalize(
     now: float,
     window: float,
 ) -> Normalized:
-    """`window` is the stabilization window in seconds for sizes that shrink, where the behavior does not have one."""
+    """Stabilize `wanted`, then limit it by the scaling policies and by `least` and `most`.
+
+    `window` is the scale-down stabilization window in seconds that applies unless `behavior` has its own. `now` is monotonic.
+    """
     if behavior is None:
-        stable, able = _stabilize_plainly(history, wanted, now, window)
-        size, limit = _limit_plainly(current, stable, least, most)
+        stable, able = _stabilize_without_behavior(history, wanted, now, window)
+        size, limit = _limit_without_behavior(current, stable, least, most)
     else:
         stable, able = _stabilize(history, behavior, current, wanted, now, window)
         size, limit = _limit(history, behavior, current, stable, least, most, now)
     return Normalized(size, able, size != stable, limit)
 
 
-def _stabilize_plainly(history: History, wanted: int, now: float, window: float) -> tuple[int, Reason]:
+def _stabilize_without_behavior(history: History, wanted: int, now: float, window: float) -> tuple[int, Reason]:
     recent = [(at, size) for at, size in history.recommendations if at > now - window]
     stable = max([wanted, *(size for _, size in recent)])
     history.recommendations = [*recent, (now, wanted)]
     return stable, _READY if stable == wanted else _STABLE_DOWN
 
 
-def _limit_plainly(current: int, wanted: int, least: int, most: int) -> tuple[int, Reason]:
-    step = max(2 * current, _LEAST_STEP)
+def _limit_without_behavior(current: int, wanted: int, least: int, most: int) -> tuple[int, Reason]:
+    step = max(2 * current, _SCALE_UP_FLOOR)
     limit, why = (step, _TOO_FAST) if most > step else (most, _TOO_MANY)
     if wanted < least:
         return least, _TOO_FEW
@@ -98,8 +102,8 @@ def _stabilize(
     history: History, behavior: Mapping[str, Any], current: int, wanted: int, now: float, window: float
 ) -> tuple[int, Reason]:
     up_window = float((behavior.get("scaleUp") or {}).get("stabilizationWindowSeconds") or 0)
-    given = (behavior.get("scaleDown") or {}).get("stabilizationWindowSeconds")
-    down_window = window if given is None else float(given)
+    own_window = (behavior.get("scaleDown") or {}).get("stabilizationWindowSeconds")
+    down_window = window if own_window is None else float(own_window)
     lowest = min([wanted, *(size for at, size in history.recommendations if at > now - up_window)])
     highest = max([wanted, *(size for at, size in history.recommendations if at > now - down_window)])
     stable = min(max(current, lowest), highest)
@@ -127,7 +131,7 @@ def _limit(
     return wanted, _IN_RANGE
 
 
-def _changed(events: Iterable[tuple[float, int]], period: Any, now: float) -> int:
+def _sum_changes(events: Iterable[tuple[float, int]], period: Any, now: float) -> int:
     return sum(number for at, number in events if at > now - float(period or 0))
 
 
@@ -137,7 +141,7 @@ def _up_limit(current: int, events: list[tuple[float, int]], rules: Mapping[str,
         return current
     proposals = []
     for policy in rules.get("policies") or ():
-        start = current - _changed(events, policy.get("periodSeconds"), now)
+        start = current - _sum_changes(events, policy.get("periodSeconds"), now)
         value = int(policy.get("value") or 0)
         # Rounded up, so that a scale-up always makes progress.
         proposals.append(start + value if policy.get("type") == "Pods" else ceil(start * (100 + value) / 100))
@@ -151,7 +155,7 @@ def _down_limit(current: int, events: list[tuple[float, int]], rules: Mapping[st
         return current
     proposals = []
     for policy in rules.get("policies") or ():
-        start = current + _changed(events, policy.get("periodSeconds"), now)
+        start = current + _sum_changes(events, policy.get("periodSeconds"), now)
         value = int(policy.get("value") or 0)
         proposals.append(start - value if policy.get("type") == "Pods" else start * (100 - value) // 100)
     # The smallest change leaves the largest size.

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.autoscaling.metrics import MetricsError, PodMetric, milli
 from orchd.controllers.objects import condition, deleting, name, seconds_of, spec, status
+from orchd.kinds.jsonvalues import Object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.bootstrap.tokens import expiration, is_token
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import SECRETS, namespace, uid
+from orchd.kinds.jsonvalues import Object
 
 
 class TokenCleaner(Controller):

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.bootstrap.tokens import detached_signature, expiration, is_token, signing_token
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CONFIG_MAPS, SECRETS, namespace
 from orchd.controllers.objects import name as name_of
 from orchd.dialect import CLUSTER_INFO_KEY
+from orchd.kinds.jsonvalues import Object
 
 CLUSTER_INFO: Final = "cluster-info"
 #: Prefix of signature keys, followed by the token id.

@@ -1,4 +1,4 @@
-"""Bootstrap tokens as Secrets. Pure."""
+"""Secrets that hold bootstrap tokens: fields, expiry and detached signatures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Final
 
 import orjson
 
-from orchd.client.interfaces import Object
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import ScalarError, parse_time
 
 _ID: Final = re.compile(r"[a-z0-9]{6}")
@@ -55,10 +55,10 @@ def signing_token(secret: Object, now: float) -> tuple[str, str] | None:
 
 def detached_signature(content: str, id_: str, key: str) -> str:
     """A JSON web signature (RFC 7515, HS256) over `content`, without the content (appendix F)."""
-    header = _encoded(orjson.dumps({"alg": "HS256", "kid": id_}))
-    signed = f"{header}.{_encoded(content.encode())}".encode()
-    return f"{header}..{_encoded(hmac.digest(key.encode(), signed, 'sha256'))}"
+    header = _base64url(orjson.dumps({"alg": "HS256", "kid": id_}))
+    signed = f"{header}.{_base64url(content.encode())}".encode()
+    return f"{header}..{_base64url(hmac.digest(key.encode(), signed, 'sha256'))}"
 
 
-def _encoded(data: bytes) -> str:
+def _base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.client.times import second_time
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.certificates.requests import holds, request_of, requests_ref, with_condition
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import spec, status
+from orchd.kinds.jsonvalues import Object
 from orchd.pki.requests import RequestError, check_node_client, common_name
 
 #: Subresource that the requestor must be allowed to create, and the message of the approval.

@@ -8,9 +8,10 @@ from typing import Any
 
 from cryptography import x509
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import condition, spec, status
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.pki.requests import RequestError, load_request
 
 

@@ -20,14 +20,15 @@ from orchd.txkit.log import Logger
 
 Check = Callable[[x509.CertificateSigningRequest, Collection[str]], None]
 
-#: Signers and their requirements on requests (`Environment.signing_authority` knows them by these names).
+#: Signer name templates, as `Environment.signing_authority` takes them, and the check that requests must pass.
 SIGNERS: Final[dict[str, Check]] = {
     "{long}.io/{short}let-serving": check_node_serving,
     "{long}.io/{short}-apiserver-client-{short}let": check_node_client,
     "{long}.io/{short}-apiserver-client": lambda request, usages: check_client(usages),
     "{long}.io/legacy-unknown": lambda request, usages: None,
 }
-_LEAST: Final = 600.0
+#: Seconds.
+_SHORTEST_LIFETIME: Final = 600.0
 
 
 class CertificateSigner(Controller):
@@ -44,9 +45,9 @@ class CertificateSigner(Controller):
         self._requests = self.follow(self._ref, primary=True)
 
     async def start(self) -> None:
-        lacking = [signer for signer, (template, _) in self._checks.items() if self.env.signing_authority(template) is None]
-        if lacking:
-            self.log.warn("requests for {signers} are not signed: no certificate and key were given", signers=", ".join(lacking))
+        unavailable = [signer for signer, (template, _) in self._checks.items() if self.env.signing_authority(template) is None]
+        if unavailable:
+            self.log.warn("requests for {signers} are not signed: no certificate and key were given", signers=", ".join(unavailable))
         await super().start()
 
     async def reconcile(self, key: Key) -> float | None:
@@ -77,6 +78,6 @@ class CertificateSigner(Controller):
         await self.client.update(self._ref, "", key[1], changed, subresource="status")
         return None
 
-    def _lifetime(self, asked: int | None) -> timedelta:
+    def _lifetime(self, requested: int | None) -> timedelta:
         most = self.env.settings.cluster_signing_duration
-        return timedelta(seconds=most if asked is None else min(most, max(float(asked), _LEAST)))
+        return timedelta(seconds=most if requested is None else min(most, max(float(requested), _SHORTEST_LIFETIME)))

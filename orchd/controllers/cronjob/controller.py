@@ -5,7 +5,6 @@ from __future__ import annotations
 from time import gmtime, strftime
 from typing import Any
 
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.cronjob.schedule import Schedule, ScheduleError, parse
 from orchd.controllers.event_objects import NORMAL, WARNING
@@ -28,6 +27,7 @@ from orchd.controllers.objects import (
 )
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.txkit.histogram import exponential
 from orchd.txkit.instruments import Distribution

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from twisted.python.failure import Failure
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers import pods as podfacts
 from orchd.controllers import revisions
 from orchd.controllers.adoption import Controlled, claim, controlled_by
@@ -34,6 +34,7 @@ from orchd.controllers.objects import (
 )
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.for_each import side_by_side
 
 #: Maximum number of pods created or deleted per reconciliation.

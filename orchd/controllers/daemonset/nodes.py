@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
 from orchd.controllers.daemonset.plans import Fit, Placement
 from orchd.controllers.objects import labels, name, spec, uid
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 
 #: Namespace and name.
 _Key = tuple[str, str]

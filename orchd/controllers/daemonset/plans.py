@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.daemonset.template import HASH_LABEL, add_default_tolerations, is_updated
 from orchd.controllers.objects import deleting, labels, name, spec, status
 from orchd.controllers.percent import scale_percent
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.placement import find_untolerated_taint, fits_required_affinity
 
 ByNode = Mapping[str, list[Object]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchd.client.interfaces import Object
 from orchd.controllers.objects import annotations_of, labels, spec
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 
 HASH_LABEL: Final = "controller-revision-hash"
 GENERATION_LABEL: Final = "pod-template-generation"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.adoption import claim, controlled_by
 from orchd.controllers.base import Controller, Key
@@ -28,6 +27,7 @@ from orchd.controllers.objects import (
 )
 from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from orchd.client.interfaces import IClient, Object
+from orchd.client.interfaces import IClient
 from orchd.controllers.base import terminating_namespace
 from orchd.controllers.deployment import conditions, sizing
 from orchd.controllers.deployment.sizing import alive, by_age, count, desired_replicas, total
@@ -29,6 +29,7 @@ from orchd.controllers.objects import (
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.conditions import find_condition, find_in
+from orchd.kinds.jsonvalues import Object
 
 #: Maximum length of the revision history annotation.
 _HISTORY = 2000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.objects import condition, deleting, name, seconds_of, spec, status
 from orchd.controllers.percent import scale_percent
 from orchd.kinds.conditions import with_condition
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 
 #: Seconds after which an eviction without a deletion of its pod is dropped.

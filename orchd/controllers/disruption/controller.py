@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.disruption import budget as counting
@@ -15,6 +15,7 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, labels, name, namespace, spec, status
 from orchd.controllers.selection import SelectedPods, index_by_selector, list_selecting
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
 BUDGETS: Final = ResourceRef("policy", "v1", "poddisruptionbudgets")

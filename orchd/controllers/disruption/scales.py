@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from orchd.client.interfaces import IClient, IInformer, Object, ResourceRef
+from orchd.client.interfaces import IClient, IInformer, ResourceRef
 from orchd.controllers.objects import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, name, namespace, owner, spec, uid
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog
+from orchd.kinds.jsonvalues import Object
 
 CONTROLLERS: Final = ResourceRef("", "v1", "replicationcontrollers")
 #: (API group, kind) of owners that are read from informers.

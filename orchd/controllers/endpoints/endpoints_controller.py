@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
@@ -14,6 +13,7 @@ from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import ENDPOINTS, annotations_of, labels, name, namespace, spec
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 #: Maximum addresses per object; a truncated object is annotated.
 _MOST = 1000

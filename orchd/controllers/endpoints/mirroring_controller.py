@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.slice_metrics import SliceMetrics
@@ -26,6 +26,7 @@ from orchd.controllers.objects import (
     spec,
 )
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.histogram import exponential
 from orchd.txkit.instruments import Distribution
 

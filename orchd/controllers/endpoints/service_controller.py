@@ -7,13 +7,13 @@ from typing import Final, Generic, TypeVar
 from twisted.internet.task import deferLater
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, SERVICES, deleting, labels, name, spec, status, uid
 from orchd.controllers.pods import ready
 from orchd.controllers.selection import SelectedPods, index_by_selector, list_selecting
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import NOTHING, LabelSelector
 
 #: Pods per reactor turn.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers import pods as podfacts
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.batching import batch_seconds
@@ -18,6 +18,7 @@ from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import NODES, deleting, labels, name, namespace, owner_reference, spec
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.instruments import Counter, Distribution
 
 _BY_SERVICE = "controllers/service"

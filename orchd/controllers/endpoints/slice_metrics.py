@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.histogram import exponential
 from orchd.txkit.instruments import Counter, Distribution, Gauge
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
-from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers.objects import deleting, name, namespace, spec, status, uid
+from orchd.kinds.jsonvalues import Object
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from twisted.internet.interfaces import IDelayedCall
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.garbage.graph import FOREGROUND, ORPHAN, Graph, Node, Owner, Work, owners_of
@@ -23,6 +23,7 @@ from orchd.controllers.monitor import Monitor
 from orchd.controllers.objects import MERGE, deleting
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 from orchd.txkit.instruments import Counter, Instrument
 

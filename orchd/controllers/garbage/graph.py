@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
+from orchd.kinds.jsonvalues import Object
 
 ORPHAN: Final = "orphan"
 FOREGROUND: Final = "foregroundDeletion"

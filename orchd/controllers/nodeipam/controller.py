@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, with_type
 from orchd.controllers.interfaces import Environment
@@ -14,6 +13,7 @@ from orchd.controllers.nodeipam.ranges import Network, RangeError, RangeSet, net
 from orchd.controllers.objects import MERGE, NODES, name, spec, uid
 from orchd.controllers.settings import ControllerSettings
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.histogram import exponential
 from orchd.txkit.instruments import Counter, Distribution, Gauge, Instrument
 from orchd.txkit.log import Logger

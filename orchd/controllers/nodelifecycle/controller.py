@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.client.times import second_time
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING, with_type
@@ -40,6 +40,7 @@ from orchd.controllers.objects import (
 )
 from orchd.errors import ApiError
 from orchd.kinds.conditions import is_true
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import IClient, IEventRecorder, IInformer, Object
+from orchd.client.interfaces import IClient, IEventRecorder, IInformer
 from orchd.controllers.event_objects import NORMAL, with_type
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.objects import BY_NODE, PODS, name, namespace, spec, uid
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.placement import tolerates
 
 Key = tuple[str, str]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchd.client.interfaces import Object
 from orchd.client.times import second_time
 from orchd.controllers.objects import condition, labels, spec, status
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 
 #: Conditions that become Unknown when a node stops reporting.
 _REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")

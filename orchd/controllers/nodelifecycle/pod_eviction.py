@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from orchd.client.interfaces import IClient, IEventRecorder, IInformer, Object
+from orchd.client.interfaces import IClient, IEventRecorder, IInformer
 from orchd.controllers.event_objects import NORMAL, with_type
 from orchd.controllers.objects import BY_NODE, PODS, deleting, name, namespace, owner, uid
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 
 class PodEviction:

@@ -1,4 +1,4 @@
-"""What each measured object of a namespace uses of one quota, kept with every change of an object."""
+"""Usage of each measured object of a namespace under one quota, updated with every change of an object."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import PODS, deleting, seconds_of
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, add
 from orchd.kinds.objects.quota.scopes import in_scopes
 from orchd.kinds.objects.quota.usage import ONE, count_name, usage_of
@@ -17,33 +18,33 @@ from orchd.kinds.objects.scalars import Quantity
 
 #: The resources that a quota concerns, each with the names in the quota that are about it.
 Concerned = Mapping[ResourceRef, tuple[Resource, list[str]]]
-#: A usage that can be counted.
+#: A usage as a hashable value.
 _Amounts = tuple[tuple[str, Quantity], ...]
 #: Resource, namespace and name of an object.
-_Place = tuple[ResourceRef, tuple[str, str]]
+_ObjectKey = tuple[ResourceRef, tuple[str, str]]
 
 
 class Charges:
-    """Of objects that use the same, one amount and their number is kept, so that a sum costs as much as there are different ones.
-    Pods that are being deleted are kept apart: what they use depends on the time."""
+    """Usage under one quota: the objects are counted by equal amounts, so that `total` costs one addition per distinct amount.
+    Terminating pods are kept separately, because their usage changes when their grace period ends."""
 
     def __init__(self, quota: Object, concerned: Concerned, dialect: Dialect) -> None:
         self.quota = quota
         self.concerned = concerned
         self._dialect = dialect
-        self._amounts: dict[_Place, _Amounts] = {}
+        self._amounts: dict[_ObjectKey, _Amounts] = {}
         self._numbers: dict[ResourceRef, Counter[_Amounts]] = {ref: Counter() for ref in concerned}
-        #: What a pod uses until a time, in epoch seconds, and after it.
-        self._leaving: dict[_Place, tuple[_Amounts, float, _Amounts]] = {}
+        #: Terminating pods: usage up to the end of the grace period, that end in epoch seconds, and usage after it.
+        self._leaving: dict[_ObjectKey, tuple[_Amounts, float, _Amounts]] = {}
 
     def __len__(self) -> int:
         return len(self._amounts) + len(self._leaving)
 
     def put(self, ref: ResourceRef, key: tuple[str, str], obj: Object | None) -> bool:
-        """An object is as given now, None if it is gone. True if it uses something else than before."""
-        place = ref, key
-        leaving = self._leaving.pop(place, None)
-        before = self._amounts.pop(place, None) if leaving is None else leaving[0]
+        """Record the current state of an object, None if it was deleted. Returns True if its usage changed."""
+        object_key = ref, key
+        leaving = self._leaving.pop(object_key, None)
+        before = self._amounts.pop(object_key, None) if leaving is None else leaving[0]
         if before is not None and leaving is None:
             self._numbers[ref][before] -= 1
             if not self._numbers[ref][before]:
@@ -53,12 +54,12 @@ class Charges:
         after = self._charge(ref, obj)
         grace = obj["metadata"].get("deletionGracePeriodSeconds")
         if ref == PODS and deleting(obj) and grace is not None:
-            # Nothing may confirm the end of a pod whose node is lost: it counts as an object then, and no more.
+            # A pod on a lost node may never be confirmed as gone: after its grace period it only counts as an object.
             overdue = (seconds_of(obj["metadata"]["deletionTimestamp"]) or 0.0) + int(grace)
             counted = count_name(self.concerned[ref][0])
-            self._leaving[place] = after, overdue, tuple((name, ONE) for name, _ in after if name == counted)
+            self._leaving[object_key] = after, overdue, tuple((name, ONE) for name, _ in after if name == counted)
         else:
-            self._amounts[place] = after
+            self._amounts[object_key] = after
             self._numbers[ref][after] += 1
         return before != after
 
@@ -70,7 +71,7 @@ class Charges:
         return tuple((name, used[name]) for name in names if name in used)
 
     def total(self, ref: ResourceRef, now: float) -> Usage:
-        """What the objects of a resource use together, by each of its names in the quota."""
+        """Sum of the usage of the objects of a resource at epoch second `now`, by name in the quota."""
         total: Usage = {name: Quantity.of(0) for name in self.concerned[ref][1]}
         for amounts, number in self._numbers[ref].items():
             total = add(total, {name: Quantity(value.nano * number, value.format) for name, value in amounts})
@@ -81,14 +82,14 @@ class Charges:
 
 
 class ChargesOfQuotas:
-    """The charges of the quotas that were asked for. Call `observe` for every event of the measured resources."""
+    """`Charges` by quota, for the quotas that `begin` was called for. Call `observe` for every event of the measured resources."""
 
     def __init__(self) -> None:
         self._found: dict[str, dict[tuple[str, str], Charges]] = {}
-        self._changed: dict[Charges, set[_Place]] = {}
+        self._changed: dict[Charges, set[_ObjectKey]] = {}
 
     def get(self, quota: Object, concerned: Concerned) -> Charges | None:
-        """Those of a quota, None if there are no complete ones for this state of it."""
+        """The charges of a quota; None unless they are complete and belong to this state of its spec."""
         key = key_of(quota)
         found = self._found.get(key[0], {}).get(key)
         if found is None or found in self._changed or found.concerned != concerned:
@@ -96,19 +97,19 @@ class ChargesOfQuotas:
         return found if found.quota.get("spec") == quota.get("spec") else None
 
     def count(self, key: tuple[str, str]) -> int:
-        """How many objects are charged to a quota."""
+        """Number of objects that are charged to a quota."""
         found = self._found.get(key[0], {}).get(key)
         return 0 if found is None else len(found)
 
     def begin(self, charges: Charges) -> None:
-        """New charges, which are to be filled; until `finish` what events tell is remembered."""
+        """Register charges that `fill` is called for until `finish`. Objects that events mention meanwhile are remembered."""
         key = key_of(charges.quota)
         self.forget(key)
         self._found.setdefault(key[0], {})[key] = charges
         self._changed[charges] = set()
 
     def fill(self, charges: Charges, ref: ResourceRef, obj: Object) -> bool:
-        """Add an object of the list, unless an event delivered a newer state of it. False if the charges are obsolete."""
+        """Add an object of a list unless an event has delivered a newer state of it. Returns False if the charges are obsolete."""
         changed = self._changed.get(charges)
         if changed is None:
             return False
@@ -117,7 +118,7 @@ class ChargesOfQuotas:
         return True
 
     def finish(self, charges: Charges) -> None:
-        """The charges are complete."""
+        """Mark the charges as complete."""
         self._changed.pop(charges, None)
 
     def forget(self, key: tuple[str, str]) -> None:
@@ -129,12 +130,12 @@ class ChargesOfQuotas:
                 del self._found[key[0]]
 
     def observe(self, ref: ResourceRef, key: tuple[str, str], obj: Object | None) -> list[tuple[str, str]]:
-        """An object is as given now, None if it is gone. Gives the quotas of which it uses something else than before."""
-        concerned = []
+        """Apply the current state of an object, None if it was deleted. Returns the keys of the quotas whose usage changed."""
+        changed_quotas = []
         for quota, charges in self._found.get(key[0], {}).items():
             if ref in charges.concerned:
                 if charges in self._changed:
                     self._changed[charges].add((ref, key))
                 if charges.put(ref, key, obj):
-                    concerned.append(quota)
-        return concerned
+                    changed_quotas.append(quota)
+        return changed_quotas

@@ -8,7 +8,7 @@ from typing import Any, Final
 from twisted.internet.task import deferLater
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.controllers.base import Controller, Key, Listener
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.interfaces import Environment
@@ -18,6 +18,7 @@ from orchd.controllers.resourcequota.charges import Charges, ChargesOfQuotas, Co
 from orchd.controllers.resourcequota.counting import ObjectCounts
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, amounts
 from orchd.kinds.objects.quota.usage import concerns
 from orchd.kinds.objects.scalars import Quantity

@@ -8,9 +8,10 @@ from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 
-from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.controllers.monitor import Monitor
 from orchd.controllers.objects import namespace, uid
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchd.client.interfaces import Object
 from orchd.controllers import pods as podfacts
 from orchd.controllers import revisions
 from orchd.controllers.adoption import claim
@@ -31,6 +30,7 @@ from orchd.controllers.statefulset import identity
 from orchd.controllers.statefulset.identity import REVISION_LABEL
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 #: Pods made in one pass over a set without order.
 _BURST: Final = 500

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchd.client.interfaces import Object
 from orchd.controllers.objects import name, namespace, owner_reference, small_number, spec
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 
 REVISION_LABEL = "controller-revision-hash"
 

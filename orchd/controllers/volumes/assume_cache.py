@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import IInformer, Object
+from orchd.client.interfaces import IInformer
+from orchd.kinds.jsonvalues import Object
 
 
 def _revision(obj: Object) -> int:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
@@ -21,6 +20,7 @@ from orchd.controllers.volumes.usage import (
     not_made_for,
 )
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.instruments import Counter
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
@@ -14,8 +13,9 @@ from orchd.controllers.loop import RetryError
 from orchd.controllers.objects import CLAIMS, MERGE, annotations_of, name, namespace, spec, status, uid
 from orchd.controllers.volumes.migration import migrated_source
 from orchd.controllers.volumes.usage import CLAIM_KIND, VOLUMES
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity, timestamp
-from orchd.kinds.objects.volumes.claims import capacity, requested
+from orchd.kinds.objects.volumes.claims import capacity, requested_storage
 
 _REASON = "ExternalExpanding"
 _EXTERNAL = (
@@ -44,7 +44,7 @@ class VolumeExpansion(Controller):
     def _claim_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is None or status(new).get("phase") != "Bound":
             return
-        if old is None or requested(new) > requested(old) or current_size(new) > current_size(old):
+        if old is None or requested_storage(new) > requested_storage(old) or current_size(new) > current_size(old):
             self.queue.add(key_of(new))
 
     async def reconcile(self, key: Key) -> float | None:
@@ -55,7 +55,7 @@ class VolumeExpansion(Controller):
         reference = spec(volume).get("claimRef") or {} if volume is not None else {}
         if volume is None or (reference.get("namespace"), reference.get("uid")) != (namespace(claim), uid(claim)):
             raise RetryError
-        if requested(claim) <= current_size(claim) and self.dialect(_PRE_RESIZE) not in annotations_of(volume):
+        if requested_storage(claim) <= current_size(claim) and self.dialect(_PRE_RESIZE) not in annotations_of(volume):
             return None
         await self._expand(claim, volume)
         return None
@@ -79,7 +79,7 @@ class VolumeExpansion(Controller):
     async def _expand_on_node(self, claim: Object, volume: Object, driver: str) -> None:
         """There is nothing to do outside the node: give the volume its new size and leave the file system to the node."""
         mark = self.dialect(_PRE_RESIZE)
-        wanted, marked = requested(claim), mark in annotations_of(volume)
+        wanted, marked = requested_storage(claim), mark in annotations_of(volume)
         if marked and current_size(claim) >= max(wanted, capacity(volume)):
             await self._patch_volume(volume, {"metadata": {"annotations": {mark: None}}})
             return

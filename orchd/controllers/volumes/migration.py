@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchd.client.interfaces import Object
 from orchd.controllers.objects import annotations_of, labels, spec, with_annotations
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 
 #: Field of a volume's spec -> plugin and driver.
 _MIGRATED: Final = {

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CLAIMS, PODS, deleting, name, namespace, spec, status, uid
 from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, claim_keys, claim_name, index_by_claim, made_for
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 
 class ProtectionController(Controller):

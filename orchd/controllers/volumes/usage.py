@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.controllers.objects import deleting, name, namespace, owner, spec, status, uid
+from orchd.kinds.jsonvalues import Object
 
 VOLUMES: Final = ResourceRef("", "v1", "persistentvolumes")
 #: Index of pods by the claims that they use, "namespace/name": see `index_by_claim`.

@@ -72,10 +72,10 @@ def parse(data: bytes, form: Form, *, finite: bool = False) -> dict[str, Any]:
         return {}
     if not isinstance(value, dict):
         raise BodyError(_unmarshal(f"{json_kind(value)} into Go value of type {_KIND_STRUCT}"))
-    return _named(value)
+    return _require_text_names(value)
 
 
-def _named(value: dict[str, Any]) -> dict[str, Any]:
+def _require_text_names(value: dict[str, Any]) -> dict[str, Any]:
     """Check that apiVersion and kind of an object are strings or absent. Raises BodyError."""
     for name in value:
         if name in ("apiVersion", "kind") and not isinstance(value[name], str):
@@ -143,7 +143,7 @@ def decode_object(
     if custom:
         _check_custom(obj, data, form, api_version, kind)
         return obj
-    actual = _defaulted(obj, api_version, kind)
+    actual = _version_and_kind(obj, api_version, kind)
     if actual != (api_version, kind):
         _check_type(catalog, actual, (api_version, kind), type_, any_version, scheme)
     if "kind" not in obj or "apiVersion" not in obj or not obj["kind"] or not obj["apiVersion"]:
@@ -152,7 +152,7 @@ def decode_object(
     return obj
 
 
-def _defaulted(meta: Mapping[str, Any], api_version: str, kind: str) -> tuple[str, str]:
+def _version_and_kind(meta: Mapping[str, Any], api_version: str, kind: str) -> tuple[str, str]:
     """apiVersion and kind of a body, by default the expected ones."""
     given = meta.get("apiVersion") or ""
     return (api_version if given in ("", "/") else given), meta.get("kind") or kind
@@ -190,7 +190,7 @@ def foreign(
 ) -> str:
     """The reason why `actual` is not a version of the `expected` kind, "" if it is."""
     api_version, kind = actual
-    if scheme == OPTIONS or not _registered(catalog, api_version, kind):
+    if scheme == OPTIONS or not _is_registered(catalog, api_version, kind):
         return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{catalog.dialect(scheme)}"'
     found, wanted = catalog.kind(api_version, kind), catalog.kind(*expected)
     same = kind == expected[1] and (
@@ -213,7 +213,7 @@ def patched_object(
     """
     if obj.get("apiVersion") == api_version and obj.get("kind") == kind:
         return obj
-    obj = _named(obj)
+    obj = _require_text_names(obj)
     if custom:
         if not obj.get("kind"):
             raise BodyError(f"Object 'Kind' is missing in '{json_.encode(obj).decode()}'")
@@ -247,7 +247,7 @@ def internal_package(type_: Type) -> str:
     return {"events": "core", "meta": "v1"}.get(package, package)
 
 
-def _registered(catalog: Catalog, api_version: str, kind: str) -> bool:
+def _is_registered(catalog: Catalog, api_version: str, kind: str) -> bool:
     """True if `kind` is registered in a version. Includes lists and options."""
     group, version = split_group_version(api_version)
     served = catalog.in_version(group, version)
@@ -276,7 +276,7 @@ def _decode_protobuf(
         envelope = protobuf.open_envelope(data)
     except protobuf.ProtobufError as error:
         raise unrecognized_body(kind, str(error), data) from None
-    actual = _defaulted({"apiVersion": envelope.api_version, "kind": envelope.kind}, api_version, kind)
+    actual = _version_and_kind({"apiVersion": envelope.api_version, "kind": envelope.kind}, api_version, kind)
     if custom:
         raise cannot_be_handled(
             actual[1], actual[0], kind,

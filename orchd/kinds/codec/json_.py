@@ -106,7 +106,7 @@ def encode(value: Any) -> bytes:
 
     Raises TypeError for values without a JSON form and for values that are nested too deeply.
     """
-    return escaped(orjson.dumps(value, default=_spelling))
+    return escape(orjson.dumps(value, default=_spelling))
 
 
 def _spelling(value: Any) -> orjson.Fragment:
@@ -118,7 +118,7 @@ def _spelling(value: Any) -> orjson.Fragment:
 
 def encode_pretty(value: Any) -> bytes:
     """Encode a value as JSON indented by two spaces, without a final newline."""
-    return escaped(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+    return escape(orjson.dumps(value, option=orjson.OPT_INDENT_2))
 
 
 def body(value: Any, *, pretty: bool = False) -> bytes:
@@ -126,7 +126,7 @@ def body(value: Any, *, pretty: bool = False) -> bytes:
     return encode_pretty(value) if pretty else encode(value) + b"\n"
 
 
-def escaped(data: bytes) -> bytes:
+def escape(data: bytes) -> bytes:
     """JSON with ``<``, ``>``, ``&``, U+2028 and U+2029 escaped."""
     # These bytes only occur inside strings, so that they can be replaced without parsing.
     if b"<" in data:

@@ -201,13 +201,13 @@ def _best(
             kind, _, subtype = name.partition("/")
             if (clause.type, clause.subtype) not in ((kind, subtype), (kind, "*"), ("*", "*")):
                 continue
-            offered = _offered(clause, name, form, dialect, table=table, partial=partial)
+            offered = _negotiated_form(clause, name, form, dialect, table=table, partial=partial)
             if offered is not None and (whole or offered.as_ or form is not Form.PROTOBUF):
                 return offered
     return None
 
 
-def _offered(clause: Clause, name: str, form: Form, dialect: Dialect, *, table: bool, partial: bool) -> Negotiated | None:
+def _negotiated_form(clause: Clause, name: str, form: Form, dialect: Dialect, *, table: bool, partial: bool) -> Negotiated | None:
     """`form` with the parameters of a clause, None if they request an unsupported representation."""
     asked = dict(clause.parameters)
     stream = asked.get("stream", "")

@@ -28,14 +28,14 @@ def partial(obj: Mapping[str, Any], api_version: str) -> dict[str, Any]:
     """The PartialObjectMetadata of an object. `api_version` is ``meta.../v1`` or ``v1beta1``."""
     metadata = obj.get("metadata") or {}
     if "creationTimestamp" in metadata and next(iter(metadata)) not in _FIRST:
-        metadata = _declared(metadata, _METADATA)
+        metadata = _order_members(metadata, _METADATA)
         for name, order in (("ownerReferences", _OWNER), ("managedFields", _ENTRY)):
             if metadata.get(name):
-                metadata[name] = [_declared(item, order) for item in metadata[name]]
+                metadata[name] = [_order_members(item, order) for item in metadata[name]]
     return {"kind": KIND, "apiVersion": api_version, "metadata": metadata}
 
 
-def _declared(value: Mapping[str, Any], order: Iterable[str]) -> dict[str, Any]:
+def _order_members(value: Mapping[str, Any], order: Iterable[str]) -> dict[str, Any]:
     """A struct with its members in declared order."""
     return {**{name: value[name] for name in order if name in value}, **value}
 

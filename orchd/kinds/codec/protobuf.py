@@ -19,7 +19,16 @@ from orchd.dialect import PROTOBUF_MAGIC
 from orchd.errors import ApiError
 from orchd.kinds.bounds import MAX_VALUES
 from orchd.kinds.codec import protobuf_decode, protobuf_encode
-from orchd.kinds.codec.wire import FIELDS, LENGTH, ProtobufError, delimited, read_length, read_varint, skip, truncated
+from orchd.kinds.codec.wire import (
+    FIELDS,
+    LENGTH,
+    ProtobufError,
+    encode_delimited,
+    read_length,
+    read_varint,
+    skip,
+    truncated_error,
+)
 from orchd.kinds.ir import Type
 
 __all__ = [
@@ -63,8 +72,8 @@ def encode_message(obj: Mapping[str, Any], type_: Type) -> bytes:
 
 def envelope(api_version: str, kind: str, raw: bytes) -> bytes:
     """Wrap a message as a complete body."""
-    meta = delimited(b"\x0a", api_version.encode()) + delimited(b"\x12", kind.encode())
-    return b"".join((PROTOBUF_MAGIC, delimited(b"\x0a", meta), delimited(b"\x12", raw), _NO_CONTENT))
+    meta = encode_delimited(b"\x0a", api_version.encode()) + encode_delimited(b"\x12", kind.encode())
+    return b"".join((PROTOBUF_MAGIC, encode_delimited(b"\x0a", meta), encode_delimited(b"\x12", raw), _NO_CONTENT))
 
 
 def encode(obj: Mapping[str, Any], type_: Type, *, api_version: str = "", kind: str = "") -> bytes:
@@ -80,11 +89,11 @@ def list_message(
     `items_first`: items precede the metadata (PartialObjectMetadataList of meta/v1beta1).
     """
     if items_first:
-        return b"".join(delimited(b"\x0a", item) for item in items) + delimited(
+        return b"".join(encode_delimited(b"\x0a", item) for item in items) + encode_delimited(
             b"\x12", encode_message(metadata, list_meta)
         )
-    parts = [delimited(b"\x0a", encode_message(metadata, list_meta))]
-    parts.extend(delimited(b"\x12", item) for item in items)
+    parts = [encode_delimited(b"\x0a", encode_message(metadata, list_meta))]
+    parts.extend(encode_delimited(b"\x12", item) for item in items)
     return b"".join(parts)
 
 
@@ -104,7 +113,7 @@ def encode_list(
 def watch_frame(type_: str, body: bytes) -> bytes:
     """Encode an event of a watch stream: four bytes of length (big-endian), then meta/v1.WatchEvent with a complete body as
     its object."""
-    event = delimited(b"\x0a", type_.encode()) + delimited(b"\x12", delimited(b"\x0a", body))
+    event = encode_delimited(b"\x0a", type_.encode()) + encode_delimited(b"\x12", encode_delimited(b"\x0a", body))
     return len(event).to_bytes(4, "big") + event
 
 
@@ -148,7 +157,7 @@ def decode_message(data: bytes, type_: Type) -> dict[str, Any]:
     try:
         out: dict[str, Any] = protobuf_decode.struct(type_).decode(data, 0, len(data))
     except IndexError:
-        raise truncated() from None
+        raise truncated_error() from None
     except RecursionError:
         raise ProtobufError("proto: exceeded max depth") from None
     return out

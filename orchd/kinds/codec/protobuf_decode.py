@@ -21,7 +21,7 @@ from orchd.kinds.codec.wire import (
     read_length,
     read_varint,
     skip,
-    truncated,
+    truncated_error,
 )
 from orchd.kinds.compiling import COMPILING
 from orchd.kinds.ir import Field, Type
@@ -89,7 +89,7 @@ class StructReader:
             else:
                 at = self._unknown(key, data, at, end)
         if at != end:
-            raise truncated()
+            raise truncated_error()
         FIELDS.spend(count)
         return out
 
@@ -229,7 +229,7 @@ def _map(element: Type, name: str, *, wrapped: bool) -> Store:
             else:
                 at = skip(data, at, stop, tag & 7)
         if at != stop:
-            raise truncated()
+            raise truncated_error()
         found = out.get(name)
         if found is None:
             out[name] = {key: value}
@@ -286,7 +286,7 @@ def _int64(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 def _double(data: bytes, at: int, end: int) -> tuple[float, int]:
     if at + 8 > end:
-        raise truncated()
+        raise truncated_error()
     value: float = _struct.unpack_from("<d", data, at)[0]
     if value != value or value in (float("inf"), float("-inf")):
         raise ProtobufError("json: unsupported value: not a finite number")
@@ -316,7 +316,7 @@ def _items(data: bytes, at: int, end: int) -> tuple[list[str], int]:
         else:
             at = skip(data, at, stop, tag & 7)
     if at != stop:
-        raise truncated()
+        raise truncated_error()
     return out, stop
 
 
@@ -332,7 +332,7 @@ def _first(data: bytes, at: int, stop: int, number: int = 1) -> bytes:
         else:
             at = skip(data, at, stop, tag & 7)
     if at != stop:
-        raise truncated()
+        raise truncated_error()
     return found
 
 
@@ -343,15 +343,15 @@ def _quantity(data: bytes, at: int, end: int) -> tuple[str, int]:
 
 def _json(data: bytes, at: int, end: int) -> tuple[Any, int]:
     at, stop = read_length(data, at, end)
-    return _parsed(_first(data, at, stop)), stop
+    return _parse_json(_first(data, at, stop)), stop
 
 
 def _unknown_json(data: bytes, at: int, end: int) -> tuple[Any, int]:
     at, stop = read_length(data, at, end)
-    return _parsed(_first(data, at, stop, 2)), stop
+    return _parse_json(_first(data, at, stop, 2)), stop
 
 
-def _parsed(raw: bytes) -> Any:
+def _parse_json(raw: bytes) -> Any:
     if not raw:
         return None
     try:
@@ -376,7 +376,7 @@ def _numbers(data: bytes, at: int, stop: int) -> tuple[dict[int, int], bytes]:
         else:
             at = skip(data, at, stop, tag & 7)
     if at != stop:
-        raise truncated()
+        raise truncated_error()
     return out, text
 
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from orchd.kinds.codec import json_
-from orchd.kinds.codec.wire import FIXED64, LENGTH, VARINT, delimited, tag, varint
+from orchd.kinds.codec.wire import FIXED64, LENGTH, VARINT, encode_delimited, tag, varint
 from orchd.kinds.compiling import COMPILING
 from orchd.kinds.ir import Field, Type
 
@@ -91,13 +91,13 @@ class _Schema:
     def encode(self, value: Any) -> bytes:
         if self._name == "Bool":
             if isinstance(value, dict):
-                return b"\x08\x01" + delimited(b"\x12", self._schema.encode(value))
+                return b"\x08\x01" + encode_delimited(b"\x12", self._schema.encode(value))
             return b"\x08\x01" if value else b"\x08\x00"
         if isinstance(value, dict):
-            return delimited(b"\x0a", self._schema.encode(value))
+            return encode_delimited(b"\x0a", self._schema.encode(value))
         if self._name == "Array":
-            return b"".join(delimited(b"\x12", self._schema.encode(v)) for v in value)
-        return b"".join(delimited(b"\x12", v.encode()) for v in value)
+            return b"".join(encode_delimited(b"\x12", self._schema.encode(v)) for v in value)
+        return b"".join(encode_delimited(b"\x12", v.encode()) for v in value)
 
 
 def struct(type_: Type) -> Any:
@@ -123,7 +123,7 @@ def _zero(member: Field) -> bytes:
     if member.ptr or kind in ("list", "map", "bytes"):
         return b""
     if kind == "struct":
-        return delimited(tag(member.number, LENGTH), struct(member.type).zero)
+        return encode_delimited(tag(member.number, LENGTH), struct(member.type).zero)
     wire_type = FIXED64 if kind == "number" else VARINT if kind in _VARINTS else LENGTH
     return tag(member.number, wire_type) + _ZEROS[kind]
 
@@ -142,16 +142,16 @@ def _member(member: Field) -> Write:
         return _map(type_.element, number, wrapped="ExtraValue" in member.wire)
     if member.wire == "runtime.Unknown":
         head = tag(number, LENGTH)
-        empty = delimited(b"\x0a", b"\x0a\x00\x12\x00")
-        tail = b"\x1a\x00" + delimited(b"\x22", b"application/json")
-        return lambda value: delimited(head, empty + delimited(b"\x12", json_.encode(value)) + tail)
+        empty = encode_delimited(b"\x0a", b"\x0a\x00\x12\x00")
+        tail = b"\x1a\x00" + encode_delimited(b"\x22", b"application/json")
+        return lambda value: encode_delimited(head, empty + encode_delimited(b"\x12", json_.encode(value)) + tail)
     return _value(type_, number)
 
 
 def _strings_message(number: int) -> Write:
     """Encode a list of strings as a message {items 1}."""
     head = tag(number, LENGTH)
-    return lambda values: delimited(head, b"".join([delimited(b"\x0a", v.encode()) for v in values]))
+    return lambda values: encode_delimited(head, b"".join([encode_delimited(b"\x0a", v.encode()) for v in values]))
 
 
 def _map(element: Type, number: int, *, wrapped: bool) -> Write:
@@ -159,7 +159,7 @@ def _map(element: Type, number: int, *, wrapped: bool) -> Write:
     if element.kind == "string":
         def strings(values: Mapping[str, str | None]) -> bytes:
             return b"".join([
-                delimited(head, delimited(b"\x0a", key.encode()) + delimited(b"\x12", (values[key] or "").encode()))
+                encode_delimited(head, encode_delimited(b"\x0a", key.encode()) + encode_delimited(b"\x12", (values[key] or "").encode()))
                 for key in sorted(values)
             ])
 
@@ -169,7 +169,7 @@ def _map(element: Type, number: int, *, wrapped: bool) -> Write:
 
     def entries(values: Mapping[str, Any]) -> bytes:
         return b"".join([
-            delimited(head, delimited(b"\x0a", key.encode()) + (zero if values[key] is None else write(values[key])))
+            encode_delimited(head, encode_delimited(b"\x0a", key.encode()) + (zero if values[key] is None else write(values[key])))
             for key in sorted(values)
         ])
 
@@ -194,29 +194,29 @@ def _value(type_: Type, number: int) -> Write:
         pack = _struct.Struct("<d").pack
         return lambda value: head + pack(float(value))
     if kind == "string":
-        return lambda value: delimited(head, value.encode())
+        return lambda value: encode_delimited(head, value.encode())
     if kind == "bytes":
-        return lambda value: delimited(head, base64.b64decode(value))
+        return lambda value: encode_delimited(head, base64.b64decode(value))
     if kind == "quantity":
-        return lambda value: delimited(head, delimited(b"\x0a", str(value).encode()))
+        return lambda value: encode_delimited(head, encode_delimited(b"\x0a", str(value).encode()))
     if kind == "int-or-string":
-        return lambda value: delimited(head, _int_or_string(value))
+        return lambda value: encode_delimited(head, _int_or_string(value))
     if kind in ("time", "microtime"):
-        return lambda value: delimited(head, _timestamp(value))
+        return lambda value: encode_delimited(head, _timestamp(value))
     assert kind in ("any", "raw", "fieldsv1"), kind
-    return lambda value: delimited(head, delimited(b"\x0a", json_.encode(value)))
+    return lambda value: encode_delimited(head, encode_delimited(b"\x0a", json_.encode(value)))
 
 
 def _message(type_: Type, number: int) -> Write:
     head = tag(number, LENGTH)
     # A recursive struct is filled later, so its method is bound now and called later.
     encode = struct(type_).encode
-    return lambda value: delimited(head, encode(value))
+    return lambda value: encode_delimited(head, encode(value))
 
 
 def _int_or_string(value: int | str) -> bytes:
     if isinstance(value, str):
-        return b"\x08\x01\x10\x00" + delimited(b"\x1a", value.encode())
+        return b"\x08\x01\x10\x00" + encode_delimited(b"\x1a", value.encode())
     return b"\x08\x00\x10" + varint(int(value)) + b"\x1a\x00"
 
 

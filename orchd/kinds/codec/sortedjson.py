@@ -29,14 +29,14 @@ def encode(value: Any, *, pretty: bool = False) -> bytes:
     option = orjson.OPT_SORT_KEYS | (orjson.OPT_INDENT_2 if pretty else 0)
     text = orjson.dumps(value, option=option)
     if _UNUSUAL.search(text):
-        text = orjson.dumps(_spelled(value), option=option)
+        text = orjson.dumps(_respell_numbers(value), option=option)
     # Copied: the buffer of orjson's result has several times its length, and would live as long as the object.
     return b"%b" % text
 
 
 def encode_escaped(obj: Any, *, pretty: bool = False) -> bytes:
     """Encode an object of a custom kind, or a list of them, as it is served: with HTML characters escaped."""
-    return json_.escaped(encode(obj, pretty=pretty))
+    return json_.escape(encode(obj, pretty=pretty))
 
 
 def sorted_form(json: bytes) -> bytes:
@@ -44,13 +44,13 @@ def sorted_form(json: bytes) -> bytes:
     return encode_escaped(orjson.loads(json)) if json.startswith(UNSORTED) else json
 
 
-def _spelled(value: Any) -> Any:
+def _respell_numbers(value: Any) -> Any:
     """`value` with the reference's spelling of numbers."""
     kind = value.__class__
     if kind is dict:
-        return {key: _spelled(item) for key, item in value.items()}
+        return {key: _respell_numbers(item) for key, item in value.items()}
     if kind is list:
-        return [_spelled(item) for item in value]
+        return [_respell_numbers(item) for item in value]
     if isinstance(value, float):
         return orjson.Fragment(number(value).encode())
     if kind is int and not -_INT64 <= value < _INT64:

@@ -43,13 +43,13 @@ def tag(number: int, wire_type: int) -> bytes:
     return varint(number << 3 | wire_type)
 
 
-def delimited(head: bytes, payload: bytes) -> bytes:
+def encode_delimited(head: bytes, payload: bytes) -> bytes:
     """Encode a length-delimited field. `head` is its tag."""
     size = len(payload)
     return head + (_SMALL[size] if size < 2048 else _varint(size)) + payload
 
 
-def truncated() -> ProtobufError:
+def truncated_error() -> ProtobufError:
     return ProtobufError("unexpected EOF")
 
 
@@ -58,7 +58,7 @@ def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if at >= end:
-            raise truncated()
+            raise truncated_error()
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
@@ -78,7 +78,7 @@ def read_length(data: bytes, at: int, end: int) -> tuple[int, int]:
     if size >= 1 << 63:
         raise ProtobufError("proto: negative length found during unmarshaling")
     if at + size > end:
-        raise truncated()
+        raise truncated_error()
     return at, at + size
 
 
@@ -122,7 +122,7 @@ def skip(data: bytes, at: int, end: int, wire_type: int) -> int:
         else:
             raise ProtobufError(f"proto: illegal wireType {wire_type}")
         if at > end:
-            raise truncated()
+            raise truncated_error()
         if not depth:
             return at
         FIELDS.spend(1)

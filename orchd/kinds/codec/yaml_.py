@@ -190,7 +190,7 @@ class _Builder:
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             done = self._stack.pop()
             self._open_flows -= done.flow
-            value = _merged(done)
+            value = _merge_keys(done)
             if done.anchor is not None:
                 self._open_anchors[done.anchor] -= 1
                 self._anchors[done.anchor] = (value, done.size)
@@ -248,7 +248,7 @@ class _Builder:
             return value if self._stack and self._stack[-1].wants_key else _jsonable(value)
         if tag is None or tag in ("!", _STR):
             return text
-        return _tagged(tag, text)
+        return _resolve_tagged(tag, text)
 
 
 class _Watching(_Builder):
@@ -301,7 +301,7 @@ def _format(key: Any) -> str:
     return json.dumps(key, ensure_ascii=False) if isinstance(key, str | bool) else str(key)
 
 
-def _tagged(tag: str, text: str) -> Any:
+def _resolve_tagged(tag: str, text: str) -> Any:
     """Resolve a scalar with an explicit tag."""
     short = tag.removeprefix("tag:yaml.org,2002:")
     value = resolve(text)
@@ -336,7 +336,7 @@ def _key(value: Any) -> str:
     raise YAMLError(f"yaml: invalid map key: {_format(value)}")
 
 
-def _merged(done: _Open) -> Any:
+def _merge_keys(done: _Open) -> Any:
     """A finished collection, with merged ``<<`` mappings; its own keys take precedence."""
     if not done.merges:
         return done.value
@@ -398,7 +398,7 @@ def encode(value: Any) -> bytes:
     return _pieces(value, _PIECE_LEVELS)
 
 
-def _dumped(value: Any) -> bytes:
+def _dump(value: Any) -> bytes:
     out: bytes = yaml.dump(
         value, Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True, encoding="utf-8"
     )
@@ -412,7 +412,7 @@ def _size(value: Any) -> int:
 def _pieces(value: Any, levels: int) -> bytes:
     """The text of a value, of which parts above `_PIECE` bytes are encoded apart, down to so many levels."""
     if not levels or value.__class__ not in (dict, list) or not value or _size(value) <= _PIECE:
-        return _dumped(value)
+        return _dump(value)
     mapping = value.__class__ is dict
     out: list[bytes] = []
     together: list[Any] = []
@@ -421,7 +421,7 @@ def _pieces(value: Any, levels: int) -> bytes:
     def dump() -> None:
         nonlocal taken
         if together:
-            out.append(_dumped(dict(together) if mapping else list(together)))
+            out.append(_dump(dict(together) if mapping else list(together)))
             together.clear()
         taken = 0
 
@@ -433,11 +433,11 @@ def _pieces(value: Any, levels: int) -> bytes:
             dump()
             below = _pieces(inner, levels - 1)
             if mapping:
-                out.append(_dumped({part[0]: None}).removesuffix(b" null\n") + b"\n")
+                out.append(_dump({part[0]: None}).removesuffix(b" null\n") + b"\n")
                 # Sequences in mappings are not indented.
-                out.append(below if inner.__class__ is list else _indented(b"  ", below))
+                out.append(below if inner.__class__ is list else _indent(b"  ", below))
             else:
-                out.append(_indented(b"- ", below))
+                out.append(_indent(b"- ", below))
             continue
         together.append(part)
         taken += size + 16
@@ -447,6 +447,6 @@ def _pieces(value: Any, levels: int) -> bytes:
     return b"".join(out)
 
 
-def _indented(first: bytes, text: bytes) -> bytes:
+def _indent(first: bytes, text: bytes) -> bytes:
     """Lines of a block, below a key or an item."""
     return first + text[:-1].replace(b"\n", b"\n  ") + b"\n"

@@ -22,7 +22,7 @@ def condition(definition: ObjectView, type_: str) -> str:
     return "" if found is None else str(found.get("status") or "")
 
 
-def established(definition: ObjectView) -> bool:
+def is_established(definition: ObjectView) -> bool:
     """True if the kind of a definition is established."""
     return condition(definition, ESTABLISHED) == "True"
 

@@ -63,7 +63,7 @@ def decide_names(definition: ObjectView, taken: Taken, dialect: Dialect, *, now:
             status = with_condition(status, ESTABLISHED, "True", "InitialNamesAccepted", text, now=now)
         else:
             status = with_condition(status, ESTABLISHED, "False", "NotAccepted", "not all names are accepted", now=now)
-    return _approved(definition, status, dialect, now=now)
+    return _set_approval(definition, status, dialect, now=now)
 
 
 def _decide(wanted: ObjectView, have: ObjectView, taken: Taken) -> tuple[dict[str, Any], tuple[str, str] | None]:
@@ -100,7 +100,7 @@ def _replace(names: dict[str, Any], member: str, wanted: ObjectView) -> None:
         names.pop(member, None)
 
 
-def _approved(definition: ObjectView, status: dict[str, Any], dialect: Dialect, *, now: str) -> dict[str, Any]:
+def _set_approval(definition: ObjectView, status: dict[str, Any], dialect: Dialect, *, now: str) -> dict[str, Any]:
     """Set the approval condition of a definition in a protected group."""
     if not is_protected(definition["spec"]["group"], dialect):
         return status

@@ -19,7 +19,7 @@ _BLANKS: Final = re.compile(rb"[ \t\r\n]*")
 _WORDS: Final = {ord("t"): (b"true", "true"), ord("f"): (b"false", "false"), ord("n"): (b"null", "null")}
 
 
-def quoted(byte: int) -> str:
+def quote_byte(byte: int) -> str:
     """A byte as messages quote it: ``'a'``, ``'\\''``, ``'\\x00'``."""
     special = {0x27: "\\'", 0x22: '"', 0x5C: "\\\\", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
     if byte in special:
@@ -63,7 +63,7 @@ class _Scanner:
             self._value()
             byte = self._peek()
             if byte >= 0:
-                return f"invalid character {quoted(byte)} after top-level value"
+                return f"invalid character {quote_byte(byte)} after top-level value"
         except _Bad as bad:
             return str(bad)
         return ""
@@ -78,7 +78,7 @@ class _Scanner:
     def _bad(self, where: str) -> _Bad:
         if self._at >= len(self._data):
             return _Bad(END)
-        return _Bad(f"invalid character {quoted(self._data[self._at])} {where}")
+        return _Bad(f"invalid character {quote_byte(self._data[self._at])} {where}")
 
     def _value(self) -> None:
         # Open containers are "{" or "["; each iteration reads one value, then closes containers or continues.
@@ -142,7 +142,7 @@ class _Scanner:
     def _word(self, word: bytes, name: str) -> None:
         for expected in word:
             if self._at >= len(self._data) or self._data[self._at] != expected:
-                raise self._bad(f"in literal {name} (expecting {quoted(expected)})")
+                raise self._bad(f"in literal {name} (expecting {quote_byte(expected)})")
             self._at += 1
 
     def _digits(self, where: str) -> None:

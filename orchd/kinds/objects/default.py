@@ -144,7 +144,7 @@ def _custom_struct(type: Type) -> Fill:
                 defaults[name] = field.default
             inner = _filler(field.type)
             if inner is not None:
-                children[name] = _guarded(field.type.kind, inner)
+                children[name] = _fill_kind(field.type.kind, inner)
         strict = frozenset(
             name for name, field in type.fields.items() if field.type.constraints is not None and not field.type.nullable
         )
@@ -179,7 +179,7 @@ def _custom_struct(type: Type) -> Fill:
 def _custom_list(type: Type) -> Fill | None:
     element = type.element
     inner = _filler(element)
-    guarded = None if inner is None else _guarded(element.kind, inner)
+    guarded = None if inner is None else _fill_kind(element.kind, inner)
     default = None if element.nullable else type.memo.get(ELEMENT_DEFAULT)
     if guarded is None and default is None:
         return None
@@ -193,7 +193,7 @@ def _custom_list(type: Type) -> Fill | None:
 
 def _map(type: Type) -> Fill | None:
     inner = _filler(type.element)
-    guarded = None if inner is None else _guarded(type.element.kind, inner)
+    guarded = None if inner is None else _fill_kind(type.element.kind, inner)
     # Elements without a schema may be null.
     keep_null = type.element.nullable or (type.element.kind == "any" and not type.element.preserve_unknown)
     default = None if type.element.nullable else type.memo.get(ELEMENT_DEFAULT)
@@ -220,7 +220,7 @@ def _map(type: Type) -> Fill | None:
 _PYTHON: Final = {"struct": dict, "map": dict, "list": list}
 
 
-def _guarded(kind: str, inner: Fill) -> Fill:
+def _fill_kind(kind: str, inner: Fill) -> Fill:
     expected = _PYTHON[kind]
 
     def fill(value: Any, settings: ObjectSettings) -> Any:

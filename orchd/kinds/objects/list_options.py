@@ -43,12 +43,12 @@ def parse_version(text: str) -> int:
     if not text:
         return 0
     try:
-        return unsigned(text)
+        return parse_unsigned(text)
     except ApiError as error:
         raise ApiError(500, "", f"resourceVersion: Invalid value: {errors.quoted(text)}: {error.message}") from None
 
 
-def unsigned(text: str) -> int:
+def parse_unsigned(text: str) -> int:
     """Parse an unsigned 64-bit integer. Raises ApiError 500 with the reference's message."""
     if not (text.isascii() and text.isdecimal()):
         raise ApiError(500, "", f"strconv.ParseUint: parsing {errors.quoted(text)}: invalid syntax")
@@ -60,7 +60,7 @@ def unsigned(text: str) -> int:
     return value
 
 
-def cached(resource: Resource) -> bool:
+def has_watch_cache(resource: Resource) -> bool:
     """True if the reference has a watch cache for `resource`. Without one (events), the rules of its store apply."""
     return resource.row.cached
 

@@ -250,7 +250,7 @@ def parse_time(text: str, *, micro: bool = False) -> datetime:
     return _TimeReader(text, _RFC3339_MICRO if micro else _RFC3339).read(micro)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -264,12 +264,12 @@ class _TimeReader:
 
     def wrong(self, part: str) -> ScalarError:
         return ScalarError(
-            f"parsing time {_quoted(self.text)} as {_quoted(self.layout)}: "
-            f"cannot parse {_quoted(self.rest)} as {_quoted(part)}"
+            f"parsing time {_quote(self.text)} as {_quote(self.layout)}: "
+            f"cannot parse {_quote(self.rest)} as {_quote(part)}"
         )
 
     def out_of_range(self, what: str) -> ScalarError:
-        return ScalarError(f"parsing time {_quoted(self.text)}: {what} out of range")
+        return ScalarError(f"parsing time {_quote(self.text)}: {what} out of range")
 
     def literal(self, text: str) -> None:
         if not self.rest.startswith(text):
@@ -310,7 +310,7 @@ class _TimeReader:
         fraction = self.six_digits() if micro else self.any_fraction()
         offset = self.zone()
         if self.rest:
-            raise ScalarError(f"parsing time {_quoted(self.text)}: extra text: {_quoted(self.rest)}")
+            raise ScalarError(f"parsing time {_quote(self.text)}: extra text: {_quote(self.rest)}")
         if not 1 <= day <= (monthrange(max(year, 1), month)[1] if year else 29 if month == 2 else monthrange(4, month)[1]):
             raise self.out_of_range("day")
         try:
@@ -369,7 +369,7 @@ def percent(value: str) -> int | None:
     return integer(value[:-1]) if _PERCENT.match(value) else None
 
 
-def scaled(value: int | str, total: int, *, round_up: bool) -> int:
+def scale_int_or_percent(value: int | str, total: int, *, round_up: bool) -> int:
     """An int-or-percent value relative to `total`, rounded up or down. Raises ScalarError for other text."""
     if isinstance(value, int):
         return value

@@ -202,7 +202,7 @@ class _Reader:
         if operator is None:
             raise _WrongRequirementError(f"found '{token}', expected: {_EXPECTED_OPERATOR}")
         values = self.values() if operator in (IN, NOT_IN) else [self.value()]
-        return _checked(key, operator, values)
+        return _check(key, operator, values)
 
     def value(self) -> str:
         """Parse the value after an operator; "" before a comma or the end."""
@@ -268,7 +268,7 @@ def _is_integer(text: str) -> bool:
     return _INTEGER.match(text) is not None and -(2**63) <= integer(text) < 2**63
 
 
-def _checked(key: str, operator: str, values: list[str]) -> Requirement:
+def _check(key: str, operator: str, values: list[str]) -> Requirement:
     wrong = []
     found = frozenset(values)
     for index, value in enumerate(sorted(found)):
@@ -335,7 +335,7 @@ class FieldSelector:
     @staticmethod
     def terms(text: str) -> list[tuple[str, bool, str]]:
         """Parse terms to (field, True for equality, value). Raises ApiError 400."""
-        return [_field_term(part, text) for part in sorted(_split(text))]
+        return [_field_term(part, text) for part in sorted(_split_terms(text))]
 
     def matches(self, fields: Mapping[str, str]) -> bool:
         return all((fields.get(r.field, "") == r.value) == r.equal for r in self.requirements)
@@ -351,7 +351,7 @@ def _check_length(text: str) -> None:
         raise bad_request(f"the selector is longer than {MAX_LENGTH} characters")
 
 
-def _split(text: str) -> list[str]:
+def _split_terms(text: str) -> list[str]:
     """Split a field selector at commas that are not escaped by a backslash."""
     return re.findall(r"(?:[^\\,]|\\.)+|\\\Z", text, re.DOTALL)
 
@@ -360,10 +360,10 @@ def _field_term(part: str, whole: str) -> tuple[str, bool, str]:
     match = re.search("!=|==?", part)
     if match is None:
         raise bad_request(f"invalid selector: '{whole}'; can't understand '{part}'")
-    return part[: match.start()], match.group() != "!=", _unescaped(part[match.end() :])
+    return part[: match.start()], match.group() != "!=", _unescape(part[match.end() :])
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """A value without its backslashes; only ``\\\\``, ``\\,`` and ``\\=`` are escapes, and signs must be escaped."""
     out: list[str] = []
     characters = iter(text)

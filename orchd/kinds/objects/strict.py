@@ -46,7 +46,7 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
     return value if isinstance(value, Members) else [(key, value[key]) for key in sorted(value)]
 
 
-def joined(path: str, name: str) -> str:
+def join_path(path: str, name: str) -> str:
     """The path of a member of the object at `path`."""
     return f"{path}.{name}" if path else name
 
@@ -59,7 +59,7 @@ def duplicates(value: Any, *, located: bool = False, at: str = "") -> list[str]:
     while stack:
         for item, path in stack[-1]:
             if isinstance(item, Members):
-                stack.append(_noted(item, path, problems, located=located))
+                stack.append(_visit_members(item, path, problems, located=located))
                 break
             if isinstance(item, list):
                 stack.append((each, f"{path}[{index}]") for index, each in enumerate(item))
@@ -69,11 +69,11 @@ def duplicates(value: Any, *, located: bool = False, at: str = "") -> list[str]:
     return list(problems)
 
 
-def _noted(members: Members, path: str, problems: Problems, *, located: bool) -> Iterator[tuple[Any, str]]:
+def _visit_members(members: Members, path: str, problems: Problems, *, located: bool) -> Iterator[tuple[Any, str]]:
     """The values of an object. Duplicates are reported in order."""
     seen: set[str] = set()
     for key, item in members:
-        here = joined(path, key)
+        here = join_path(path, key)
         if key in seen:
             problems.add(f'duplicate field "{here if located else key}"')
         seen.add(key)
@@ -103,7 +103,7 @@ def _parts(value: Any, type: Type, path: str, problems: Problems, *, located: bo
         fields, known = type.fields if is_struct else {}, _KIND_NAMES if is_struct and shape.is_kind(type) else ()
         seen: set[str] = set()
         for key, item in _members(value):
-            here = joined(path, key) if located else key
+            here = join_path(path, key) if located else key
             field = fields.get(key)
             if is_struct and field is None and key not in known:
                 problems.add(f'unknown field "{here}"')
@@ -124,7 +124,7 @@ def paths(value: Any, type: Type) -> list[str]:
     """``unknown field "spec.x"`` for pruned members of a custom object, or unknown members of the result of a strategic merge
     patch; sorted."""
     found: list[str] = []
-    below = _pruned if shape.is_custom(type) else _left_over
+    below = _visit_custom if shape.is_custom(type) else _left_over
     stack = [below(value, type, "", found)]
     while stack:
         for item, its, path in stack[-1]:
@@ -136,7 +136,7 @@ def paths(value: Any, type: Type) -> list[str]:
     return [f'unknown field "{path}"' for path in sorted(found)]
 
 
-def _pruned(value: Any, type: Type, path: str, found: list[str]) -> _Places:
+def _visit_custom(value: Any, type: Type, path: str, found: list[str]) -> _Places:
     """Parts of a value of a custom kind. Unknown members are reported."""
     kind = type.kind
     if isinstance(value, list):
@@ -160,7 +160,7 @@ def _pruned(value: Any, type: Type, path: str, found: list[str]) -> _Places:
 
 
 def _left_over(value: Any, type: Type, path: str, found: list[str]) -> _Places:
-    """Like `_pruned` for a built-in kind, where map keys are not part of paths."""
+    """Like `_visit_custom` for a built-in kind, where map keys are not part of paths."""
     kind = type.kind
     if isinstance(value, list):
         if kind == "list":

@@ -89,7 +89,7 @@ def from_resource_list(resources: Iterable[Mapping[str, Any]]) -> list[Json]:
     out: dict[str, Json] = {}
     for each in resources:
         if "/" not in each["name"]:
-            out[each["name"]] = _listed(each)
+            out[each["name"]] = _entry(each)
     for each in resources:
         plural, slash, name = each["name"].partition("/")
         if not slash:
@@ -105,7 +105,7 @@ def from_resource_list(resources: Iterable[Mapping[str, Any]]) -> list[Json]:
     return list(out.values())
 
 
-def _listed(each: Mapping[str, Any]) -> Json:
+def _entry(each: Mapping[str, Any]) -> Json:
     entry: Json = {
         "resource": each["name"],
         "responseKind": _kind(each.get("group", ""), each.get("version", ""), each.get("kind", "")),

@@ -326,9 +326,9 @@ class Definitions:
         if type_.atomic and type_.kind == "struct":
             out[x + "map-type"] = "atomic"
         if not self._v3:
-            out = self._required(type_, out)
+            out = self._with_required(type_, out)
         if not self._v3 and (type_.nullable or type_.preserve_unknown):
-            return self._untyped(type_, out)
+            return self._without_type(type_, out)
         if type_.kind == "list":
             return {**out, "type": "array", "items": self.inline(type_.element)}
         if type_.kind == "map":
@@ -337,7 +337,7 @@ class Definitions:
             return self._inline_struct(type_, out)
         return {**_CUSTOM[type_.kind], **out}
 
-    def _untyped(self, type_: Type, out: Json) -> Json:
+    def _without_type(self, type_: Type, out: Json) -> Json:
         """A node of v2 that may be null or keeps unknown fields: with its members, clients of v2 would reject valid
         objects."""
         if type_.kind == "map":
@@ -346,7 +346,7 @@ class Definitions:
             return out
         return {**_CUSTOM[type_.kind], **out}
 
-    def _required(self, type_: Type, out: Json) -> Json:
+    def _with_required(self, type_: Type, out: Json) -> Json:
         """`out` with the required members of v2: without nullable ones, which v2 cannot express."""
         required = [
             name

@@ -237,7 +237,7 @@ class _ResourcePaths:
         resource = self._resource
         inner = f"/namespaces/{{namespace}}/{resource.plural}" if resource.namespaced else f"/{resource.plural}"
         yield from self._whole(inner)
-        yield from self._named(inner + "/{name}")
+        yield from self._object_paths(inner + "/{name}")
         if "watch" in resource.verbs and not resource.custom:
             yield from self._watches(inner)
         for sub in resource.subresources.values():
@@ -332,7 +332,7 @@ class _ResourcePaths:
     def _delete_body(self) -> Json:
         return par.body(self._paths.meta_ref("DeleteOptions"), required=False)
 
-    def _named(self, inner: str) -> Iterator[tuple[str, Json]]:
+    def _object_paths(self, inner: str) -> Iterator[tuple[str, Json]]:
         resource = self._resource
         kind = resource.kind
         shared = [par.name(kind), *self._shared]

@@ -124,7 +124,7 @@ def union(
         return definition(name) if found is None else found
 
     for each in foreign:
-        renamed = _renamed(each, existing)
+        renamed = _new_names(each, existing)
         for path, item in each.paths.items():
             if path not in paths and path not in added_paths:
                 added_paths[path] = _refer(item, renamed)
@@ -138,7 +138,7 @@ def union(
     return Additions(paths=added_paths, definitions=added)
 
 
-def _renamed(source: ForeignSpecification, existing: Callable[[str], Json | None]) -> dict[str, str]:
+def _new_names(source: ForeignSpecification, existing: Callable[[str], Json | None]) -> dict[str, str]:
     """New names of the definitions that are in conflict with others of the same name."""
     out: dict[str, str] = {}
     taken: set[str] = set()
@@ -166,13 +166,13 @@ def _with_kinds_of(there: Json, schema: Json) -> Json:
     """A definition that is of the kinds of an equal one as well."""
     out = there
     for key in _KINDS:
-        more = [each for each in _listed(schema.get(key)) if each not in _listed(out.get(key))]
+        more = [each for each in _as_list(schema.get(key)) if each not in _as_list(out.get(key))]
         if more:
-            out = {**out, key: [*_listed(out.get(key)), *more]}
+            out = {**out, key: [*_as_list(out.get(key)), *more]}
     return out
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 

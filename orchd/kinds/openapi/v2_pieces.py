@@ -84,10 +84,10 @@ class DocumentPieces:
             pieces.insert(0, self._foreign_piece(pieces, foreign))
         head = v2.frame(catalog)
         return {
-            JSON: _parts(_json_document(head, _merged(pieces, JSON, v2.PATHS), _merged(pieces, JSON, v2.DEFINITIONS))),
+            JSON: _parts(_json_document(head, _merge(pieces, JSON, v2.PATHS), _merge(pieces, JSON, v2.DEFINITIONS))),
             PROTOBUF: _parts(
                 v2_protobuf.assemble(
-                    head, _merged(pieces, PROTOBUF, v2.PATHS), _merged(pieces, PROTOBUF, v2.DEFINITIONS)
+                    head, _merge(pieces, PROTOBUF, v2.PATHS), _merge(pieces, PROTOBUF, v2.DEFINITIONS)
                 )
             ),
         }
@@ -101,7 +101,7 @@ class DocumentPieces:
 
     def _foreign_piece(self, pieces: list[_Piece], foreign: Sequence[ForeignSpecification]) -> _Piece:
         paths = frozenset(name for piece in pieces for name in piece[JSON, v2.PATHS].names)
-        entries = dict(_found(pieces, JSON, v2.DEFINITIONS))
+        entries = dict(_entries(pieces, JSON, v2.DEFINITIONS))
 
         def definition(name: str) -> Json | None:
             entry = entries.get(name)
@@ -133,13 +133,13 @@ class DocumentPieces:
         return {method: self._findable(part) for method, part in item.items()}
 
 
-def _merged(pieces: Iterable[_Piece], form: str, member: str) -> list[memoryview]:
+def _merge(pieces: Iterable[_Piece], form: str, member: str) -> list[memoryview]:
     """The entries of all pieces in the order of their names; the first of several with the same name."""
-    found = _found(pieces, form, member)
+    found = _entries(pieces, form, member)
     return [found[name] for name in sorted(found)]
 
 
-def _found(pieces: Iterable[_Piece], form: str, member: str) -> dict[str, memoryview]:
+def _entries(pieces: Iterable[_Piece], form: str, member: str) -> dict[str, memoryview]:
     found: dict[str, memoryview] = {}
     for piece in pieces:
         for name, entry in piece[form, member].items():

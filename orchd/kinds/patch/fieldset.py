@@ -189,7 +189,7 @@ def of_paths(*paths: Iterable[str]) -> FieldSet:
 
 def paths(fields: FieldSet, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """All paths in the reference's order: at each level the members, then the levels below."""
-    elements = [key for key in _sorted(fields) if key != SELF]
+    elements = [key for key in _sort_elements(fields) if key != SELF]
     for key in elements:
         if is_member(fields[key]):
             yield (*above, key)
@@ -201,14 +201,14 @@ def paths(fields: FieldSet, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 # -- text -------------------------------------------------------------------------------------------------------------
 
 
-def ordered(fields: FieldSet) -> FieldSet:
+def sort_elements(fields: FieldSet) -> FieldSet:
     """Sort the elements of a set in stored order: ``.``, fields, keys, values, positions."""
     if not fields:
         return fields
-    return {key: ordered(fields[key]) if fields[key] else LEAF for key in _sorted(fields)}
+    return {key: sort_elements(fields[key]) if fields[key] else LEAF for key in _sort_elements(fields)}
 
 
-def _sorted(fields: FieldSet) -> list[str]:
+def _sort_elements(fields: FieldSet) -> list[str]:
     keys = list(fields)
     if len(keys) < 2:
         return keys

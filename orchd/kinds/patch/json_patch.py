@@ -16,7 +16,7 @@ from orchd.errors import ApiError, bad_request, quoted
 from orchd.kinds.bounds import MAX_VALUES, json_values
 from orchd.kinds.gotext.values import json_name
 from orchd.kinds.objects import strict
-from orchd.kinds.patch.patch_errors import no_object, rejected
+from orchd.kinds.patch.patch_errors import no_object, rejection
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ def apply(doc: Any, patch: bytes | str | list[Any] | None) -> Any:
     try:
         made = apply_operations(doc, parse(patch))
     except FailedError:
-        raise rejected() from None
+        raise rejection() from None
     if isinstance(made, list):
         raise no_object(made)
     return made

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from orchd.kinds.gotext.values import quote
-from orchd.kinds.patch.fieldset import FieldSet, FieldSetError, ordered, parse_root, union_all
+from orchd.kinds.patch.fieldset import FieldSet, FieldSetError, parse_root, sort_elements, union_all
 
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"
@@ -105,7 +105,7 @@ def decode(entries: Any, *, trusted: bool = False) -> Owners:
 
 def encode(owners: Owners) -> list[dict[str, Any]]:
     """Encode owners to entries, sorted with appliers first, then by time, manager, version and subresource."""
-    return [_encoded(o) for o in sorted(owners.values(), key=_place)]
+    return [_encode(o) for o in sorted(owners.values(), key=_place)]
 
 
 def _place(owner: Owner) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ def _place(owner: Owner) -> tuple[str, ...]:
     return operation, owner.time, manager, owner.version, subresource
 
 
-def _encoded(owner: Owner) -> dict[str, Any]:
+def _encode(owner: Owner) -> dict[str, Any]:
     if owner.entry is not None:
         return owner.entry
     manager, operation, _, subresource = owner.identity
@@ -125,7 +125,7 @@ def _encoded(owner: Owner) -> dict[str, Any]:
     if owner.time:
         out["time"] = owner.time
     out["fieldsType"] = "FieldsV1"
-    out["fieldsV1"] = ordered(owner.fields)
+    out["fieldsV1"] = sort_elements(owner.fields)
     if subresource:
         out["subresource"] = subresource
     return out

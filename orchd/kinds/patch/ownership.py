@@ -133,7 +133,7 @@ def on_write(target: OwnershipTarget, live: Object | None, new: Object, *, manag
         return []
     before = dict(owners)
     try:
-        owners = _updated(target, live, new, owners, manager or "unknown", now)
+        owners = _owners_after_update(target, live, new, owners, manager or "unknown", now)
     except TypedError:
         # The object does not fit its type (duplicate keys, for example). If validation accepts it, ownership cannot be
         # computed.
@@ -156,17 +156,17 @@ def _live_or_new(target: OwnershipTarget, live: Object | None, new: Object) -> t
     """The initial owners, and whether they are those of the live object."""
     kept, given = _entries(live), _entries(new)
     if target.subresource or given is kept or given is None or (live is not None and given == kept):
-        return _stored(kept), True
+        return _omit_empty(kept), True
     if managed.is_reset(given):
         return {}, False
     try:
         owners = managed.decode(given)
     except managed.ManagedFieldsError:
         owners = {}
-    return (owners, False) if owners else (_stored(kept), True)
+    return (owners, False) if owners else (_omit_empty(kept), True)
 
 
-def _stored(entries: Any) -> Owners:
+def _omit_empty(entries: Any) -> Owners:
     try:
         return managed.decode(entries, trusted=True)
     except managed.ManagedFieldsError:
@@ -174,12 +174,12 @@ def _stored(entries: Any) -> Owners:
         return {}
 
 
-def _updated(target: OwnershipTarget, live: Object | None, new: Object, owners: Owners, manager: str, now: float) -> Owners:
+def _owners_after_update(target: OwnershipTarget, live: Object | None, new: Object, owners: Owners, manager: str, now: float) -> Owners:
     """Owners after an update: changed fields belong to `manager` alone, removed fields to no manager."""
-    old = _unmanaged(live) if live is not None else _blank(target)
-    new = _unmanaged(new)
+    old = _without_managed_fields(live) if live is not None else _blank(target)
+    new = _without_managed_fields(new)
     known = owners
-    owners = _reconciled(target, old, owners)
+    owners = _reconcile(target, old, owners)
     versions = _Versions(target, old, new)
     found = versions.changes(target.api_version)
     assert found is not None
@@ -216,7 +216,7 @@ def _without_lost(owners: Owners, versions: _Versions, keep: Identity | None) ->
     return out
 
 
-def _reconciled(target: OwnershipTarget, live: Object, owners: Owners) -> Owners:
+def _reconcile(target: OwnershipTarget, live: Object, owners: Owners) -> Owners:
     """Reconcile owners with the current schemas."""
     out: Owners = {}
     objects: dict[str, Object | None] = {}
@@ -239,7 +239,7 @@ def _blank(target: OwnershipTarget) -> Object:
     return {"apiVersion": target.api_version, "kind": target.kind}
 
 
-def _unmanaged(obj: Object) -> Object:
+def _without_managed_fields(obj: Object) -> Object:
     metadata = obj.get("metadata")
     if not metadata or "managedFields" not in metadata:
         return obj
@@ -260,29 +260,29 @@ def on_apply(
     """
     stored = _stored_strictly(live)
     owners = stored
-    base = _unmanaged(live) if live is not None else {"apiVersion": target.api_version, "kind": target.kind}
+    base = _without_managed_fields(live) if live is not None else {"apiVersion": target.api_version, "kind": target.kind}
     key = managed.identity(manager or "unknown", APPLY, target.api_version, target.subresource)
     tool = manager == target.dialect("{short}ctl")
     if not owners and live is not None:
         try:
-            owners = _updated(target, None, base, {}, BEFORE_FIRST_APPLY, now)
+            owners = _owners_after_update(target, None, base, {}, BEFORE_FIRST_APPLY, now)
         except TypedError as error:
             raise server_error(
                 "failed to create manager for existing fields: failed to convert new object "
-                f"({_named(target, base)}) to smd typed: {_explained(target, base, error)}"
+                f"({_describe(target, base)}) to smd typed: {_explain(target, base, error)}"
             ) from None
     _check_config(target, config)
     try:
         typed.validate(config, target.type)
     except TypedError as error:
-        raise server_error(f"failed to create typed patch object ({_named(target, config)}): {error}") from None
+        raise server_error(f"failed to create typed patch object ({_describe(target, config)}): {error}") from None
     try:
-        merged, after, conflicts = _applied(target, base, config, owners, key)
+        merged, after, conflicts = _merge_and_prune(target, base, config, owners, key)
         if conflicts and not force:
             _refuse(_not_excused(target, base, conflicts) if tool else conflicts)
     except TypedError as error:
-        why = _explained(target, base, error)
-        raise server_error(f"failed to create typed live object ({_named(target, base)}): {why}") from None
+        why = _explain(target, base, error)
+        raise server_error(f"failed to create typed live object ({_describe(target, base)}): {why}") from None
     if tool:
         merged = _with_last_applied(target, merged, config)
     same = equal(merged, base)
@@ -302,7 +302,7 @@ def on_apply(
     return {**merged, "metadata": metadata}
 
 
-def _explained(target: OwnershipTarget, obj: Object, error: TypedError) -> str:
+def _explain(target: OwnershipTarget, obj: Object, error: TypedError) -> str:
     """The complete error of an object that does not fit its type, with all paths."""
     try:
         typed.validate(obj, target.type)
@@ -330,12 +330,12 @@ def _check_config(target: OwnershipTarget, config: Object) -> None:
         group, name = split_group_version(target.api_version)[0], kind if isinstance(kind, str) else ""
         sort = f"{group}/{split_group_version(target.api_version)[1]}, Kind={name}"
         raise server_error(
-            f"failed to create typed patch object ({_named(target, config)}): no corresponding type for {sort}"
+            f"failed to create typed patch object ({_describe(target, config)}): no corresponding type for {sort}"
         )
     raise server_error(f"failed to merge config: expected objects of the same type, but got {{{target.kind}}} and {{{kind}}}")
 
 
-def _named(target: OwnershipTarget, obj: Object) -> str:
+def _describe(target: OwnershipTarget, obj: Object) -> str:
     """Format an object for errors of apply: ``namespace/name; group/version, Kind=Kind``."""
     metadata = obj.get("metadata")
     texts = (metadata.get(name) if isinstance(metadata, dict) else None for name in ("namespace", "name"))
@@ -352,11 +352,11 @@ def _stored_strictly(live: Object | None) -> Owners:
         raise server_error(f"failed to decode managed fields: {error}") from None
 
 
-def _applied(
+def _merge_and_prune(
     target: OwnershipTarget, live: Object, config: Object, owners: Owners, key: Identity
 ) -> tuple[Object, Owners, dict[Identity, FieldSet]]:
     """The merged and pruned object, its owners, and the conflicts with other owners."""
-    owners = _reconciled(target, live, owners)
+    owners = _reconcile(target, live, owners)
     merged: Object = typed.merge(live, config, target.type)
     last = owners.get(key)
     fields = typed.fields_of(config, target.type)
@@ -364,7 +364,7 @@ def _applied(
         fields = recursive_difference(fields, target.reset)
     owners[key] = Owner(identity=key, version=target.api_version, fields=fields)
     if last is not None:
-        merged = _empty_as_said(_pruned(target, merged, owners, key, last), config)
+        merged = _restore_empty(_prune(target, merged, owners, key, last), config)
     versions = _Versions(target, live, merged)
     if versions.changes(target.api_version) == (_EMPTY, _EMPTY):
         # A different order of items, or changes of fields that the endpoint resets, do not count as changes.
@@ -385,7 +385,7 @@ def _applied(
     return merged, after, conflicts
 
 
-def _empty_as_said(value: Any, said: Any) -> Any:
+def _restore_empty(value: Any, said: Any) -> Any:
     """Restore empty objects and lists of the configuration `said` that pruning reduced to null or removed.
 
     The reference omits them here, and adds them when the same configuration is applied again.
@@ -399,13 +399,13 @@ def _empty_as_said(value: Any, said: Any) -> Any:
         if item in ({}, []) and before is None:
             after = item
         elif isinstance(item, dict) and item and before:
-            after = _empty_as_said(before, item)
+            after = _restore_empty(before, item)
         if after is not before:
             out = {**out, name: after}
     return out
 
 
-def _pruned(target: OwnershipTarget, merged: Object, owners: Owners, key: Identity, last: Owner) -> Object:
+def _prune(target: OwnershipTarget, merged: Object, owners: Owners, key: Identity, last: Owner) -> Object:
     """Prune fields from `merged` that the applier no longer applies and no other manager owns.
 
     Three steps as in the reference: remove all fields of the last apply, restore fields that any manager owns, restore fields
@@ -494,7 +494,7 @@ def _with_last_applied(target: OwnershipTarget, obj: Object, config: Object) -> 
     annotations = metadata.get("annotations") or {}
     if target.subresource or not annotations.get(name):
         return obj
-    sent = _unmanaged(config)
+    sent = _without_managed_fields(config)
     told = (sent.get("metadata") or {}).get("annotations") or {}
     if name in told:
         sent = {**sent, "metadata": {**sent["metadata"], "annotations": {k: v for k, v in told.items() if k != name}}}
@@ -518,7 +518,7 @@ def keep_times(new: Object, live: Object) -> Object:
     for left, right in zip(_timeless(mine), _timeless(theirs), strict=True):
         if left != right:
             return new
-    return live if equal(_unmanaged(new), _unmanaged(live)) else new
+    return live if equal(_without_managed_fields(new), _without_managed_fields(live)) else new
 
 
 def after_admission(obj: Object, before: Object) -> Object:
@@ -530,7 +530,7 @@ def after_admission(obj: Object, before: Object) -> Object:
         entries = managed.encode(managed.decode(mine))
     except managed.ManagedFieldsError:
         entries = theirs
-    bare = _unmanaged(obj)
+    bare = _without_managed_fields(obj)
     return {**bare, "metadata": {**(bare.get("metadata") or {}), "managedFields": entries}} if entries else bare
 
 

@@ -10,7 +10,7 @@ from orchd.errors import ApiError, Cause
 from orchd.kinds.gotext.values import quote
 
 
-def rejected() -> ApiError:
+def rejection() -> ApiError:
     """ApiError 422 without details, for a well-formed patch that does not fit the object."""
     return ApiError(422, "Invalid", "the server rejected our request due to an error in our request", details={})
 

@@ -82,10 +82,10 @@ def _extract(node: Node, value: Any, fields: FieldSet) -> Any:
 
 def with_named_members(fields: FieldSet, type: Type) -> FieldSet:
     """The set plus the declared parents of its members."""
-    return _named(nodes.root(type), fields)
+    return _select_elements(nodes.root(type), fields)
 
 
-def _named(node: Node | None, fields: FieldSet) -> FieldSet:
+def _select_elements(node: Node | None, fields: FieldSet) -> FieldSet:
     out: FieldSet = {}
     declared = node.fields if node is not None and node.kind == MAP else {}
     for key, below in fields.items():
@@ -98,12 +98,12 @@ def _named(node: Node | None, fields: FieldSet) -> FieldSet:
             child = node.element if found is None else found[1]
             if node.kind == DEDUCED:
                 child = node
-            named = _named(child, below)
+            named = _select_elements(child, below)
             out[key] = named if found is None else with_member(named)
         else:
             if node is not None and node.kind == LIST and key[0] == "k":
                 child = node.element
-            out[key] = _named(child, below)
+            out[key] = _select_elements(child, below)
     return out
 
 
@@ -115,10 +115,10 @@ def reconcile(fields: FieldSet, type: Type) -> FieldSet:
 
     A field that became atomic is owned as a whole. The owner of a field that became granular owns the field, but not its parts.
     """
-    return _reconciled(nodes.root(type), fields)
+    return _reconcile_children(nodes.root(type), fields)
 
 
-def _reconciled(node: Node, fields: FieldSet) -> FieldSet:
+def _reconcile_children(node: Node, fields: FieldSet) -> FieldSet:
     """`reconcile` for the children of a granular node."""
     out = fields
     for key, below in fields.items():
@@ -127,7 +127,7 @@ def _reconciled(node: Node, fields: FieldSet) -> FieldSet:
         child = _child(node, key)
         if child is None:
             continue
-        new = LEAF if child.atomic else _reconciled(child, below)
+        new = LEAF if child.atomic else _reconcile_children(child, below)
         if new is not below:
             if out is fields:
                 out = dict(fields)

@@ -15,7 +15,7 @@ from orchd.errors import bad_request
 from orchd.kinds.gotext.values import json_name, plain, quote, type_name
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.patch.patch_errors import rejected, server_error
+from orchd.kinds.patch.patch_errors import rejection, server_error
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 
 _DIRECTIVE: Final = "$patch"
@@ -53,7 +53,7 @@ def parse(patch: bytes | str | Object | None) -> Object:
 
 def _merge_map(original: Object, patch: Object, type: Type | None) -> Object:
     if _DIRECTIVE in patch:
-        return _directed(patch[_DIRECTIVE], patch)
+        return _apply_directive(patch[_DIRECTIVE], patch)
     out = dict(original)
     patch = dict(patch)
     if _RETAIN in patch:
@@ -78,7 +78,7 @@ def _merge_map(original: Object, patch: Object, type: Type | None) -> Object:
     return out
 
 
-def _directed(directive: Any, patch: Object) -> Object:
+def _apply_directive(directive: Any, patch: Object) -> Object:
     if directive == "replace":
         return {k: v for k, v in patch.items() if k != _DIRECTIVE}
     if directive == "delete":
@@ -180,7 +180,7 @@ def _of_maps(*lists: list[Any]) -> bool:
             if found is None:
                 found = type(item)
                 if found is list:
-                    raise rejected()
+                    raise rejection()
             elif type(item) is not found:
                 raise server_error("list element types are not identical: " + plain(list(lists)))
     if found is None:

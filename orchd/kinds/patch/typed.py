@@ -203,7 +203,7 @@ def owned_fields(node: Node, value: Any) -> FieldSet | None:
     for key, item in _as(dict, value).items():
         found = fields.get(key)
         if found is None:
-            below = owned_fields(_undeclared(node, key), item)
+            below = owned_fields(_undeclared_member(node, key), item)
             out["f:" + key] = with_member(below)
             continue
         child = found[1]
@@ -236,14 +236,14 @@ def all_fields(node: Node, value: Any) -> FieldSet:
     for key, item in _as(dict, value).items():
         found = fields.get(key)
         if found is None:
-            out["f:" + key] = all_fields(_undeclared(node, key), item)
+            out["f:" + key] = all_fields(_undeclared_member(node, key), item)
         else:
             child = found[1]
             out[found[0]] = LEAF if child.atomic else all_fields(child, item)
     return out
 
 
-def _undeclared(node: Node, key: str) -> Node:
+def _undeclared_member(node: Node, key: str) -> Node:
     """The node of an undeclared member."""
     if node.kind == DEDUCED:
         return node
@@ -304,7 +304,7 @@ def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] 
             continue
         found = fields.get(key)
         if found is None:
-            element, child = "f:" + key, _undeclared(node, key)
+            element, child = "f:" + key, _undeclared_member(node, key)
         else:
             element, child = found
         if before is _MISSING:
@@ -318,7 +318,7 @@ def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] 
         if key not in right:
             found = fields.get(key)
             if found is None:
-                removed["f:" + key] = all_fields(_undeclared(node, key), before)
+                removed["f:" + key] = all_fields(_undeclared_member(node, key), before)
             else:
                 removed[found[0]] = all_fields(found[1], before)
     return added or None, modified or None, removed or None
@@ -391,7 +391,7 @@ def merge_nodes(node: Node, left: Any, right: Any) -> Any:
             after = item
         else:
             found = fields.get(key)
-            after = merge_nodes(_undeclared(node, key) if found is None else found[1], before, item)
+            after = merge_nodes(_undeclared_member(node, key) if found is None else found[1], before, item)
             if after is before:
                 continue
         if out is None:

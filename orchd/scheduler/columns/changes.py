@@ -1,4 +1,4 @@
-"""A bounded log of changed rows, which any number of readers follow by version."""
+"""A bounded log of changed rows. Any number of readers follow it by version."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from orchd.scheduler.values import Columns
 
-#: Length of the log. Readers that are further behind recompute everything.
-LIMIT = 4096
+#: Changes that the log keeps at least. Readers that are further behind recompute everything.
+KEPT_CHANGES = 4096
 
 
 class ChangeLog:
-    """`version` counts changes. When the log is full its older half is dropped."""
+    """Changes of rows, oldest first. `version` counts them. A full log drops its older half."""
 
     __slots__ = ("_base", "_columns", "_rows", "version")
 
@@ -23,9 +23,9 @@ class ChangeLog:
 
     def add(self, row: int, columns: Columns | int) -> None:
         """Record that `columns` of `row` changed."""
-        if len(self._rows) >= 2 * LIMIT:
-            del self._rows[:LIMIT], self._columns[:LIMIT]
-            self._base += LIMIT
+        if len(self._rows) >= 2 * KEPT_CHANGES:
+            del self._rows[:KEPT_CHANGES], self._columns[:KEPT_CHANGES]
+            self._base += KEPT_CHANGES
         self._rows.append(row)
         self._columns.append(int(columns))
         self.version += 1

@@ -141,7 +141,7 @@ class Snapshot:
         else:
             old = self.nodes[row]
             assert old is not None
-            if old.counts_as(facts):
+            if old.equals_in_columns(facts):
                 self.nodes[row] = facts
                 return
             self.images.remove(row, old)

@@ -9,10 +9,10 @@ from typing import Final
 from orchd.scheduler.config.model import Arguments, ConfigError, PluginSet, Profile, SchedulerConfiguration
 from orchd.scheduler.config.pluginsets import ALL
 from orchd.scheduler.config.types import MULTI_POINT, POINTS
+from orchd.scheduler.values import MAX_SCORE
 
-#: The largest sum of weighted scores that the reference can count.
-MOST_TOTAL_SCORE: Final = 2**63 - 1
-MOST_NODE_SCORE: Final = 100
+#: The largest sum of weighted scores that the reference accepts.
+MAX_TOTAL_SCORE: Final = 2**63 - 1
 
 #: Plugin name -> the extension points that it implements, as the configuration calls them.
 Implemented = Mapping[str, Collection[str]]
@@ -20,8 +20,8 @@ Implemented = Mapping[str, Collection[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpandedProfile:
-    """`points` has every extension point, with the names of its plugins in running order; `weights` those of the score
-    plugins; `arguments` the arguments of each plugin."""
+    """The plugins that one profile runs. `points` maps every extension point to the names of its plugins in running order,
+    `weights` maps score plugins to their weights, `arguments` maps plugins to their arguments."""
 
     scheduler_name: str
     points: Mapping[str, tuple[str, ...]]
@@ -44,12 +44,12 @@ def expand_all(config: SchedulerConfiguration, implemented: Implemented) -> tupl
         except ConfigError as error:
             raise ConfigError(f"creating profile for scheduler name {profile.scheduler_name}: {error}") from None
         if found:
-            _same_order(found[0], expanded)
+            _check_same_queue_sort(found[0], expanded)
         found.append(expanded)
     return tuple(found)
 
 
-def _same_order(first: ExpandedProfile, other: ExpandedProfile) -> None:
+def _check_same_queue_sort(first: ExpandedProfile, other: ExpandedProfile) -> None:
     ours, theirs = first.points["queueSort"][0], other.points["queueSort"][0]
     if ours != theirs:
         raise ConfigError(f'different queue sort plugins for profile "{other.scheduler_name}": "{theirs}", first: "{ours}"')
@@ -61,7 +61,7 @@ def _expand(profile: Profile, implemented: Implemented) -> ExpandedProfile:
     multiple = profile.plugins[MULTI_POINT]
     points = {}
     for point in POINTS:
-        own = _own(profile.plugins[point], point, implemented)
+        own = _enabled_at_point(profile.plugins[point], point, implemented)
         points[point] = (*own, *_from_multi_point(multiple, profile.plugins[point], point, implemented))
     if len(points["queueSort"]) != 1:
         raise ConfigError(f'one queue sort plugin required for profile with scheduler name "{profile.scheduler_name}"')
@@ -80,8 +80,8 @@ def _interface(point: str) -> str:
     return f"{point[0].upper()}{point[1:]}Plugin"
 
 
-def _own(plugins: PluginSet, point: str, implemented: Implemented) -> list[str]:
-    """The plugins that are enabled at this point by name."""
+def _enabled_at_point(plugins: PluginSet, point: str, implemented: Implemented) -> list[str]:
+    """The plugins that the extension point itself enables."""
     names: list[str] = []
     for plugin in plugins.enabled:
         found = implemented.get(plugin.name)
@@ -89,7 +89,7 @@ def _own(plugins: PluginSet, point: str, implemented: Implemented) -> list[str]:
             raise ConfigError(f'{_interface(point)} "{plugin.name}" does not exist')
         if point not in found:
             raise ConfigError(f'plugin "{plugin.name}" does not extend {_interface(point)} plugin')
-        _once(plugin.name, names, point)
+        _append_once(plugin.name, names, point)
     return names
 
 
@@ -104,11 +104,11 @@ def _from_multi_point(multiple: PluginSet, plugins: PluginSet, point: str, imple
         if found is None:
             raise ConfigError(f'{_interface(point)} "{plugin.name}" does not exist')
         if point in found and plugin.name not in own:
-            _once(plugin.name, names, point)
+            _append_once(plugin.name, names, point)
     return names
 
 
-def _once(name: str, names: list[str], point: str) -> None:
+def _append_once(name: str, names: list[str], point: str) -> None:
     if name in names:
         raise ConfigError(f'plugin "{name}" already registered as "{_interface(point)}"')
     names.append(name)
@@ -122,7 +122,7 @@ def _weights(profile: Profile, names: Collection[str]) -> dict[str, int]:
         if plugin.name in found or plugin.name not in names:
             continue
         weight = found[plugin.name] = plugin.weight or 1
-        if weight * MOST_NODE_SCORE > MOST_TOTAL_SCORE - total:
+        if weight * MAX_SCORE > MAX_TOTAL_SCORE - total:
             raise ConfigError("total score of Score plugins could overflow")
-        total += weight * MOST_NODE_SCORE
+        total += weight * MAX_SCORE
     return found

@@ -1,7 +1,7 @@
-"""Results of a profile's columnar plugins for pods of one template, cached from cycle to cycle.
+"""Results of a profile's columnar plugins per pod template, cached between scheduling cycles.
 
-Results of local filters and scores are columns that stay as they are while no row changes; each cycle computes the rows anew
-that were touched since the one before. A part is compiled again when its plugin's epoch or the number of rows has changed.
+Results of local filters and scores are columns. A cycle recomputes only the rows that changed since the last one. A part is
+compiled again when its plugin's epoch or the number of rows has changed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     Rows = NDArray[np.intp]
 
 #: Templates whose results are cached per profile.
-KEPT = 256
-#: If more than one row in so many changed, all rows are recomputed.
-_SHARE = 4
-_EVERYTHING = int(Columns.ALL)
+MAX_TEMPLATES = 256
+#: All rows are recomputed if more than one in this many changed.
+_FULL_RECOMPUTE_SHARE = 4
+_ALL_COLUMNS = int(Columns.ALL)
 
 
 def one_row(compiled: object, many: str) -> Callable[[int], int]:
-    """The code or score of a single row: `ISingleRow` where that is provided, else the method `many` for an array of one."""
+    """A function for the code or score of one row: `ISingleRow.at` if provided, else the method named `many` on one row."""
     if ISingleRow.providedBy(compiled):
         single: Callable[[int], int] = compiled.at
         return single
@@ -39,7 +39,7 @@ def one_row(compiled: object, many: str) -> Callable[[int], int]:
 
 
 class FilterPart:
-    """One filter plugin. `compiled` is None when every node passes; `codes` are kept when it is local."""
+    """One filter plugin. `compiled` is None if every node passes. `codes` is the column of a local filter, None otherwise."""
 
     __slots__ = ("codes", "columns", "compiled", "epoch", "index", "local", "one", "plugin")
 
@@ -63,7 +63,7 @@ class FilterPart:
 
 
 class ScorePart:
-    """One score plugin. `raw` is kept when it is local."""
+    """One score plugin. `raw` is the column of a local score, None otherwise."""
 
     __slots__ = ("columns", "compiled", "epoch", "index", "local", "one", "plugin", "raw")
 
@@ -87,7 +87,7 @@ class ScorePart:
 
 
 class Evaluation:
-    """Parts of one template. `passing` marks the rows that pass every local filter."""
+    """Results for one template. `passing` marks the rows that pass every local filter."""
 
     __slots__ = ("_snapshot", "_version", "filters", "passing", "scores", "size")
 
@@ -101,21 +101,21 @@ class Evaluation:
 
     def refresh(self, state: CycleState, pod: Pod) -> None:
         """Apply all changes since the last call."""
-        at = self._snapshot
-        again = resized = self.size != at.size
+        snapshot = self._snapshot
+        recompiled = resized = self.size != snapshot.size
         # A part compiled for an older epoch must not be evaluated for rows added since.
         for part in self.filters:
             if resized or part.epoch != part.plugin.epoch:
                 part.compile(state, pod)
-                again = True
+                recompiled = True
         for score in self.scores:
             if resized or score.epoch != score.plugin.epoch:
                 score.compile(state, pod)
-        if not resized and self._version != at.version:
+        if not resized and self._version != snapshot.version:
             self._follow()
-        self.size = at.size
-        self._version = at.version
-        if again:
+        self.size = snapshot.size
+        self._version = snapshot.version
+        if recompiled:
             self._join(None)
 
     def _follow(self) -> None:
@@ -125,7 +125,7 @@ class Evaluation:
         if changes is not None:
             for row, columns in changes:
                 touched[row] = touched.get(row, 0) | columns
-        if changes is None or len(touched) * _SHARE > self.size:
+        if changes is None or len(touched) * _FULL_RECOMPUTE_SHARE > self.size:
             self._compute_all()
             return
         if len(touched) == 1:
@@ -142,10 +142,10 @@ class Evaluation:
                 rows = _rows(touched, score.columns, known)
                 if rows is not None:
                     score.raw[rows] = score.compiled.scores(rows)  # type: ignore[index,union-attr]  # as above
-        self._join(_rows(touched, _EVERYTHING, known))
+        self._join(_rows(touched, _ALL_COLUMNS, known))
 
     def _follow_row(self, row: int, columns: int) -> None:
-        """As `_follow`, for the common case of a single changed row."""
+        """`_follow` for the common case of a single changed row."""
         passes = bool(self._snapshot.alive[row])
         for part in self.filters:
             codes = part.codes
@@ -206,7 +206,7 @@ class Evaluations:
         """The current evaluation of a pod's template."""
         found = self._known.get(pod.template)
         if found is None:
-            if len(self._known) >= KEPT:
+            if len(self._known) >= MAX_TEMPLATES:
                 self._known.popitem(last=False)
             found = self._known[pod.template] = Evaluation(self._snapshot, self._filters, self._scores)
         else:

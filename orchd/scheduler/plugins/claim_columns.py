@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.node_selectors import Terms
 from orchd.kinds.objects.volumes.matching import candidates
 from orchd.kinds.objects.volumes.topology import affinity_terms, allowed_terms, selector_terms

@@ -9,8 +9,9 @@ from typing import Any
 from twisted.internet.task import deferLater
 from zope.interface import implementer
 
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.scheduler.config.model import DefaultPreemptionArgs
 from orchd.scheduler.interfaces import ExtenderError, ExtenderVictims, IHandle, IPostFilter, IRefusals
@@ -23,10 +24,10 @@ from orchd.txkit.log import Logger
 PODS = ResourceRef("", "v1", "pods")
 BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 _MERGE = "application/strategic-merge-patch+json"
-#: Added to each priority in sums, so that a further victim never decreases the sum.
-_SHIFT = 2**31
+#: Added to each priority in sums, so that all terms are positive and a further victim never decreases the sum.
+_PRIORITY_OFFSET = 2**31
 #: Seconds after which the search for candidates yields to the reactor.
-_TURN = 0.004
+_TIME_SLICE = 0.004
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,9 @@ class DefaultPreemption:
 
     def __init__(self, handle: IHandle, args: DefaultPreemptionArgs) -> None:
         self._handle = handle
-        self._percentage = args.min_candidate_nodes_percentage
-        self._absolute = args.min_candidate_nodes_absolute
+        self._args = args
         self._budgets: IInformer = handle.informer(BUDGETS)
-        #: The wall time of the attempt, the same for all comparisons.
+        #: Wall time of the current attempt: stands for the start time of pods that have not started.
         self._now = 0.0
 
     async def post_filter(self, state: CycleState, pod: Pod, refused: IRefusals) -> str | None:
@@ -84,10 +84,10 @@ class DefaultPreemption:
 
     def count_candidates(self, nodes: int) -> int:
         """The number of candidates after which the search stops."""
-        return min(nodes, max(nodes * self._percentage // 100, self._absolute))
+        return min(nodes, max(nodes * self._args.min_candidate_nodes_percentage // 100, self._args.min_candidate_nodes_absolute))
 
     async def candidates(self, state: CycleState, pod: Pod, refused: IRefusals) -> list[Candidate]:
-        """Nodes on which removing pods helps, in order from a random one, until there are enough. Yields to the reactor."""
+        """Nodes on which removing pods makes room, searched from a random one on, until there are enough. Yields to the reactor."""
         snapshot, clock = self._handle.snapshot, self._handle.clock
         # Usually no node has a pod of lower priority; this check covers all nodes at once.
         rows = refused.resolvable() if (snapshot.lowest < pod.priority).any() else ()
@@ -98,11 +98,11 @@ class DefaultPreemption:
         start, enough = self._handle.random.randrange(len(rows)), self.count_candidates(len(rows))
         found: list[Candidate] = []
         # Candidates with and without budget violations are counted separately: violations are the last resort.
-        clean = 0
+        without_violations = 0
         started = clock.seconds()
         for index in range(len(rows)):
             row = rows[(start + index) % len(rows)]
-            if clock.seconds() - started > _TURN:
+            if clock.seconds() - started > _TIME_SLICE:
                 await deferLater(clock, 0)
                 started = clock.seconds()
             # A row without a node has no pods either.
@@ -111,8 +111,8 @@ class DefaultPreemption:
             candidate = self.try_node(state.clone(), pod, snapshot.node(row), budgets)
             if candidate is not None:
                 found.append(candidate)
-                clean += not candidate.violations
-                if clean and len(found) >= enough:
+                without_violations += not candidate.violations
+                if without_violations and len(found) >= enough:
                     break
         return found
 
@@ -159,7 +159,7 @@ class DefaultPreemption:
         for rule in (
             lambda each: each.violations,
             lambda each: each.victims[0].priority,
-            lambda each: sum(victim.priority + _SHIFT for victim in each.victims),
+            lambda each: sum(victim.priority + _PRIORITY_OFFSET for victim in each.victims),
             lambda each: len(each.victims),
             lambda each: -self._earliest_start(each),
         ):
@@ -175,7 +175,7 @@ class DefaultPreemption:
         return min(self._start(victim) for victim in candidate.victims if victim.priority == highest)
 
     async def _ask_extenders(self, pod: Pod, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-        """Let extenders remove candidates and change victims. Returns none if an extender fails that is not ignorable."""
+        """Let extenders remove candidates and change victims. Returns an empty sequence if a non-ignorable extender fails."""
         victims: Mapping[str, ExtenderVictims] = {
             each.node: ExtenderVictims(each.victims, each.violations) for each in candidates
         }
@@ -196,7 +196,7 @@ class DefaultPreemption:
     # -- removal of the victims
 
     async def _prepare(self, pod: Pod, best: Candidate) -> bool:
-        """Delete the victims; pods of lower priority lose their nomination to the node. False if a deletion failed."""
+        """Delete the victims and clear nominations of lower priority for the node. Returns False if a deletion failed."""
         for victim in best.victims:
             waiting = self._handle.waiting(victim.uid)
             if waiting is not None:
@@ -210,14 +210,14 @@ class DefaultPreemption:
                     if error.code not in (404, 409):
                         self.log.warn("pod {pod} was not preempted: {why}", pod=victim.key, why=error.message)
                         return False
-            self._tell(victim, pod, best.node)
+            self._record_event(victim, pod, best.node)
         self._handle.metrics.victims.observe(len(best.victims))
         for other in self._handle.nominator.nominated(best.node):
             if other.priority < pod.priority:
                 await self._clear_nomination(other)
         return True
 
-    def _tell(self, victim: Pod, pod: Pod, node_name: str) -> None:
+    def _record_event(self, victim: Pod, pod: Pod, node_name: str) -> None:
         self._handle.recorder.event(
             _reference(victim), "Normal", "Preempted", f"Preempted by {pod.key} on node {node_name}",
             action="Preempting", related=_reference(pod),

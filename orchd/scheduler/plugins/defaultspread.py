@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.scheduler.interfaces import IHandle
 from orchd.scheduler.pods import PodTemplate

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from orchd.client.informers import key_of
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.nodes import NodeFacts
 from orchd.scheduler.plugins.csimigration import served_plugins

@@ -1,4 +1,4 @@
-"""ImageLocality: prefers nodes that have a pod's images, the more the larger they are and the more nodes have them."""
+"""ImageLocality: prefers nodes that have a pod's images. Large images, and images that many nodes have, count more."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MIB = 1024 * 1024
-#: Bytes of images below which a node scores 0, and per container from which it scores 100.
-_LEAST, _MOST_EACH = 23 * _MIB, 1000 * _MIB
+#: Total bytes of images up to which a node scores 0, and bytes per container from which it scores `MAX_SCORE`.
+_MIN_BYTES, _MAX_BYTES_PER_CONTAINER = 23 * _MIB, 1000 * _MIB
 
 
-def normalized_name(name: str) -> str:
+def normalize_name(name: str) -> str:
     """An image name with its tag, `latest` by default."""
     return name if name.rfind(":") > name.rfind("/") else name + ":latest"
 
 
 def _score(total: int, containers: int) -> int:
-    most = _MOST_EACH * containers
-    total = min(max(total, _LEAST), most)
-    return MAX_SCORE * (total - _LEAST) // (most - _LEAST)
+    most = _MAX_BYTES_PER_CONTAINER * containers
+    total = min(max(total, _MIN_BYTES), most)
+    return MAX_SCORE * (total - _MIN_BYTES) // (most - _MIN_BYTES)
 
 
 @implementer(IColumnScore)
@@ -44,12 +44,12 @@ class ImageLocality:
 
     @property
     def epoch(self) -> int:
-        # The share of nodes that have an image depends on both.
+        # Scores depend on which nodes have an image and on the number of nodes.
         return self._snapshot.images.version * 1_000_003 + self._snapshot.count
 
     def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
         total = 0
-        for name in map(normalized_name, pod.template.container_images):
+        for name in map(normalize_name, pod.template.container_images):
             rows = self._snapshot.images.rows(name)
             size = next((size for names, size in node.facts.images if name in names), None)
             if size is not None:
@@ -60,25 +60,27 @@ class ImageLocality:
         return scores
 
     def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
-        found = _Present(self._snapshot, pod.template)
+        found = _ImageScores(self._snapshot, pod.template)
         return found if found.found else 0
 
 
 @implementer(IRowScore)
-class _Present:
+class _ImageScores:
+    """Scores of all rows for one template."""
+
     local = True
     columns = Columns.ROWS
 
     def __init__(self, snapshot: Snapshot, template: PodTemplate) -> None:
         totals = np.zeros(snapshot.size, dtype=np.int64)
         self.found = False
-        for name in map(normalized_name, template.container_images):
+        for name in map(normalize_name, template.container_images):
             rows = snapshot.images.rows(name)
             for row, size in rows.items():
                 totals[row] += int(size * (len(rows) / snapshot.count))
                 self.found = True
-        most = _MOST_EACH * len(template.container_images)
-        self._scores = (np.clip(totals, _LEAST, most) - _LEAST) * MAX_SCORE // (most - _LEAST)
+        most = _MAX_BYTES_PER_CONTAINER * len(template.container_images)
+        self._scores = (np.clip(totals, _MIN_BYTES, most) - _MIN_BYTES) * MAX_SCORE // (most - _MIN_BYTES)
 
     def scores(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         scores: NDArray[np.int64] = self._scores if rows is None else self._scores[rows]

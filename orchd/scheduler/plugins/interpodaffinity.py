@@ -12,7 +12,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 from zope.interface import implementer
 
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.columns.tallies import Tally, by_domain
 from orchd.scheduler.config.model import InterPodAffinityArgs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IColumnFilter, IHandle, IRowFilter
 from orchd.scheduler.nodes import NodeFacts, NodeView

@@ -10,7 +10,7 @@ _NO_ROWS: frozenset[int] = frozenset()
 
 
 class RowIndex(Generic[T]):
-    """Rows by name."""
+    """The names of each row, and the rows of each name."""
 
     def __init__(self) -> None:
         self._names: dict[int, Set[T]] = {}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import class_of
 from orchd.scheduler.interfaces import IHandle
 from orchd.scheduler.pods import Pod

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from twisted.internet.defer import Deferred, TimeoutError
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.node_selectors import matches_terms
-from orchd.kinds.objects.volumes.claims import fully_bound
+from orchd.kinds.objects.volumes.claims import is_fully_bound
 from orchd.scheduler.interfaces import IHandle, ISnapshot
 from orchd.scheduler.plugins.assumed import AssumedObjects, version
 from orchd.scheduler.plugins.storage import CLAIMS, VOLUMES, missing
@@ -115,7 +115,7 @@ class VolumeWrites:
             self._check_node(present, node_name, row)
             if not (present["spec"].get("claimRef") or {}).get("uid"):
                 raise WriteError(f'ClaimRef got reset for pv "{name}"')
-            if not fully_bound(current, self._binder.dialect):
+            if not is_fully_bound(current, self._binder.dialect):
                 return False
         return all(self._provisioned(each, node_name, row) for each in reserved.provisions)
 
@@ -135,7 +135,7 @@ class VolumeWrites:
             if volume is None:
                 return False
             self._check_node(volume, node_name, row)
-        return fully_bound(current, self._binder.dialect)
+        return is_fully_bound(current, self._binder.dialect)
 
     def _check_node(self, volume: Object, node_name: str, row: int) -> None:
         terms = self._binder.terms_on(volume, self._binder.storage.csi_node(node_name))

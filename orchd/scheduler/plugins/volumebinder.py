@@ -1,5 +1,7 @@
-"""The decisions of VolumeBinding: the bound claims of a pod, and the volumes or provisioners of the others on a node. Plain
-form, for one node; `claim_columns` is the columnar form."""
+"""The decisions of VolumeBinding for one node: whether bound claims can be used there, and how the others are bound.
+
+This is the plain form; `claim_columns` is the columnar form.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.node_selectors import Terms, matches_terms
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.volumes.claims import (
@@ -16,8 +18,8 @@ from orchd.kinds.objects.volumes.claims import (
     WAIT_FOR_FIRST_CONSUMER,
     annotation,
     class_of,
-    fully_bound,
-    requested,
+    is_fully_bound,
+    requested_storage,
 )
 from orchd.kinds.objects.volumes.matching import find_volume
 from orchd.kinds.objects.volumes.topology import Labels, affinity_terms, allowed_terms, selector_terms
@@ -46,8 +48,8 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The outcome for one node: `bindings` of claims to existing volumes, claims for which volumes are provisioned, and the
-    reasons against the node."""
+    """The decision for one node: `bindings` of claims to existing volumes, claims for which volumes are provisioned, and the
+    `reasons` to refuse the node."""
 
     bindings: tuple[tuple[Object, Object], ...] = ()
     provisions: tuple[Object, ...] = ()
@@ -55,7 +57,7 @@ class Decisions:
 
 
 class VolumeBinder:
-    """Decides on `volumes` and `claims` as they will be after bindings in flight."""
+    """Decides with `volumes` and `claims` as they will be once the bindings in flight have been written."""
 
     def __init__(self, handle: IHandle) -> None:
         self.dialect = handle.dialect
@@ -99,7 +101,7 @@ class VolumeBinder:
                 raise StorageError(f'error getting PVC "{pod.namespace}/{name}": could not find v1.PersistentVolumeClaim')
             if ephemeral:
                 check_owner(pod, claim)
-            if fully_bound(claim, self.dialect):
+            if is_fully_bound(claim, self.dialect):
                 bound.append(claim)
             elif claim["spec"].get("volumeName") or not self._waits(claim):
                 return None
@@ -115,11 +117,11 @@ class VolumeBinder:
     # -- one node
 
     def decide(self, claims: Claims, node_name: str, labels: Labels) -> Decisions:
-        """The outcome of a node for a pod's claims. Raises StorageError if no node can be evaluated."""
+        """The decision for a node and a pod's claims. Raises StorageError if no node can be evaluated."""
         reasons = [reason] if (reason := self._bound_on(claims.bound, node_name, labels)) else []
         bindings: list[tuple[Object, Object]] = []
         if any(self.selected_node(each) not in (None, node_name) for each in claims.to_bind):
-            return Decisions(reasons=ordered(*reasons, BIND_CONFLICT))
+            return Decisions(reasons=sort_reasons(*reasons, BIND_CONFLICT))
         provisions = [each for each in claims.to_bind if self.selected_node(each) is not None]
         excluded: set[str] = set()
         for claim in by_size(each for each in claims.to_bind if self.selected_node(each) is None):
@@ -130,10 +132,10 @@ class VolumeBinder:
                 excluded.add(volume["metadata"]["name"])
                 bindings.append((claim, volume))
         why = next(filter(None, (self._provision_on(each, labels) for each in provisions)), "")
-        return Decisions(tuple(bindings), () if why else tuple(provisions), ordered(*reasons, why))
+        return Decisions(tuple(bindings), () if why else tuple(provisions), sort_reasons(*reasons, why))
 
     def _bound_on(self, bound: Iterable[Object], node_name: str, labels: Labels) -> str:
-        """The reason why the first unusable bound claim cannot be used on a node."""
+        """Why the first unusable bound claim cannot be used on a node, "" if all can be used."""
         for claim in bound:
             volume = self.volumes.get("", claim["spec"]["volumeName"])
             if volume is None:
@@ -144,24 +146,25 @@ class VolumeBinder:
         return ""
 
     def terms_on(self, volume: Object, csi_node: Object | None) -> Terms | None:
-        """The node affinity of a volume on a node: its CSI driver's where that serves the in-tree volume."""
+        """The node affinity of a volume on a node, translated for the CSI driver if that serves the in-tree volume there."""
         migration = of_volume(volume)
         if migration is None or not is_on(migration, csi_node, self.dialect):
             return affinity_terms(volume)
         return migrated_terms(volume, migration, self.dialect)
 
     def candidates(self, claim: Object) -> list[Object]:
-        """Volumes that may be bound to a claim: those reserved for it, and by name the unclaimed ones of its class."""
+        """Volumes that may be bound to a claim: those reserved for it, then the unclaimed ones of its class, sorted by name."""
         informer, metadata = self.storage.informer("volumes"), claim["metadata"]
         own = informer.by_index(_CLAIMED, f"{metadata.get('namespace', '')}/{metadata['name']}")
         free = informer.by_index(_FREE, class_of(claim, self.dialect))
         return self.volumes.latest((*own, *sorted(free, key=lambda each: str(each["metadata"]["name"]))))
 
     def selected_node(self, claim: Object) -> str | None:
-        """The node for which a volume for a claim is being provisioned."""
+        """Name of the node for which a volume is being provisioned for a claim; None if there is none."""
         return annotation(claim, self.dialect(SELECTED_NODE))
 
     def _provision_on(self, claim: Object, labels: Labels) -> str:
+        """Why no volume for a claim can be provisioned for a node with these labels, "" if one can."""
         storage_class = self.provisioning_class(claim)
         if storage_class is None:
             return BIND_CONFLICT
@@ -193,7 +196,7 @@ class VolumeBinder:
         driver = self.storage.informer("csidrivers").get("", storage_class["provisioner"])
         if driver is None or not (driver.get("spec") or {}).get("storageCapacity"):
             return None
-        size, name = requested(claim), storage_class["metadata"]["name"]
+        size, name = requested_storage(claim), storage_class["metadata"]["name"]
         listed = self.storage.informer("capacities").list()
         return [each for each in listed if each.get("storageClassName") == name and _has_room(each, size)]
 
@@ -217,12 +220,12 @@ def _accessible(selector: Mapping[str, Any] | None, labels: Labels) -> bool:
 
 def by_size(claims: Iterable[Object]) -> list[Object]:
     """Claims in ascending order of size, so that the smallest gets the smallest volume."""
-    return sorted(claims, key=requested)
+    return sorted(claims, key=requested_storage)
 
 
 _ORDER: Final = (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING)
 
 
-def ordered(*reasons: str) -> tuple[str, ...]:
+def sort_reasons(*reasons: str) -> tuple[str, ...]:
     """Distinct non-empty reasons in the reference's order."""
     return tuple(reason for reason in _ORDER if reason in reasons)

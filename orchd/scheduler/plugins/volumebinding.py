@@ -7,9 +7,9 @@ from typing import Final
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
 from orchd.errors import ApiError
-from orchd.kinds.objects.volumes.claims import bind, fully_bound, select_node
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.volumes.claims import bind, is_fully_bound, select_node
 from orchd.scheduler.config.model import VolumeBindingArgs
 from orchd.scheduler.interfaces import (
     IColumnFilter,
@@ -172,4 +172,4 @@ class VolumeBinding:
     def _all_bound(self, pod: Pod, reserved: Reserved) -> bool:
         claims: list[Object] = [claim for claim, _ in reserved.bindings] + reserved.provisions
         found = [self._binder.claims.present(pod.namespace, each["metadata"]["name"]) for each in claims]
-        return all(each is not None and fully_bound(each, self._binder.dialect) for each in found)
+        return all(each is not None and is_fully_bound(each, self._binder.dialect) for each in found)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IColumnFilter, IHandle, IRowFilter
 from orchd.scheduler.nodes import NodeFacts, NodeView

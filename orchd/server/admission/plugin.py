@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 from twisted.internet.defer import Deferred, TimeoutError
 
 from orchd import errors
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, UPDATE, PluginContext, Review
 from orchd.txkit.instruments import Instrument
 
@@ -42,7 +43,7 @@ class Plugin:
             context.informers.informer(ResourceRef(context.dialect(group), version, plural))
             for group, version, plural in self.informers
         ]
-        self._about = None if self.resources is None else {_split(context.dialect(r)) for r in self.resources}
+        self._about = None if self.resources is None else {_split_name(context.dialect(r)) for r in self.resources}
         self.setup()
 
     def setup(self) -> None:
@@ -95,7 +96,7 @@ def _namespaces_of(obj: Object) -> tuple[str, ...]:
     return (obj["metadata"]["namespace"],)
 
 
-def _split(text: str) -> tuple[str, str]:
+def _split_name(text: str) -> tuple[str, str]:
     path, _, group = text.partition(".")
     return group, path
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from orchd.client.interfaces import IInformer, Object
+from orchd.client.interfaces import IInformer
 from orchd.kinds.catalog import version_priority
 from orchd.kinds.conditions import is_true
+from orchd.kinds.jsonvalues import Object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

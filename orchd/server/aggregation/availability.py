@@ -8,9 +8,10 @@ from typing import Any, Final
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
-from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.conditions import find_condition, with_condition
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
 from orchd.server.retrying_worker import RetryingWorker
@@ -55,7 +56,7 @@ def _ready(endpoints: Object, port_name: str) -> bool:
     )
 
 
-def concluded(status: Object, found: Finding, *, now: str) -> Object:
+def with_availability(status: Object, found: Finding, *, now: str) -> Object:
     """`status` with the condition; lastTransitionTime changes only with its status."""
     state, reason, message = found
     before = find_condition(status, _AVAILABLE) or {}
@@ -165,7 +166,7 @@ class Availability:
             why = await self._probe(server)
             found = ("False", "FailedDiscoveryCheck", why) if why else _PASSED
         status = obj.get("status") or {}
-        wanted = concluded(status, found, now=timestamp(self._wall()))
+        wanted = with_availability(status, found, now=timestamp(self._wall()))
         if wanted != status:
             if found[0] == "False" and _state(status) != "False":
                 self._unavailable.add(name, found[1])

@@ -10,8 +10,9 @@ import orjson
 from twisted.internet.defer import DeferredSemaphore
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from orchd.client.interfaces import IInformer, Object
+from orchd.client.interfaces import IInformer
 from orchd.dialect import STOCK_DISCOVERY_GROUP
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.openapi.aggregated import CURRENT, KIND, STALE, ForeignVersion, from_resource_list
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
 from orchd.txkit.background import Background
@@ -95,10 +96,10 @@ class ForeignDiscovery:
     def versions(self) -> tuple[ForeignVersion, ...]:
         """The group versions of other servers; the same value while nothing changes."""
         if self._versions is None:
-            self._versions = tuple(self._described())
+            self._versions = tuple(self._describe_versions())
         return self._versions
 
-    def _described(self) -> Iterator[ForeignVersion]:
+    def _describe_versions(self) -> Iterator[ForeignVersion]:
         for each in self._registry:
             known = self._servers.get(_key(each)) or _Server()
             resources = known.found.get((each.group, each.version), b"")
@@ -220,7 +221,7 @@ def _cancel(known: _Server) -> None:
     known.due = None
 
 
-def _parsed(data: bytes) -> Mapping[str, Any]:
+def _parse(data: bytes) -> Mapping[str, Any]:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -234,12 +235,12 @@ def _from_aggregated(data: bytes, wanted: frozenset[GroupVersion]) -> dict[Group
     """The encoded resources of the `wanted` group versions in an APIGroupDiscoveryList. Raises DiscoveryError."""
     out = {}
     try:
-        for group in _parsed(data).get("items") or ():
+        for group in _parse(data).get("items") or ():
             name = (group.get("metadata") or {}).get("name", "")
             for version in group.get("versions") or ():
                 if (name, version["version"]) in wanted:
                     resources = [_resource(each) for each in version.get("resources") or ()]
-                    out[name, version["version"]] = _joined(resources)
+                    out[name, version["version"]] = _join(resources)
     except (KeyError, TypeError, AttributeError) as error:
         raise DiscoveryError(f"malformed discovery document: {error!r}") from error
     return out
@@ -248,12 +249,12 @@ def _from_aggregated(data: bytes, wanted: frozenset[GroupVersion]) -> dict[Group
 def _from_list(data: bytes) -> bytes:
     """The encoded resources of an APIResourceList. Raises DiscoveryError."""
     try:
-        return _joined([_resource(each) for each in from_resource_list(_parsed(data).get("resources") or ())])
+        return _join([_resource(each) for each in from_resource_list(_parse(data).get("resources") or ())])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise DiscoveryError(f"malformed discovery document: {error!r}") from error
 
 
-def _joined(resources: list[Object]) -> bytes:
+def _join(resources: list[Object]) -> bytes:
     return b",".join([orjson.dumps(each) for each in resources])
 
 

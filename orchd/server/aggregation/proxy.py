@@ -17,8 +17,9 @@ from twisted.internet.defer import TimeoutError
 from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
-from orchd.client.interfaces import IInformer, Object
+from orchd.client.interfaces import IInformer
 from orchd.kinds.identity import MASTERS_GROUP, User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.aggregation.api_services import AggregatedService
 from orchd.server.aggregation.discovered import Downloaded
 from orchd.server.pipeline.interfaces import Request, Response

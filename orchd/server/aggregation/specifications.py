@@ -10,7 +10,8 @@ import orjson
 from twisted.internet.defer import DeferredSemaphore
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from orchd.client.interfaces import IInformer, Object
+from orchd.client.interfaces import IInformer
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.openapi import v2_protobuf
 from orchd.kinds.openapi.v2_merge import ForeignSpecification, SpecificationError, part_of
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of

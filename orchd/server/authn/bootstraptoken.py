@@ -53,14 +53,14 @@ class BootstrapTokens:
         if data.get("token-id") != id or data.get("usage-bootstrap-authentication") != "true":
             return None
         groups = _groups(data.get("auth-extra-groups", ""))
-        if groups is None or self._expired(data.get("expiration", "")):
+        if groups is None or self._is_expired(data.get("expiration", "")):
             return None
         good = tuple(a for a in audiences if a in self._audiences)
         if audiences and not good:
             return None
         return Authenticated(user=User(name=f"system:bootstrap:{id}", groups=groups), audiences=good)
 
-    def _expired(self, text: str) -> bool:
+    def _is_expired(self, text: str) -> bool:
         """True if the time has passed, or is not a valid timestamp."""
         if not text:
             return False

@@ -39,11 +39,11 @@ class DistributedClaims:
         url = _member(endpoint, "endpoint")
         if not url:
             return claims
-        return {**claims, self._claim: await self._resolved(url, _member(endpoint, "access_token"))}
+        return {**claims, self._claim: await self._resolve(url, _member(endpoint, "access_token"))}
 
-    async def _resolved(self, url: str, access_token: str) -> Any:
+    async def _resolve(self, url: str, access_token: str) -> Any:
         try:
-            token = await self._fetched(url, access_token)
+            token = await self._fetch_claims(url, access_token)
         except TokenError as error:
             raise TokenError(f"while getting distributed claim {quoted(self._claim)}: {error}") from error
         try:
@@ -65,7 +65,7 @@ class DistributedClaims:
             raise TokenError(f"jwt returned by distributed claim endpoint {quoted(url)} did not contain claim: {self._claim}")
         return claims[self._claim]
 
-    async def _fetched(self, url: str, access_token: str) -> str:
+    async def _fetch_claims(self, url: str, access_token: str) -> str:
         headers = {"Authorization": f"Bearer {access_token}"} if access_token else {}
         answer = await self._fetch(url, headers)
         if not 200 <= answer.code <= 226:

@@ -66,7 +66,7 @@ class Fetcher:
                 to = answer.headers.get("location", "")
                 if answer.code not in (301, 302, 303, 307, 308) or not to:
                     return answer
-                there = _redirected(url, to)
+                there = _redirect_target(url, to)
                 if urlsplit(there).netloc != urlsplit(url).netloc:
                     # Credentials must not follow a redirect to another host.
                     headers = None
@@ -78,7 +78,7 @@ class Fetcher:
             self._turns.release()
 
 
-def _redirected(url: str, to: str) -> str:
+def _redirect_target(url: str, to: str) -> str:
     """The target of a redirect. Raises TokenError for an invalid URL, and for a downgrade from https."""
     try:
         there = urljoin(url, to)
@@ -141,18 +141,18 @@ class RemoteKeys:
 
     async def check(self, token: Signed) -> None:
         """Raises TokenError unless one of the keys signed `token`."""
-        if _any_signed(self._keys, token):
+        if _any_key_signed(self._keys, token):
             return
         if self._wall() + _EXPIRY_DELTA > self._expires:
             try:
-                keys = await self._fetched()
+                keys = await self._fetch_keys()
             except TokenError as error:
                 raise TokenError(f"fetching keys {error}") from error
-            if _any_signed(keys, token):
+            if _any_key_signed(keys, token):
                 return
         raise TokenError("failed to verify id token signature")
 
-    async def _fetched(self) -> list[Key]:
+    async def _fetch_keys(self) -> list[Key]:
         if self._fetching is None:
             self._fetching = SharedCall(self._update, self._end)
         return await self._fetching.wait()
@@ -185,7 +185,7 @@ class RemoteKeys:
         return answer.data, keys
 
 
-def _any_signed(keys: list[Key], token: Signed) -> bool:
+def _any_key_signed(keys: list[Key], token: Signed) -> bool:
     wanted = token.key_id
     return any(key.has_signed(token) for key in keys if not wanted or key.id == wanted)
 
@@ -246,14 +246,14 @@ class Issuer:
         """Returns when discovery has succeeded. Cancel to stop."""
         while True:
             try:
-                self._keys = await self._discovered()
+                self._keys = await self._discover()
                 return
             except TokenError as error:
                 self.problem = str(error)
                 self._log.error("the OpenID issuer {url} is not ready: {error}", url=self.url, error=str(error))
             await deferLater(self._reactor, _AGAIN)
 
-    async def _discovered(self) -> RemoteKeys:
+    async def _discover(self) -> RemoteKeys:
         answer = await self._fetch(self._discovery)
         if answer.code != 200:
             raise TokenError(f"{status_line(answer.code)}: {answer.data[:1024].decode('utf-8', 'replace')}")
@@ -278,7 +278,7 @@ class Issuer:
             raise TokenError(f"oidc: malformed jwt: {error}") from error
         try:
             claims = json_object(signed.payload)
-            claimed = _claimed(claims)
+            claimed = _mandatory_claims(claims)
         except TokenError as error:
             raise TokenError(f"oidc: failed to unmarshal claims: {error}") from error
         self._check_claims(claims, claimed)
@@ -329,7 +329,7 @@ class _Claimed:
 _TEXTS = ("iss", "sub", "nonce", "at_hash")
 
 
-def _claimed(claims: Mapping[str, Any]) -> _Claimed:
+def _mandatory_claims(claims: Mapping[str, Any]) -> _Claimed:
     """The mandatory claims, with their types checked. Raises TokenError."""
     for name, value in claims.items():
         if name in _TEXTS and value is not None and not isinstance(value, str):

@@ -17,10 +17,11 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, SERVICE_ACCOUNTS_GROUP, User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.authn.signedtokens import Signer, Verifier, unverified_claims
 from orchd.txkit.instruments import Counter
@@ -36,7 +37,7 @@ EXTENDED_SECONDS = 365 * 24 * 3600
 _DEAD = "service account token has been invalidated"
 
 
-def _shown(audiences: Sequence[str]) -> str:
+def _list_audiences(audiences: Sequence[str]) -> str:
     return "[" + " ".join(f'"{a}"' for a in audiences) + "]"
 
 
@@ -121,7 +122,7 @@ class ServiceAccountTokens:
         good = tuple(a for a in asked if a in held)
         if not good and self._audiences:
             raise AuthenticationError(
-                f"token audiences {_shown(held)} is invalid for the target audiences {_shown(asked)}"
+                f"token audiences {_list_audiences(held)} is invalid for the target audiences {_list_audiences(asked)}"
             )
         return good
 

@@ -103,11 +103,11 @@ class CachedTokens:
         lookup = self._lookups.get(key)
         if lookup is None:
             lookup = self._lookups[key] = SharedCall(
-                lambda: self._fetched(key, token, audiences), lambda: self._lookups.pop(key, None)
+                lambda: self._fetch(key, token, audiences), lambda: self._lookups.pop(key, None)
             )
         return lookup
 
-    async def _fetched(self, key: bytes, token: str, audiences: Sequence[str]) -> Authenticated | None:
+    async def _fetch(self, key: bytes, token: str, audiences: Sequence[str]) -> Authenticated | None:
         self._numbers.active("in_flight", 1)
         ok = False
         try:

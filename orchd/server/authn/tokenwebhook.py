@@ -10,7 +10,7 @@ from zope.interface import implementer
 from orchd.dialect import Dialect
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
-from orchd.server.outbound.reviews import ReviewStatus, mistyped, read_text, read_texts
+from orchd.server.outbound.reviews import ReviewStatus, read_text, read_texts, type_mismatch
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.txkit.log import Logger
 
@@ -68,7 +68,7 @@ def _user(found: Mapping[str, Any]) -> User:
     where = "struct field UserInfo.status.user."
     extra = found.get("extra")
     if extra is not None and not isinstance(extra, dict):
-        raise mistyped(extra, where + "extra", "map[string]v1.ExtraValue")
+        raise type_mismatch(extra, where + "extra", "map[string]v1.ExtraValue")
     return User(
         name=read_text(found.get("username"), where + "username"),
         uid=read_text(found.get("uid"), where + "uid"),

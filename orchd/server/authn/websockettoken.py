@@ -42,7 +42,7 @@ class WebSocketTokens:
         others = [protocol for protocol in offered if not protocol.startswith(self._prefix)]
         if len(offered) - len(others) > 1:
             raise AuthenticationError("multiple base64.bearer.authorization tokens specified")
-        token = next((_decoded(p[len(self._prefix) :]) for p in offered if p.startswith(self._prefix)), "")
+        token = next((_decode(p[len(self._prefix) :]) for p in offered if p.startswith(self._prefix)), "")
         if not token:
             return None
         if not others:
@@ -62,7 +62,7 @@ def _is_websocket(headers: Mapping[str, tuple[str, ...]]) -> bool:
     return upgrade.lower() == "websocket" and _UPGRADE.match(connection.lower()) is not None
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     try:
         return decode_base64(text).decode()
     except TokenError:

@@ -40,7 +40,7 @@ def forbidden(action: Action, reason: str = "") -> ApiError:
     return ApiError(403, "Forbidden", head + message, details={k: v for k, v in details.items() if v})
 
 
-def aggregated(errors: Iterable[str]) -> str:
+def join_errors(errors: Iterable[str]) -> str:
     """Several errors as one text: without duplicates, in brackets if there is more than one."""
     texts = list(dict.fromkeys(errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

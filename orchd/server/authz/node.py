@@ -156,14 +156,14 @@ class NodeAuthorizer:
             return self._one(node, "claim", action)
         if action.verb not in ("update", "patch"):
             return _no("can only get/update/patch this type")
-        return self._related(node, "claim", action)
+        return self._check_related(node, "claim", action)
 
     def _one(self, node: str, kind: str, action: Action) -> Verdict:
         if action.verb != "get":
             return _no("can only get individual resources of this type")
         if action.subresource:
             return _no("cannot get subresource")
-        return self._related(node, kind, action)
+        return self._check_related(node, kind, action)
 
     def _read(self, node: str, kind: str, action: Action) -> Verdict:
         if action.verb not in ("get", "list", "watch"):
@@ -172,14 +172,14 @@ class NodeAuthorizer:
             return _no("cannot read subresource")
         if not action.namespace:
             return _no("can only read namespaced object of this type")
-        return self._related(node, kind, action)
+        return self._check_related(node, kind, action)
 
     def _token(self, node: str, action: Action) -> Verdict:
         if action.verb != "create" or not action.name:
             return _no("can only create tokens for individual service accounts")
         if action.subresource != "token":
             return _no("can only create token subresource of service account")
-        return self._related(node, "serviceaccount", action)
+        return self._check_related(node, "serviceaccount", action)
 
     def _own_lease(self, node: str, action: Action) -> Verdict:
         if action.verb not in ("get", "create", "update", "patch", "delete"):
@@ -200,7 +200,7 @@ class NodeAuthorizer:
             return _no("can only access CSINode with the same name as the requesting node")
         return _ALLOWED
 
-    def _related(self, node: str, kind: str, action: Action) -> Verdict:
+    def _check_related(self, node: str, kind: str, action: Action) -> Verdict:
         if not action.name:
             return _no("No Object name found")
         if self._has_relation(node, kind, action.namespace, action.name):

@@ -26,7 +26,7 @@ from orchd.server.authz.interfaces import (
     Rules,
     Verdict,
 )
-from orchd.server.authz.messages import aggregated
+from orchd.server.authz.messages import join_errors
 
 _PASS = Verdict(Decision.NO_OPINION)
 
@@ -179,7 +179,7 @@ class RoleBasedAuthorizer:
                         return grant.allowed
         if not missing:
             return _PASS
-        return Verdict(Decision.NO_OPINION, "RBAC: " + aggregated(missing))
+        return Verdict(Decision.NO_OPINION, "RBAC: " + join_errors(missing))
 
     def _scopes(self, namespace: str) -> list[_BySubject]:
         scopes = []
@@ -227,5 +227,5 @@ class RoleBasedAuthorizer:
                 if r.get("nonResourceURLs")
             ),
             incomplete=bool(errors),
-            error=aggregated(errors),
+            error=join_errors(errors),
         )

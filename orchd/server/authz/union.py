@@ -9,7 +9,7 @@ from zope.interface import implementer
 
 from orchd.kinds.identity import User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
-from orchd.server.authz.messages import aggregated
+from orchd.server.authz.messages import join_errors
 
 #: Type and name of an authorizer in metrics.
 Label = tuple[str, str]
@@ -49,7 +49,7 @@ class AuthorizerUnion:
                 reasons.append(verdict.reason)
             if verdict.error:
                 errors.append(verdict.error)
-        return Verdict(Decision.NO_OPINION, "\n".join(reasons), aggregated(errors))
+        return Verdict(Decision.NO_OPINION, "\n".join(reasons), join_errors(errors))
 
     def rules(self, user: User, namespace: str) -> Rules:
         found = [a.rules(user, namespace) for a in self.authorizers]
@@ -57,5 +57,5 @@ class AuthorizerUnion:
             resource=tuple(r for rules in found for r in rules.resource),
             non_resource=tuple(r for rules in found for r in rules.non_resource),
             incomplete=any(rules.incomplete for rules in found),
-            error=aggregated([rules.error for rules in found if rules.error]),
+            error=join_errors([rules.error for rules in found if rules.error]),
         )

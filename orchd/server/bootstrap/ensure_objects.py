@@ -7,8 +7,9 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, FirstError, gatherResults
 
-from orchd.client.interfaces import IClient, Object
+from orchd.client.interfaces import IClient
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.server.bootstrap.objects import Wanted
 
 #: Attempts after a lost race: several servers may bootstrap at once.

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog
+from orchd.kinds.jsonvalues import Object
 from orchd.server.bootstrap.apiservices import PRIORITIES
 from orchd.server.bootstrap.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
 

@@ -11,10 +11,11 @@ from typing import Any
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
-from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
 from orchd.kinds.crd.naming import decide_names, taken_by
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.schema_check.definitions.condition import with_structure
 from orchd.server.customkinds.apiservices import ApiServices

@@ -94,7 +94,7 @@ class ConversionWebhook:
     async def _convert_all(self, resource: Resource, objects: list[Object], to: str) -> list[Object]:
         source = f"conversion webhook for {objects[0]['apiVersion']}, Kind={resource.kind}"
         try:
-            found = await self._asked(resource.converter or {}, objects, to)
+            found = await self._ask(resource.converter or {}, objects, to)
         except WebhookError as error:
             raise ApiError(500, "", f"{source} failed: {error}") from error
         except _BadReviewError as error:
@@ -103,7 +103,7 @@ class ConversionWebhook:
             raise _BadAnswerError(f"{source} returned {len(found)} objects, expected {len(objects)}")
         return [self._check(obj, new, to, source) for obj, new in zip(objects, found, strict=True)]
 
-    async def _asked(self, webhook: Mapping[str, Any], objects: list[Object], to: str) -> list[Any]:
+    async def _ask(self, webhook: Mapping[str, Any], objects: list[Object], to: str) -> list[Any]:
         version = next((v for v in webhook.get("conversionReviewVersions") or () if v in _SPOKEN), "")
         if not version:
             raise _BadReviewError("webhook does not accept known ConversionReview versions")

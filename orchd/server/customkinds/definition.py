@@ -9,7 +9,7 @@ import orjson
 
 from orchd.cache.interfaces import Entry
 from orchd.dialect import Dialect
-from orchd.kinds.crd.conditions import TERMINATING, condition, established
+from orchd.kinds.crd.conditions import TERMINATING, condition, is_established
 from orchd.kinds.crd.resources import CustomKind, accepted_names, custom_kind, key_of
 from orchd.kinds.ir import TypeTable
 from orchd.kinds.jsonvalues import Object
@@ -50,7 +50,7 @@ class Definition:
         self.group = definition["spec"]["group"]
         self.key = key_of(definition)
         self.accepted = (definition.get("status") or {}).get("acceptedNames") or {}
-        if not established(definition):
+        if not is_established(definition):
             changed = self.kind is not None
             self.kind = self._signature = None
             return changed

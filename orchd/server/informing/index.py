@@ -7,7 +7,7 @@ from sys import intern
 
 from twisted.internet.defer import Deferred
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 
 Function = Callable[[Object], Iterable[str]]
 

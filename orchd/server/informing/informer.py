@@ -16,8 +16,9 @@ from twisted.internet.task import deferLater
 from zope.interface import implementer
 
 from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription
-from orchd.client.interfaces import IInformer, Object, ResourceRef
+from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.server.informing.feed import Feed
 from orchd.server.informing.index import Function, ObjectIndex
 from orchd.txkit.log import Logger

@@ -21,7 +21,7 @@ from twisted.internet.task import deferLater
 from orchd.kinds.gotext.json_syntax import type_name
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
-from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError, read_document, refused
+from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError, failed_response, read_document
 from orchd.txkit.file_reloading import FileReloader
 
 #: Default timeout of one call in seconds.
@@ -148,11 +148,11 @@ class RemoteReviews:
             raise WebhookError("too many reviews are waiting for the service")
         await self._turns.acquire()
         try:
-            return await self._posted(body)
+            return await self._post(body)
         finally:
             self._turns.release()
 
-    async def _posted(self, body: bytes) -> Answer:
+    async def _post(self, body: bytes) -> Answer:
         to = self._configuration()
         began = self._reactor.seconds()
         code = "<error>"
@@ -193,7 +193,7 @@ def _status_error(answer: Answer) -> WebhookError:
         found = None
     if isinstance(found, dict) and found.get("kind") == "Status" and found.get("status") == "Failure":
         return WebhookError(str(found.get("message") or "unknown"), answer.code)
-    return refused(answer)
+    return failed_response(answer)
 
 
 def _check(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,7 +219,7 @@ class ReviewStatus:
     def __init__(self, review: Mapping[str, Any], struct: str) -> None:
         status = review.get("status")
         if status is not None and not isinstance(status, dict):
-            raise mistyped(status, f"struct field {struct.removesuffix('Status')}.status", f"v1.{struct}")
+            raise type_mismatch(status, f"struct field {struct.removesuffix('Status')}.status", f"v1.{struct}")
         self._status: Mapping[str, Any] = status or {}
         self._struct = struct
 
@@ -228,7 +228,7 @@ class ReviewStatus:
         value = self._status.get(name)
         if value is None or isinstance(value, bool):
             return bool(value)
-        raise mistyped(value, f"struct field {self._struct}.status.{name}", "bool")
+        raise type_mismatch(value, f"struct field {self._struct}.status.{name}", "bool")
 
     def text(self, name: str) -> str:
         """A string member, "" when absent. Raises WebhookError."""
@@ -243,14 +243,14 @@ class ReviewStatus:
         value = self._status.get(name)
         if value is None or isinstance(value, dict):
             return value or {}
-        raise mistyped(value, f"struct field {self._struct}.status.{name}", f"v1.{struct}")
+        raise type_mismatch(value, f"struct field {self._struct}.status.{name}", f"v1.{struct}")
 
 
 def read_text(value: Any, where: str) -> str:
     """A string or None. Raises WebhookError."""
     if value is None or isinstance(value, str):
         return value or ""
-    raise mistyped(value, where, "string")
+    raise type_mismatch(value, where, "string")
 
 
 def read_texts(value: Any, where: str) -> tuple[str, ...]:
@@ -258,10 +258,10 @@ def read_texts(value: Any, where: str) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise mistyped(value, where, "[]string")
+        raise type_mismatch(value, where, "[]string")
     return tuple(read_text(each, where) for each in value)
 
 
-def mistyped(value: Any, where: str, wanted: str) -> WebhookError:
+def type_mismatch(value: Any, where: str, wanted: str) -> WebhookError:
     """The error for a value whose type differs from its field's."""
     return WebhookError(f"json: cannot unmarshal {type_name(value)} into Go {where} of type {wanted}")

@@ -210,7 +210,7 @@ class WebhookClient:
         user = credentials.of(f"{call.host}:{call.port}")
         answer = await self._within(call, seconds, lambda: _pem(bundle), user, service)
         if not 200 <= answer.code <= 206:
-            raise refused(answer)
+            raise failed_response(answer)
         given = read_document(answer.data, answer.code)
         if given.get("kind") == "Status" and given.get("apiVersion") == "v1" and given.get("status") != "Success":
             raise WebhookError(_message(given), answer.code)
@@ -354,7 +354,7 @@ def _why(error: BaseException, address: tuple[str, int]) -> str:
     return error.message if isinstance(error, ApiError) else describe(error, address)
 
 
-def _stated(answer: Answer) -> WebhookError | None:
+def _status_error(answer: Answer) -> WebhookError | None:
     """The error in the body of a failed response that is a Status; None for any other body."""
     try:
         document = read_document(answer.data, answer.code)
@@ -371,9 +371,9 @@ def _message(status: Mapping[str, Any]) -> str:
     return message if isinstance(message, str) else ""
 
 
-def refused(answer: Answer) -> WebhookError:
+def failed_response(answer: Answer) -> WebhookError:
     """The error of a response without success status: from its body, or from its status code."""
-    return _stated(answer) or _by_code(answer.code, answer.text)
+    return _status_error(answer) or _by_code(answer.code, answer.text)
 
 
 def _by_code(code: int, text: str) -> WebhookError:

@@ -64,8 +64,8 @@ class Pipeline:
         finally:
             current_request.set(outer)
         if request.warnings:
-            for text in _bounded(list(dict.fromkeys(request.warnings))):
-                response.headers.append(("Warning", f'299 - "{_quoted(text)}"'))
+            for text in _truncate(list(dict.fromkeys(request.warnings))):
+                response.headers.append(("Warning", f'299 - "{_quote(text)}"'))
         response.headers += request.answer_headers
         response.headers.append(("Audit-Id", request.audit_id))
         return response
@@ -84,7 +84,7 @@ def _enter(stage: Stage, then: Next, request: Request) -> Awaitable[Response]:
     return stage(request, then)
 
 
-def _bounded(texts: list[str]) -> list[str]:
+def _truncate(texts: list[str]) -> list[str]:
     """Warnings within the limits of response headers: long texts are truncated, further ones dropped."""
     if sum(map(len, texts)) <= _WARNINGS:
         return texts
@@ -98,6 +98,6 @@ def _bounded(texts: list[str]) -> list[str]:
     return out
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Content of a quoted-string (RFC 7234, section 5.5): backslashes and quotes escaped, no control characters."""
     return "".join(c for c in text if c >= " ").replace("\\", "\\\\").replace('"', '\\"')

@@ -57,7 +57,7 @@ class Representation:
     key: tuple[Form, str, str, str, str, bool]
 
 
-def _unnamed(item: bytes) -> bytes:
+def _without_kind(item: bytes) -> bytes:
     """The JSON of an object without kind and apiVersion."""
     obj = orjson.loads(item)
     return orjson.dumps({name: value for name, value in obj.items() if name not in ("kind", "apiVersion")})
@@ -145,19 +145,19 @@ class Presenter:
     def entry(self, view: Representation, entry: Entry) -> bytes | list[bytes]:
         """The body for one entry."""
         if view.plain:
-            return [self._stored(view.resource, entry), b"\n"]
+            return [self._storage_json(view.resource, entry), b"\n"]
         self._check_list(view, is_list=False)
         # Tables contain ages and are therefore not cached.
         if view.chosen.as_ == "Table":
             return self._table_json(view, [entry], {"resourceVersion": str(entry.revision)})
         body: bytes | None = entry.derived.get(view.key)
         if body is None:
-            body = self._document(view, self._shown(view, entry))
+            body = self._document(view, self._object_in(view, entry))
             entry.keep(view.key, body, len(body))
         return body
 
     @staticmethod
-    def _stored(resource: Resource, entry: Entry) -> bytes:
+    def _storage_json(resource: Resource, entry: Entry) -> bytes:
         """The JSON of an entry in the storage version. Objects of custom kinds have the sorted form; those that earlier releases
         stored get it here."""
         if not resource.custom or sorted_form(entry.json) is entry.json:
@@ -174,7 +174,7 @@ class Presenter:
             return encode_escaped(obj, pretty=True) if view.pretty else encode_escaped(obj) + b"\n"
         return self.encode(view, obj)
 
-    def _shown(self, view: Representation, entry: Entry) -> dict[str, Any]:
+    def _object_in(self, view: Representation, entry: Entry) -> dict[str, Any]:
         if view.chosen.as_:
             return partial.partial(orjson.loads(entry.json), view.chosen.api_version)
         return self.in_version(view.resource, entry)
@@ -287,16 +287,16 @@ class Presenter:
             meta.pop("remainingItemCount", None)
             return self._partials(view, entries, meta)
         if view.plain:
-            return self._joined(resource, meta, entries)
+            return self._join_list(resource, meta, entries)
         if chosen.form is Form.PROTOBUF:
             items = [self._message(view, e) for e in entries]
             return protobuf.encode_list(resource.api_version, resource.list_kind, meta, items, self._list_meta)
-        objects = [self._listed(resource, self.in_version(resource, e)) for e in entries]
+        objects = [self._list_item(resource, self.in_version(resource, e)) for e in entries]
         return self._document(view, self._list(resource, meta, objects))
 
     def yaml_item(self, view: Representation, entry: Entry) -> bytes:
         """One item of a list as YAML, for `yaml_page`."""
-        return yaml_.encode([self._listed(view.resource, self.in_version(view.resource, entry))])
+        return yaml_.encode([self._list_item(view.resource, self.in_version(view.resource, entry))])
 
     def yaml_page(self, view: Representation, page: ListPage, items: Sequence[bytes]) -> Body:
         """A list as YAML, from the results of `yaml_item` for its entries, of which there is at least one."""
@@ -304,7 +304,7 @@ class Presenter:
         return [head, mark[:6] + b"\n", *items, tail]
 
     @staticmethod
-    def _listed(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
+    def _list_item(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
         """An object as an item of a list: of built-in kinds without kind and apiVersion."""
         return obj if resource.custom else {k: v for k, v in obj.items() if k not in ("kind", "apiVersion")}
 
@@ -336,22 +336,22 @@ class Presenter:
         out = {"kind": partial.LIST_KIND, "apiVersion": api_version, "metadata": meta, "items": shown or None}
         return self.encode(view, out)
 
-    def _joined(self, resource: Resource, meta: Mapping[str, Any], entries: Sequence[Entry]) -> Body:
+    def _join_list(self, resource: Resource, meta: Mapping[str, Any], entries: Sequence[Entry]) -> Body:
         """A JSON list joined from stored bytes; items of built-in kinds omit kind and apiVersion."""
         if resource.custom:
             head, tail = frames.sorted_ends(resource.api_version, resource.list_kind, meta)
-            return self._sent([self._stored(resource, entry) for entry in entries], 0, head, tail)
+            return self._join_items([self._storage_json(resource, entry) for entry in entries], 0, head, tail)
         head, *rest = frames.list_pieces(resource.api_version, resource.list_kind, meta, ())
         if not entries:
             return [head, *rest]
         items = [entry.json for entry in entries]
         shared = f'{{"kind":"{resource.kind}","apiVersion":"{resource.storage_version}",'.encode()
         if not all(item.startswith(shared) for item in items):
-            items = [item if item.startswith(shared) else shared + _unnamed(item)[1:] for item in items]
-        return self._sent(items, len(shared), head.removesuffix(b"]}\n") + b"{", b"]}\n")
+            items = [item if item.startswith(shared) else shared + _without_kind(item)[1:] for item in items]
+        return self._join_items(items, len(shared), head.removesuffix(b"]}\n") + b"{", b"]}\n")
 
     @staticmethod
-    def _sent(items: list[bytes], skip: int, head: bytes, tail: bytes) -> Body:
+    def _join_items(items: list[bytes], skip: int, head: bytes, tail: bytes) -> Body:
         """A list of encoded items; large ones are joined while they are sent."""
         if not items:
             return [head, tail]
@@ -368,22 +368,22 @@ class Presenter:
             key = ("frame of", kind, *view.key)
             shared: bytes | None = entry.derived.get(key)
             if shared is None:
-                shared = self._framed(view, kind, self._event_body(view, entry))
+                shared = self._frame(view, kind, self._event_body(view, entry))
                 entry.keep(key, shared, len(shared))
             return shared
         if view.chosen.as_ == "Table":
             meta = {"resourceVersion": str(entry.revision)}
             return self.object_frame(view, kind, self._table(view, [entry], meta, with_columns=first))
-        return self._framed(view, kind, self._event_body(view, entry))
+        return self._frame(view, kind, self._event_body(view, entry))
 
     def _event_body(self, view: Representation, entry: Entry) -> bytes:
         """The object of an entry's watch events."""
         if view.plain:
-            return self._stored(view.resource, entry)
+            return self._storage_json(view.resource, entry)
         key = ("frame", *view.key)
         body: bytes | None = entry.derived.get(key)
         if body is None:
-            obj = self._shown(view, entry)
+            obj = self._object_in(view, entry)
             sorted_ = view.resource.custom and not view.chosen.as_
             body = encode_escaped(obj) if sorted_ else self._body(view, obj)
             if len(entry.json) < _SHARED_FRAME:
@@ -392,14 +392,14 @@ class Presenter:
 
     def object_frame(self, view: Representation, kind: str, obj: dict[str, Any]) -> bytes:
         """A watch frame of an object that is not an entry: a table, a bookmark, an error."""
-        return self._framed(view, kind, self._body(view, obj))
+        return self._frame(view, kind, self._body(view, obj))
 
     def _body(self, view: Representation, obj: dict[str, Any]) -> bytes:
         if view.chosen.form is Form.PROTOBUF:
             return self.bytes_of(Form.PROTOBUF, obj)
         return json_.encode(obj)
 
-    def _framed(self, view: Representation, kind: str, body: bytes) -> bytes:
+    def _frame(self, view: Representation, kind: str, body: bytes) -> bytes:
         if view.chosen.form is Form.PROTOBUF:
             return protobuf.watch_frame(kind, body)
         return frames.watch_frame(kind, body)

@@ -13,9 +13,10 @@ from pathlib import Path
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
-from orchd.client.interfaces import IClient, Object, ResourceRef
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.pki.certificates import chain_pem, load_chain
 from orchd.pki.verify import ClientVerifier
 from orchd.server.authn.frontproxy import FrontProxy
@@ -138,7 +139,7 @@ class CaBundlePublisher:
         out = {"client-ca-file": given["client-ca-file"].decode("utf-8", "replace")}
         if self._files["requestheader-client-ca-file"]:
             out["requestheader-client-ca-file"] = given["requestheader-client-ca-file"].decode("utf-8", "replace")
-            out |= {key: _listed(texts) for key, texts in self._proxy_lists.items()}
+            out |= {key: _encode_list(texts) for key, texts in self._proxy_lists.items()}
         return out
 
     async def publish(self) -> None:
@@ -161,7 +162,7 @@ class CaBundlePublisher:
                 raise
             found = None
         said = (found or {}).get("data") or {}
-        data = combined(said, self.data(), now=datetime.fromtimestamp(self._wall(), UTC))
+        data = combine(said, self.data(), now=datetime.fromtimestamp(self._wall(), UTC))
         if found is None:
             made = {
                 "apiVersion": "v1",
@@ -174,11 +175,11 @@ class CaBundlePublisher:
             await self._client.update(_CONFIG_MAPS, namespace, _NAME, {**found, "data": data})
 
 
-def _listed(texts: Sequence[str]) -> str:
+def _encode_list(texts: Sequence[str]) -> str:
     return json.dumps(list(texts), separators=(",", ":"), ensure_ascii=False)
 
 
-def combined(found: Mapping[str, str], own: Mapping[str, str], *, now: datetime) -> dict[str, str]:
+def combine(found: Mapping[str, str], own: Mapping[str, str], *, now: datetime) -> dict[str, str]:
     """Merge the data of several servers: the union of lists, and bundles without expired certificates; lists only
     together with front-proxy CAs. Invalid values are ignored."""
 
@@ -188,7 +189,7 @@ def combined(found: Mapping[str, str], own: Mapping[str, str], *, now: datetime)
     bundles = {key: _bundle(values(key), now) for key in _BUNDLES}
     out = {key: bundle for key, bundle in bundles.items() if bundle}
     if "requestheader-client-ca-file" in out:
-        out |= {key: _listed(_union(values(key))) for key in _LISTS}
+        out |= {key: _encode_list(_union(values(key))) for key in _LISTS}
     return out
 
 

@@ -9,9 +9,10 @@ from typing import Any
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.task import LoopingCall
 
-from orchd.client.interfaces import IClient, IInformers, Object, ResourceRef
+from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.pipeline.fairness.stage import Fairness

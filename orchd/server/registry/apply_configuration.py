@@ -6,8 +6,8 @@ from typing import Final
 
 from orchd import errors
 from orchd.kinds.codec import decode, json_, yaml_
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.strictness import Strictness
-from orchd.server.registry.interfaces import Object
 
 _TOO_DEEP: Final = f"yaml: exceeded max depth of {yaml_.MAX_DEPTH}"
 

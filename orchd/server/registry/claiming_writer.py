@@ -10,7 +10,8 @@ from __future__ import annotations
 import orjson
 
 from orchd.cache.announced import Announced
-from orchd.server.registry.interfaces import IStorageStrategy, Object
+from orchd.kinds.jsonvalues import Object
+from orchd.server.registry.interfaces import IStorageStrategy
 from orchd.store.interfaces import ClaimedError, ISharedStore, IStore
 
 _NOTHING: frozenset[str] = frozenset()
@@ -28,7 +29,7 @@ class ClaimingWriter:
         """Store a new object; `kept` is `obj` in the stored version, `value` its encoding. Returns the revision. Raises
         StoreError; after ClaimedError or KeyExistsError the caller decides again."""
         ttl = self._strategy.time_to_live(obj)
-        take = self._held(obj)
+        take = self._claim_keys(obj)
         self._announced.announce(key, value, kept)
         try:
             if take:
@@ -40,7 +41,7 @@ class ClaimingWriter:
     async def update(self, key: str, obj: Object, old: Object, kept: Object, value: bytes, *, expected: int) -> int:
         """Replace `old`, which must be at revision `expected`. Raises as `create`, with RevisionConflictError."""
         ttl = self._strategy.time_to_live(obj)
-        held, before = self._held(obj), self._held(old)
+        held, before = self._claim_keys(obj), self._claim_keys(old)
         self._announced.announce(key, value, kept)
         try:
             if held != before:
@@ -51,12 +52,12 @@ class ClaimingWriter:
 
     async def delete(self, key: str, old: Object, *, expected: int) -> int:
         """Remove `old`, which must be at revision `expected`."""
-        leave = self._held(old)
+        leave = self._claim_keys(old)
         if leave:
             return await self._write(key, None, expected, None, _NOTHING, leave)
         return await self._store.delete(key, expected=expected)
 
-    def _held(self, obj: Object) -> frozenset[str]:
+    def _claim_keys(self, obj: Object) -> frozenset[str]:
         return _NOTHING if self._store.exclusive else self._strategy.unique_values(obj)
 
     async def _write(

@@ -13,8 +13,9 @@ from typing import Any
 from orchd import errors
 from orchd.cache.interfaces import Damaged, Entry
 from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
-from orchd.server.registry.interfaces import Context, Deleted, IAdmission, IStrategy, Object, StrategyOf
+from orchd.server.registry.interfaces import Context, Deleted, IAdmission, IStrategy, StrategyOf
 from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.operations import Delete
 from orchd.server.registry.writing import store_failure

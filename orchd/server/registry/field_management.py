@@ -12,12 +12,13 @@ from typing import TypeVar
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.ir import Type
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.named_types import type_of
 from orchd.kinds.objects import convert
 from orchd.kinds.objects.owner_references import single_owners
 from orchd.kinds.patch import ownership
 from orchd.kinds.patch.ownership import OwnershipTarget
-from orchd.server.registry.interfaces import Context, Object, StrategyOf
+from orchd.server.registry.interfaces import Context, StrategyOf
 from orchd.server.registry.object_store import ObjectStore
 from orchd.server.registry.version_translation import (
     ConversionNeededError,

@@ -12,7 +12,7 @@ from orchd.cache.interfaces import Entry, ICache
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.identity import User
-from orchd.kinds.jsonvalues import Object as Object
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.kinds.patch.fieldset import FieldSet
 from orchd.server.registry.operations import Delete, Write

@@ -14,11 +14,12 @@ from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import sortedjson
 from orchd.kinds.digits import integer, is_whole
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import selectors
 from orchd.kinds.objects.member_order import order_members
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.registry.claiming_writer import ClaimingWriter
-from orchd.server.registry.interfaces import IStrategy, Object
+from orchd.server.registry.interfaces import IStrategy
 from orchd.server.registry.versions import Conversion, Versions
 from orchd.store.interfaces import IStore
 

@@ -7,9 +7,10 @@ from random import Random
 from typing import Any
 
 from orchd import errors
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.naming import random_suffix, random_uuid
 from orchd.kinds.objects.scalars import timestamp
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 
 #: Longest prefix of a generated name: names may be DNS labels of 63 characters, five of them random.
 _PREFIX = 58

@@ -12,11 +12,11 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, json_
 from orchd.kinds.codec.mediatype import MERGE_PATCH, STRATEGIC_PATCH
 from orchd.kinds.gotext.values import plain
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape, strict
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import decode_result, json_patch, merge_patch, patch_errors, strategic
 from orchd.kinds.strictness import Strictness
-from orchd.server.registry.interfaces import Object
 from orchd.server.registry.operations import Patch
 
 
@@ -43,7 +43,7 @@ class PatchRules:
         if strategic_:
             make: Callable[[Object], Object] = partial(_strategic, data, resource)
         else:
-            make = partial(_merged if patch.media_type == MERGE_PATCH else _edited, data, patch.strictness)
+            make = partial(_apply_merge if patch.media_type == MERGE_PATCH else _apply_operations, data, patch.strictness)
         listed, located = strategic_ or patch.media_type == MERGE_PATCH, patch.strictness.located
         unknown: Callable[[Object], list[str]] = partial(strict.names, type=type, located=located)
         if custom or strategic_:
@@ -52,7 +52,7 @@ class PatchRules:
             typed=strategic_,
             make=make,
             shown=partial(_plain, data) if strategic_ else _as_json,
-            repeated=partial(_repeated if listed else _repeated_in_operations, data, located=located),
+            repeated=partial(_repeated_members if listed else _repeated_in_operations, data, located=located),
             unknown=unknown,
         )
 
@@ -66,7 +66,7 @@ def apply_patch(patch: Patch, resource: Resource, live: Object, catalog: Catalog
             text = json_.encode(raw)
         except TypeError:
             # The result is nested too deeply.
-            raise patch_errors.rejected() from None
+            raise patch_errors.rejection() from None
         bounds.check_json(text)
     named = _recognize(rules, resource, catalog, raw)
     changed = canonicalize(named, resource, settings, quote=lambda: rules.shown(raw))
@@ -108,7 +108,7 @@ def _as_json(result: Object) -> str:
     return json_.encode(result).decode()
 
 
-def _repeated(data: bytes, *, located: bool) -> list[str]:
+def _repeated_members(data: bytes, *, located: bool) -> list[str]:
     return strict.duplicates(json_.decode_members(data), located=located)
 
 
@@ -124,13 +124,13 @@ def _strategic(data: bytes, resource: Resource, live: Object) -> Object:
     return restored
 
 
-def _merged(data: bytes, strictness: Strictness, live: Object) -> Object:
+def _apply_merge(data: bytes, strictness: Strictness, live: Object) -> Object:
     if strictness.looks:
         merge_patch.check(data)
     return merge_patch.apply(live, data)
 
 
-def _edited(data: bytes, strictness: Strictness, live: Object) -> Object:
+def _apply_operations(data: bytes, strictness: Strictness, live: Object) -> Object:
     if strictness.looks:
         json_patch.check(data)
     edited: Object = json_patch.apply(live, data)

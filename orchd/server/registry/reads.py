@@ -11,7 +11,7 @@ from orchd.cache.interfaces import Entry, ICache, Page
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects.list_options import cached, parse_version
+from orchd.kinds.objects.list_options import has_watch_cache, parse_version
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.server.registry import continuation
 from orchd.server.registry.interfaces import ListPage
@@ -27,7 +27,7 @@ _TOO_OLD = "The resourceVersion for the provided list is too old."
 
 async def read_entry(cache: ICache, resource: Resource, path: str, resource_version: str) -> Entry | None:
     """The entry at `path` at the requested version; None when it does not exist."""
-    if not resource_version or not cached(resource):
+    if not resource_version or not has_watch_cache(resource):
         await cache.fresh()
         if resource_version:
             _not_older(cache, _stored_version(resource_version))
@@ -53,7 +53,7 @@ async def read_page(dialect: Dialect, cache: ICache, query: ListQuery) -> ListPa
     revision, start, limit = 0, "", max(options.limit, 0)
     paged = limit > 0 and version != "0"
     single = bool(query.path) and not continued
-    if cached(query.resource) and version and not continued and not paged and options.match != "Exact":
+    if has_watch_cache(query.resource) and version and not continued and not paged and options.match != "Exact":
         wanted = parse_version(version)
         if wanted:
             await cache.at_least(wanted)

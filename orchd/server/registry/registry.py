@@ -10,19 +10,11 @@ from zope.interface import implementer
 from orchd import errors
 from orchd.cache.interfaces import Entry, ICache
 from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.server.registry import objectmeta, reads
 from orchd.server.registry.deletion import Deleter
-from orchd.server.registry.interfaces import (
-    Context,
-    Deleted,
-    IAdmission,
-    IRegistry,
-    IStrategy,
-    ListPage,
-    Object,
-    Written,
-)
+from orchd.server.registry.interfaces import Context, Deleted, IAdmission, IRegistry, IStrategy, ListPage, Written
 from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.operations import Delete, Write
 from orchd.server.registry.strategies.table import Strategies

@@ -8,9 +8,10 @@ from orchd import errors
 from orchd.kinds import bounds
 from orchd.kinds.canonical import canonicalize
 from orchd.kinds.codec import json_
+from orchd.kinds.jsonvalues import Object
 from orchd.server.registry.apply_configuration import check_duplicates, decode_configuration
 from orchd.server.registry.field_management import FieldManagement
-from orchd.server.registry.interfaces import Context, Object, StrategyOf
+from orchd.server.registry.interfaces import Context, StrategyOf
 from orchd.server.registry.object_store import ObjectStore
 from orchd.server.registry.operations import Apply, Create, Edit, Patch, Replace, Write, check_name
 from orchd.server.registry.patches import apply_patch

@@ -13,11 +13,12 @@ from orchd import errors
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects.list_options import unsigned
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.list_options import parse_unsigned
 from orchd.kinds.objects.owner_references import single_owners
 from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
-from orchd.server.registry.interfaces import Context, IAdmission, IReview, IStrategy, Object, StrategyOf, Written
+from orchd.server.registry.interfaces import Context, IAdmission, IReview, IStrategy, StrategyOf, Written
 from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.operations import Apply, Change, Create, Edit, Replace, Write
 from orchd.server.registry.transform import Transformer
@@ -163,7 +164,7 @@ class Writer:
             raise errors.not_found(resource.group, resource.plural, operation.name)
         obj = await self.transformer.transform(context, operation, None)
         # The resourceVersion of a missing object is ignored, but must be a number.
-        unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
+        parse_unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
         return await self._create(context, objectmeta.with_metadata(obj, resourceVersion=None, name=operation.name))
 
     def _may_create(self, context: Context, operation: Change) -> bool:
@@ -257,7 +258,7 @@ def _wanted_uid(operation: Change) -> str:
 def _check_guard(resource: Resource, strategy: IStrategy, name: str, obj: Object, old: Object) -> None:
     """A resourceVersion in the object must equal that of the stored object. Raises ApiError 409, or 422 where the kind requires
     one."""
-    version = unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
+    version = parse_unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
     if not version:
         if not strategy.unconditional_update:
             message = "Invalid value: 0x0: must be specified for an update"
@@ -270,7 +271,7 @@ def _check_guard(resource: Resource, strategy: IStrategy, name: str, obj: Object
 def _names_a_version(obj: Object) -> bool:
     """True if a new object has a resourceVersion other than 0. Text that is not a number is ignored."""
     try:
-        return unsigned(obj["metadata"].get("resourceVersion") or "0") > 0
+        return parse_unsigned(obj["metadata"].get("resourceVersion") or "0") > 0
     except ApiError:
         return False
 

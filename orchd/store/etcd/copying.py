@@ -46,7 +46,7 @@ async def fill(
     number of items that are written and of all), and
     history up to there is compacted. So every item gets a revision above those of the copied store, and a watch from a
     revision of that store gets a compaction error."""
-    async with _connected(reactor, servers, random) as channel:
+    async with _connect(reactor, servers, random) as channel:
         filling = _Filling(reactor, channel, Space(prefix))
         await filling.must_be_empty()
         try:
@@ -143,7 +143,7 @@ class _Filling:
 
 async def read_all(reactor: Any, servers: Sequence[Server], prefix: str, *, random: Random) -> Content:
     """Read everything under `prefix`, as of one revision. Raises StoreError."""
-    async with _connected(reactor, servers, random) as channel:
+    async with _connect(reactor, servers, random) as channel:
         space = Space(prefix)
         dialect = await _range(channel, messages.RangeRequest(key=space.dialect_key))
         if not dialect.kvs:
@@ -162,7 +162,7 @@ async def read_all(reactor: Any, servers: Sequence[Server], prefix: str, *, rand
                 items.append(item)
                 if kv.lease:
                     if kv.lease not in ends:
-                        ends[kv.lease] = reactor.seconds() + await _left(channel, kv.lease)
+                        ends[kv.lease] = reactor.seconds() + await _remaining_seconds(channel, kv.lease)
                     expires[item.key] = ends[kv.lease]
             if not page.more:
                 break
@@ -172,7 +172,7 @@ async def read_all(reactor: Any, servers: Sequence[Server], prefix: str, *, rand
 
 
 @asynccontextmanager
-async def _connected(reactor: Any, servers: Sequence[Server], random: Random) -> AsyncIterator[Channel]:
+async def _connect(reactor: Any, servers: Sequence[Server], random: Random) -> AsyncIterator[Channel]:
     channel = Channel(reactor, servers, random)
     channel.patience = _PATIENCE
     channel.start()
@@ -190,7 +190,7 @@ async def _range(channel: Channel, request: Any) -> Any:
     return messages.RangeResponse.FromString(data)
 
 
-async def _left(channel: Channel, lease: int) -> int:
+async def _remaining_seconds(channel: Channel, lease: int) -> int:
     """Remaining seconds of a lease."""
     request = messages.LeaseTimeToLiveRequest(id=lease)
     try:

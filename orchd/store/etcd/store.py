@@ -180,7 +180,7 @@ class EtcdStore:
     async def _set_up(self) -> None:
         end = self._reactor.seconds() + self._start_timeout
         revision = await self._claim(self._start_timeout)
-        self._feed.trusted = await self._trusted()
+        self._feed.trusted = await self._trusts_progress()
         left = max(1.0, end - self._reactor.seconds())
         self._feed.compacted = await compacted_revision(self._reactor, self._channel, self._space, left)
         self._feed.start(revision)
@@ -215,7 +215,7 @@ class EtcdStore:
         response = await self._txn("claim", request, timeout, repeat=True)
         return int(response.header.revision) if response.succeeded else await self._claim(timeout)
 
-    async def _trusted(self) -> bool:
+    async def _trusts_progress(self) -> bool:
         if self._trust_progress is not None:
             return self._trust_progress
         return tells_progress((await self._status(self._timeout)).version)
@@ -249,7 +249,7 @@ class EtcdStore:
 
     async def _follow(self) -> None:
         try:
-            self._feed.trusted = await self._trusted()
+            self._feed.trusted = await self._trusts_progress()
         except CallError as error:
             self._channel.abandon(str(error))
         else:

@@ -50,7 +50,7 @@ def problem(text: str) -> str:
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES])
 @pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha1"])
-def test_a_full_document(dialect: Dialect, version: str) -> None:
+def test_all_versions_have_the_same_fields(dialect: Dialect, version: str) -> None:
     """All versions have the same members, in the group of the dialect."""
     full = one(
         {**ISSUER, "discoveryURL": "https://b.example/x", "certificateAuthority": "pem", "audiences": ["x", "y"],
@@ -76,7 +76,7 @@ def test_a_full_document(dialect: Dialect, version: str) -> None:
     )
 
 
-def test_no_issuers() -> None:
+def test_issuers_are_optional() -> None:
     """A file may be without issuers, which may come later, and says nothing of anonymous requests then."""
     assert parsed(document()) == AuthenticationConfiguration()
 
@@ -90,7 +90,7 @@ def test_no_issuers() -> None:
     (document().replace("[]", '[], "jwt": []'), 'strict decoding error: duplicate field "jwt"'),
     (document(one({**ISSUER, "url": 3})), "json: cannot unmarshal number into Go struct field Issuer.jwt.issuer.url of type string"),
 ])  # fmt: skip
-def test_documents_that_are_none(text: str, why: str) -> None:
+def test_decoding_is_strict(text: str, why: str) -> None:
     """Decoding is strict."""
     assert problem(text).startswith(why)
 
@@ -151,7 +151,7 @@ def test_invalid_issuers(given: dict[str, Any], why: str) -> None:
     assert problem(document(given)).startswith(why)
 
 
-def test_several_issuers() -> None:
+def test_issuers_and_discovery_urls_are_unique() -> None:
     """Issuers and discovery URLs must be unique; all errors are reported."""
     other = {**ISSUER, "discoveryURL": "https://d.example"}
     assert problem(document(one(other), one(other))) == (
@@ -167,13 +167,13 @@ def test_several_issuers() -> None:
     ("example.org/A", 'Invalid value: "example.org/A": must be lowercase'),
     ("a.orch.io/x", 'Invalid value: "a.orch.io/x": orch.io and their subdomains are reserved for Orch use'),
 ])  # fmt: skip
-def test_keys_of_extra_attributes(key: str, why: str) -> None:
+def test_extra_keys_need_a_foreign_domain(key: str, why: str) -> None:
     """Keys have a domain that is not the product's."""
     mappings = {**MAPPINGS, "extra": [{"key": key}]}
     assert f"{EXTRA}[0].key: {why}" in problem(document(one(mappings=mappings)))
 
 
-def test_conditions_of_what_is_off() -> None:
+def test_anonymous_conditions_need_anonymous_requests() -> None:
     """Conditions of anonymous requests need them to be on."""
     assert problem(document(anonymous={"enabled": False, "conditions": [{"path": "/x"}]})) == (
         "anonymous.conditions: Invalid value: [{Path:/x}]: enabled should be set to true when conditions are defined"

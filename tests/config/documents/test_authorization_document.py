@@ -48,7 +48,7 @@ def problem(data: bytes) -> str:
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES])
 @pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha1"])
-def test_a_full_document(dialect: Dialect, version: str, file: Path) -> None:
+def test_authorizers_are_in_order_with_defaults(dialect: Dialect, version: str, file: Path) -> None:
     """Authorizers are in order; webhooks may be several, and have defaults for their caches."""
     data = document(
         webhook(file, "first", dialect),
@@ -134,7 +134,7 @@ def test_invalid_webhooks(changed: dict[str, Any], why: str, file: Path) -> None
     assert problem(document(webhook(file, **changed))).startswith(f"{HOOK}.{why}")
 
 
-def test_conditions_need_their_version(file: Path) -> None:
+def test_match_conditions_need_their_version(file: Path) -> None:
     """Match conditions say of which version the reviews are that they look at."""
     version = f"{HOOK}.matchConditionSubjectAccessReviewVersion: Required value: required if match conditions are specified"
     assert version in problem(document(webhook(file, matchConditions=[{"expression": "true"}])))

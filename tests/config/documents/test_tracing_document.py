@@ -26,7 +26,7 @@ def test_defaults_and_values(version: str) -> None:
 
 
 @pytest.mark.parametrize("endpoint", ["[::1]:4317", "dns://x:1", "unix:///run/otel.sock", "unix-abstract://otel"])
-def test_targets(endpoint: str) -> None:
+def test_endpoint_schemes(endpoint: str) -> None:
     """The schemes of gRPC that the reference knows."""
     assert parse_tracing(document(endpoint=endpoint), ORCH).endpoint == endpoint
 

@@ -8,7 +8,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import NODES, PODS
-from orchd.controllers.volumes.attachment.attachable import attachment_name, inline, persistent
+from orchd.controllers.volumes.attachment.attachable import attachment_name, from_persistent_volume, from_pod_volume
 from orchd.controllers.volumes.attachment.attempts import Attempts
 from orchd.controllers.volumes.attachment.conflicts import conflict_note
 from orchd.controllers.volumes.usage import VOLUMES
@@ -51,10 +51,10 @@ def used(storage: Storage) -> Storage:
     return storage
 
 
-def test_names() -> None:
+def test_attachment_names_match_the_kubelets() -> None:
     """Kubelets compute the same names."""
     source = {"driver": "df70vv8r.example.com", "volumeHandle": "h1"}
-    found = persistent(volume(csi=source), ORCH)
+    found = from_persistent_volume(volume(csi=source), ORCH)
     assert found is not None and (found.unique_name, found.exclusive) == ("orch.io/csi/df70vv8r.example.com^h1", True)
     digest = "459e039a65d0b8d8fba1d66ae96a4ad28b5969fc50cff7fd4b9bf0285f50be9b"
     assert attachment_name(found, "n-f70vv8r") == f"csi-{digest}"
@@ -73,10 +73,10 @@ def test_names() -> None:
         ({"hostPath": {"path": "/x"}}, "", None, None),
     ],
 )
-def test_migrated_names(source: Any, zone: str, driver: str | None, handle: str | None) -> None:
+def test_migrated_volumes_have_the_drivers_names(source: Any, zone: str, driver: str | None, handle: str | None) -> None:
     """Volumes of plugins whose work drivers do are attached under the driver's name for them."""
     marks = {"labels": {"topology.orch.io/zone": zone}} if zone else {}
-    found = persistent({"metadata": {"name": "v", **marks}, "spec": source}, ORCH)
+    found = from_persistent_volume({"metadata": {"name": "v", **marks}, "spec": source}, ORCH)
     assert (found and found.driver, found and found.handle) == (driver, handle)
 
 
@@ -90,9 +90,9 @@ def test_migrated_names(source: Any, zone: str, driver: str | None, handle: str 
         ({"emptyDir": {}}, ""),
     ],
 )
-def test_inline_names(source: Any, expected: str) -> None:
+def test_inline_volumes_are_named_after_their_target(source: Any, expected: str) -> None:
     """Sources that nodes attach by themselves are named after their target."""
-    found = inline({"name": "v", **source}, ORCH)
+    found = from_pod_volume({"name": "v", **source}, ORCH)
     assert ("" if found is None else found.unique_name) == expected
 
 
@@ -105,14 +105,14 @@ def test_inline_names(source: Any, expected: str) -> None:
         ([("b", "y"), ("b", "z")], "Volume is already used by 2 pod(s) in different namespaces"),
     ],
 )
-def test_conflict_notes(others: Any, expected: str) -> None:
+def test_conflict_messages_name_pods_of_the_same_namespace_only(others: Any, expected: str) -> None:
     """Messages name only pods of the same namespace."""
     pods = [{"metadata": {"namespace": within, "name": called}} for within, called in others]
     told = conflict_note({"metadata": {"namespace": "a", "name": "p"}}, "v", pods)
     assert told == f'Multi-Attach error for volume "v" {expected}'
 
 
-def test_attempts() -> None:
+def test_attach_attempts_back_off_and_time_out() -> None:
     """Failures are reported after pauses that double; a driver that does not answer has two minutes."""
     attempts = Attempts()
     attempts.begin("x", 0.0)
@@ -139,7 +139,7 @@ def test_attach_and_detach(used: Storage) -> None:
     assert (attachments(used), attached(used)) == ([], [])
 
 
-def test_ended_pods(used: Storage) -> None:
+def test_volumes_of_ended_pods_are_detached(used: Storage) -> None:
     """Volumes of pods that have ended are detached, unless their node keeps them."""
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
@@ -150,7 +150,7 @@ def test_ended_pods(used: Storage) -> None:
     assert attachments(used) == []
 
 
-def test_still_mounted(used: Storage) -> None:
+def test_volume_in_use_stays_attached_for_six_minutes_at_most(used: Storage) -> None:
     """A volume that its node reports as in use stays attached, for six minutes at most."""
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
@@ -162,7 +162,7 @@ def test_still_mounted(used: Storage) -> None:
     assert (attachments(used), attached(used)) == ([], [])
 
 
-def test_unmounted(used: Storage) -> None:
+def test_volume_is_detached_once_unmounted(used: Storage) -> None:
     """The volume is detached as soon as the node has unmounted it."""
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
@@ -173,7 +173,7 @@ def test_unmounted(used: Storage) -> None:
     assert attachments(used) == []
 
 
-def test_failure(used: Storage) -> None:
+def test_attach_errors_and_success_are_recorded_for_the_pods(used: Storage) -> None:
     """What the driver says goes to the pods, and success after it as well."""
     used.add_pod(pod(node="n"))
     answer(used, attached=False, attachError={"message": "no room"})
@@ -183,7 +183,7 @@ def test_failure(used: Storage) -> None:
     assert "SuccessfulAttachVolume" in [each[1] for each in used.notes("p")]
 
 
-def test_silent_driver(used: Storage) -> None:
+def test_unresponsive_driver_is_reported_after_two_minutes(used: Storage) -> None:
     """A driver that does not answer within two minutes is reported."""
     used.add_pod(pod(node="n"))
     used.wait(100)
@@ -200,7 +200,7 @@ def test_silent_driver(used: Storage) -> None:
 
 
 @pytest.mark.parametrize(("modes", "count"), [(["ReadWriteOnce"], 1), (["ReadWriteOnce", "ReadWriteMany"], 2)])
-def test_one_node_at_a_time(storage: Storage, modes: list[str], count: int) -> None:
+def test_exclusive_volume_waits_for_its_release(storage: Storage, modes: list[str], count: int) -> None:
     """A volume that only one node may have goes to the next one after the first has released it."""
     for each in ("n", "m"):
         storage.cluster.create(NODES, node(each), "")
@@ -216,7 +216,7 @@ def test_one_node_at_a_time(storage: Storage, modes: list[str], count: int) -> N
     assert attachments(storage) == [("m", "v")]
 
 
-def test_slow_detachment(used: Storage) -> None:
+def test_attachment_waits_for_the_drivers_finalizer(used: Storage) -> None:
     """Another node has to wait until the driver has detached, which it says by removing its finalizer."""
     used.cluster.create(NODES, node("m"), "")
     used.add_pod(pod(node="n"))
@@ -230,7 +230,7 @@ def test_slow_detachment(used: Storage) -> None:
     assert attachments(used) == [("m", "v")]
 
 
-def test_node_attaches_by_itself(storage: Storage) -> None:
+def test_volumes_without_a_driver_are_reported_as_attached(storage: Storage) -> None:
     """Volumes that need no driver are reported as attached while pods use them."""
     storage.cluster.create(NODES, node(), "")
     storage.add_pod(pod(node="n", iscsi={"targetPortal": "1.2.3.4:3260", "iqn": "iqn.2001-04.com.example:x", "lun": 0}))
@@ -240,7 +240,7 @@ def test_node_attaches_by_itself(storage: Storage) -> None:
     assert attached(storage) == []
 
 
-def test_others_reports_stay(used: Storage) -> None:
+def test_foreign_attached_volumes_stay_in_the_status(used: Storage) -> None:
     """Volumes that another component reports as attached stay in the status."""
     used.cluster.patch(NODES, "n", {"status": {"volumesAttached": [{"name": "x/y", "devicePath": "/dev/z"}]}}, "", "status")
     used.add_pod(pod(node="n"))
@@ -248,7 +248,7 @@ def test_others_reports_stay(used: Storage) -> None:
     assert attached(used) == [UNIQUE, "x/y"]
 
 
-def test_left_alone(storage: Storage) -> None:
+def test_volumes_that_need_no_attachment_get_none(storage: Storage) -> None:
     """Nodes that attach by themselves, and drivers that need not attach, get no attachments."""
     storage.cluster.create(NODES, {"metadata": {"name": "own"}}, "")
     storage.cluster.create(NODES, node(), "")
@@ -265,7 +265,7 @@ def test_left_alone(storage: Storage) -> None:
     assert attachments(storage) == [("n", "w")]
 
 
-def test_deleted_node(used: Storage) -> None:
+def test_volumes_of_a_deleted_node_are_detached_with_its_last_pod(used: Storage) -> None:
     """After a node's deletion its volumes are detached with its last pod, whatever it said was in use."""
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
@@ -276,7 +276,7 @@ def test_deleted_node(used: Storage) -> None:
     assert attachments(used) == []
 
 
-def test_deleted_volume(used: Storage) -> None:
+def test_attachment_of_a_deleted_volume_stays_while_in_use(used: Storage) -> None:
     """An attachment whose volume was deleted stays while the node has a volume of its driver in use."""
     used.add_pod(pod(node="n"))
     answer(used, attached=True)

@@ -56,7 +56,7 @@ def volume(name: str = "v", size: str = "5Gi", *modes: str, phase: str = "Availa
         ),
     ],
 )
-def test_claim_phase(status: Any, phase: str, with_volume: bool, expected: Any) -> None:
+def test_claim_status_of_each_phase(status: Any, phase: str, with_volume: bool, expected: Any) -> None:
     """A bound claim has its volume's modes and, when it becomes bound, its capacity; others have neither."""
     given = {**claim(), "status": status}
     found = with_claim_phase(given, phase, volume() if with_volume else None)
@@ -64,7 +64,7 @@ def test_claim_phase(status: Any, phase: str, with_volume: bool, expected: Any) 
     assert (found is given) == (status == expected)
 
 
-def test_volume_phase() -> None:
+def test_volume_message_belongs_to_its_phase() -> None:
     """The message belongs to the phase: it goes with the next one, and stays with the same one."""
     failed = with_volume_phase(volume(), "Failed", "broken")
     assert failed["status"] == {"phase": "Failed", "message": "broken"}
@@ -79,14 +79,14 @@ def test_volume_phase() -> None:
         (claim(volumeName="v"), {COMPLETED: "yes"}),
     ],
 )
-def test_bound_claim(given: Any, marks: Any) -> None:
+def test_claim_with_a_users_volume_is_not_marked_as_bound_by_controller(given: Any, marks: Any) -> None:
     """The mark of a controller's choice is not put on claims whose user chose the volume."""
     found = bound_claim(given, volume(), ORCH)
     assert (found["spec"]["volumeName"], found["metadata"]["annotations"]) == ("v", marks)
     assert bound_claim(found, volume(), ORCH) is found
 
 
-def test_unbound_volume() -> None:
+def test_unbinding_keeps_a_users_reservation() -> None:
     """A controller's binding is removed; a user's reservation loses only the uid."""
     reserved = volume(claimRef={"name": "c", "namespace": "a", "uid": "1"})
     assert unbound_volume(reserved, ORCH)["spec"]["claimRef"] == {"name": "c", "namespace": "a"}
@@ -106,7 +106,7 @@ def test_unbound_volume() -> None:
         ({**volume(), "metadata": {"name": "v", "deletionTimestamp": "now"}}, claim(), 'the volume is marked for deletion "v"'),
     ],
 )
-def test_mismatch(offered: Any, wanted: Any, expected: str) -> None:
+def test_mismatch_between_claim_and_volume_is_named(offered: Any, wanted: Any, expected: str) -> None:
     """Why a claim cannot have the volume that it names."""
     assert mismatch(offered, wanted, ORCH) == expected
 
@@ -121,20 +121,20 @@ def test_mismatch(offered: Any, wanted: Any, expected: str) -> None:
         ([volume("free", "2Gi"), volume("mine", "9Gi", phase="Pending", claimRef={"name": "c", "namespace": "a"})], "mine"),
     ],
 )
-def test_best_volume(volumes: Any, expected: str | None) -> None:
+def test_best_volume_by_reservation_modes_and_size(volumes: Any, expected: str | None) -> None:
     """The fewest access modes count before the size, and a reservation before both."""
     found = best_volume(claim(), volumes, ORCH, delayed=False)
     assert (found and found["metadata"]["name"]) == expected
 
 
-def test_delayed() -> None:
+def test_delayed_claim_gets_reserved_volumes_only() -> None:
     """A claim that waits for its first consumer gets only what is reserved for it."""
     reserved = volume("mine", "9Gi", claimRef={"name": "c", "namespace": "a"})
     assert best_volume(claim(), [volume()], ORCH, delayed=True) is None
     assert best_volume(claim(), [volume(), reserved], ORCH, delayed=True) is reserved
 
 
-def test_migration() -> None:
+def test_migration_annotation_follows_the_plugin() -> None:
     """Plugins whose work a driver does name the driver; the name is removed when the plugin is another."""
     made = {"metadata": {"name": "v", "annotations": {"pv.orch.io/provisioned-by": "orch.io/aws-ebs"}}}
     found = with_migration(made, ORCH, claim=False)
@@ -154,6 +154,6 @@ def test_migration() -> None:
         (volume("v", "11Gi", nfs={}), 330),
     ],
 )
-def test_recycler_deadline(given: Any, seconds: int) -> None:
+def test_recycler_deadline_depends_on_the_size(given: Any, seconds: int) -> None:
     """So many seconds per GiB, at least the minimum of the source."""
     assert recycler.deadline(given, ControllerSettings()) == seconds

@@ -16,7 +16,7 @@ _EXTERNAL = (
 )
 
 
-def test_ephemeral(storage: Storage) -> None:
+def test_ephemeral_volume_gets_its_own_claim(storage: Storage) -> None:
     """An ephemeral volume has a claim with its pod's name, which is the pod's own and is made again when it is deleted."""
     storage.add_pod(pod(ephemeral={"volumeClaimTemplate": TEMPLATE}))
     first = storage.claim("p-v")
@@ -31,7 +31,7 @@ def test_ephemeral(storage: Storage) -> None:
     assert not storage.claim("p-v")
 
 
-def test_ephemeral_conflict(storage: Storage) -> None:
+def test_existing_claim_of_the_name_is_not_changed(storage: Storage) -> None:
     """An existing claim of the name is not changed, and the pod gets an Event."""
     storage.add_claim(claim("p-v"))
     storage.add_pod(pod(ephemeral={"volumeClaimTemplate": TEMPLATE}))
@@ -58,7 +58,7 @@ def test_ephemeral_conflict(storage: Storage) -> None:
         ),
     ],
 )
-def test_expansion(storage: Storage, source: Any, expected: Any) -> None:
+def test_resize_is_left_to_the_driver(storage: Storage, source: Any, expected: Any) -> None:
     """A larger request is left to the resizer of the volume's driver; flex volumes wait for their node."""
     storage.add_class(storage_class(allowVolumeExpansion=True))
     storage.add_volume(volume(**source))

@@ -49,7 +49,7 @@ def live_volume(cluster: LaggingCluster) -> dict[str, Any]:
     return found
 
 
-def test_one_volume_for_one_claim(make: Make) -> None:
+def test_bound_volume_is_not_given_to_another_claim(make: Make) -> None:
     """A volume that was bound, which the informer does not show yet, is not given to another claim."""
     cluster = make(PersistentVolumeBinder)
     add_volume(cluster)
@@ -68,7 +68,7 @@ def test_one_volume_for_one_claim(make: Make) -> None:
     assert [c["spec"].get("volumeName") for c in cluster.items(CLAIMS)] == ["v", None]
 
 
-def test_claim_that_is_not_seen(make: Make) -> None:
+def test_volume_of_an_unobserved_claim_is_not_released(make: Make) -> None:
     """A volume is not released because the informer does not show its claim yet: the server is asked."""
     cluster = make(PersistentVolumeBinder)
     cluster.informers.hold(CLAIMS)
@@ -81,7 +81,7 @@ def test_claim_that_is_not_seen(make: Make) -> None:
     assert live_volume(cluster)["status"]["phase"] == "Bound"
 
 
-def test_pod_that_is_not_seen(make: Make) -> None:
+def test_claim_of_an_unobserved_pod_stays_protected(make: Make) -> None:
     """A claim keeps its protection while a pod uses it that the informer does not show yet."""
     cluster = make(ClaimProtection)
     cluster.create(CLAIMS, claim())
@@ -95,7 +95,7 @@ def test_pod_that_is_not_seen(make: Make) -> None:
     assert cluster.names(CLAIMS) == []
 
 
-def test_one_node_for_one_volume(make: Make) -> None:
+def test_attached_volume_is_not_attached_to_another_node(make: Make) -> None:
     """A volume that was attached, which the informer does not show yet, is not attached to another node."""
     cluster = make(AttachDetachController)
     for each in ("n", "m"):

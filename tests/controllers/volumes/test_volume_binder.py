@@ -19,7 +19,7 @@ from tests.controllers.volumes.controller_volume_support import Storage, claim, 
 BY_CONTROLLER = "pv.orch.io/bound-by-controller"
 
 
-def test_static_binding(storage: Storage) -> None:
+def test_claim_gets_the_smallest_suitable_volume(storage: Storage) -> None:
     """A claim gets the smallest volume that suits, and both say so; a claim that comes first gets it as well."""
     storage.add_claim(claim("early"))
     assert storage.phases("early")[0] == "Pending"
@@ -37,7 +37,7 @@ def test_static_binding(storage: Storage) -> None:
     assert storage.phases("c", "tiny")[1] == "Available"
 
 
-def test_reserved_volume(storage: Storage) -> None:
+def test_reserved_volume_is_kept_for_its_claim(storage: Storage) -> None:
     """A volume that names a claim is kept for it."""
     storage.add_volume(volume(claimRef={"namespace": "a", "name": "c"}))
     storage.add_claim(claim("other"))
@@ -55,7 +55,7 @@ def test_reserved_volume(storage: Storage) -> None:
         (claim("c", volumeName="absent"), None),
     ],
 )
-def test_chosen_volume(storage: Storage, wanted: Any, note: Any) -> None:
+def test_claim_waits_for_the_volume_it_names(storage: Storage, wanted: Any, note: Any) -> None:
     """A claim that names a volume waits for that one."""
     storage.add_volume(volume())
     storage.add_volume(volume("taken", claimRef={"namespace": "a", "name": "z"}))
@@ -64,7 +64,7 @@ def test_chosen_volume(storage: Storage, wanted: Any, note: Any) -> None:
     assert [each[1:] for each in storage.notes("c") if each[0] == "Warning"] == ([note] if note else [])
 
 
-def test_chosen_volume_comes_later(storage: Storage) -> None:
+def test_claim_is_bound_when_its_volume_appears(storage: Storage) -> None:
     """The claim is bound as soon as its volume is there."""
     storage.add_claim(claim(volumeName="v"))
     storage.add_volume(volume())
@@ -97,7 +97,7 @@ def test_chosen_volume_comes_later(storage: Storage) -> None:
         ("orch.io/nfs", ("Warning", "ProvisioningFailed", "no provisionable volume plugin matched")),
     ],
 )
-def test_provisioning(storage: Storage, provisioner: str, expected: Any) -> None:
+def test_external_provisioner_is_named_in_the_claim(storage: Storage, provisioner: str, expected: Any) -> None:
     """External provisioners are named in the claim; others cannot provision."""
     storage.add_class(storage_class(provisioner=provisioner))
     storage.add_claim(claim())
@@ -106,7 +106,7 @@ def test_provisioning(storage: Storage, provisioner: str, expected: Any) -> None
     assert named == {"p.example.com": "p.example.com", "orch.io/aws-ebs": "ebs.csi.aws.com"}.get(provisioner)
 
 
-def test_no_class(storage: Storage) -> None:
+def test_missing_class_is_named(storage: Storage) -> None:
     """Claims of no class, and of one that does not exist, say what is missing; the class may come later."""
     storage.add_claim(claim("n", storageClassName=""))
     storage.add_claim(claim())
@@ -118,7 +118,7 @@ def test_no_class(storage: Storage) -> None:
     assert ("ExternalProvisioning" in [each[1] for each in storage.notes("c")]) is True
 
 
-def test_first_consumer(storage: Storage) -> None:
+def test_delayed_claim_waits_for_a_consumer(storage: Storage) -> None:
     """A delayed claim takes no volume by itself: it waits for a pod, and for the scheduler's choice of a node."""
     storage.add_class(storage_class(volumeBindingMode="WaitForFirstConsumer"))
     storage.add_volume(volume())
@@ -136,7 +136,7 @@ def test_first_consumer(storage: Storage) -> None:
     assert storage.phases() == ("Pending", "Available")
 
 
-def test_scheduler_binds(storage: Storage) -> None:
+def test_volume_chosen_by_the_scheduler_is_bound(storage: Storage) -> None:
     """A volume that the scheduler gave to a delayed claim is bound to it."""
     storage.add_class(storage_class(volumeBindingMode="WaitForFirstConsumer"))
     storage.add_volume(volume())
@@ -156,7 +156,7 @@ def scheduled(tmp_path: Path) -> Iterator[Storage]:
     running.stop()
 
 
-def test_with_the_scheduler(scheduled: Storage) -> None:
+def test_delayed_claim_is_bound_on_the_scheduled_node(scheduled: Storage) -> None:
     """A delayed claim gets a volume of the node that the scheduler chooses for its pod, and the pod gets the node."""
     storage = scheduled
     storage.add_class(storage_class(provisioner="orch.io/no-provisioner", volumeBindingMode="WaitForFirstConsumer"))
@@ -177,7 +177,7 @@ def test_with_the_scheduler(scheduled: Storage) -> None:
     assert placed["spec"].get("nodeName") == "y"
 
 
-def test_lost(storage: Storage) -> None:
+def test_claim_of_a_deleted_volume_is_lost(storage: Storage) -> None:
     """A claim whose volume was deleted is lost, and told so once."""
     storage.add_volume(volume())
     storage.add_claim(claim())
@@ -191,7 +191,7 @@ def test_lost(storage: Storage) -> None:
     assert storage.notes("c").count(lost) == 1
 
 
-def test_misbound(storage: Storage) -> None:
+def test_claim_that_its_volume_does_not_name_is_lost(storage: Storage) -> None:
     """Of two claims with one volume, the one that the volume does not name is lost."""
     storage.add_volume(volume())
     storage.add_claim(claim())
@@ -221,7 +221,7 @@ def test_second_volume_is_released(storage: Storage) -> None:
     assert storage.phases() == ("Bound", "Bound")
 
 
-def test_retain(storage: Storage) -> None:
+def test_retained_volume_is_released_and_kept(storage: Storage) -> None:
     """A retained volume costs no work, and serves no claim of the old name until its claim is taken out by hand."""
     storage.add_volume(volume())
     storage.add_claim(claim())
@@ -259,7 +259,7 @@ def test_retain(storage: Storage) -> None:
         (volume(policy="Recycle"), "VolumeFailedRecycle", "No recycler plugin found for the volume!"),
     ],
 )
-def test_failed_reclaim(storage: Storage, given: Any, reason: str, message: str) -> None:
+def test_failed_reclaim_is_recorded(storage: Storage, given: Any, reason: str, message: str) -> None:
     """A volume that cannot be deleted or recycled becomes Failed with the reason, with one Event."""
     storage.add_volume(given)
     storage.add_claim(claim())
@@ -270,7 +270,7 @@ def test_failed_reclaim(storage: Storage, given: Any, reason: str, message: str)
     assert storage.notes("v", "default") == [("Warning", reason, message)]
 
 
-def test_host_path_deletion(storage: Storage) -> None:
+def test_host_path_volume_is_deleted_after_its_claim(storage: Storage) -> None:
     """A volume that is a temporary directory of its node is deleted after its claim."""
     storage.add_volume(volume(policy="Delete", hostPath={"path": "/tmp/x"}))
     storage.add_claim(claim())
@@ -278,7 +278,7 @@ def test_host_path_deletion(storage: Storage) -> None:
     assert storage.phases() == ("", "")
 
 
-def test_external_deleter(storage: Storage) -> None:
+def test_provisioned_volume_is_left_to_its_provisioner(storage: Storage) -> None:
     """A provisioned volume is left to its provisioner."""
     given = volume(policy="Delete")
     given["metadata"]["annotations"] = {"pv.orch.io/provisioned-by": "p.example.com"}
@@ -289,7 +289,7 @@ def test_external_deleter(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize("outcome", ["Succeeded", "Failed"])
-def test_recycle(storage: Storage, outcome: str) -> None:
+def test_recycled_volume_becomes_available(storage: Storage, outcome: str) -> None:
     """A pod empties the volume; when it succeeds other claims can have the volume."""
     storage.add_volume(volume(policy="Recycle", nfs={"server": "s", "path": "/x"}))
     storage.add_claim(claim())
@@ -307,7 +307,7 @@ def test_recycle(storage: Storage, outcome: str) -> None:
         assert storage.phases()[1] == "Failed"
 
 
-def test_recycler_template() -> None:
+def test_recycler_pod_follows_the_template_flag() -> None:
     """The pod of --pv-recycler-pod-template-filepath-hostpath empties the volume, under the controller's name for it."""
     found = {
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "any", "labels": {"a": "b"}},
@@ -329,7 +329,7 @@ def test_recycler_template() -> None:
         ("{", "yaml: "),
     ],
 )
-def test_wrong_recycler_templates(tmp_path: Path, text: str, problem: str) -> None:
+def test_invalid_recycler_template_names_flag_and_file(tmp_path: Path, text: str, problem: str) -> None:
     """A template that cannot be used is an error at start, which names flag and file."""
     path = tmp_path / "pod.yaml"
     path.write_text(text)
@@ -338,7 +338,7 @@ def test_wrong_recycler_templates(tmp_path: Path, text: str, problem: str) -> No
         recycler_template(flag, str(path))
 
 
-def test_foreign_recycler(storage: Storage) -> None:
+def test_foreign_recycler_pod_is_replaced(storage: Storage) -> None:
     """A pod of the recycler's name that the controller did not make proves nothing and is replaced."""
     storage.cluster.create(PODS, {**pod("recycler-for-v"), "metadata": {"name": "recycler-for-v"}}, "default")
     storage.cluster.patch(PODS, "recycler-for-v", {"status": {"phase": "Succeeded"}}, "default", "status")

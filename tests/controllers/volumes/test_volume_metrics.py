@@ -23,7 +23,7 @@ def numbers(storage: Storage) -> dict[str, float]:
     }
 
 
-def test_volumes_and_claims(storage: Storage) -> None:
+def test_volumes_and_claims_are_counted_by_phase(storage: Storage) -> None:
     """Each counts in its phase, as long as it exists."""
     storage.add_volume(volume("free"))
     storage.add_claim(claim("waits", "90Gi"))
@@ -38,7 +38,7 @@ def test_volumes_and_claims(storage: Storage) -> None:
     assert "pv_collector_unbound_pvc_count a" not in numbers(storage)
 
 
-def test_attached_volumes(storage: Storage) -> None:
+def test_attached_volumes_are_counted_by_node(storage: Storage) -> None:
     """Volumes that pods use count by node, and attachments beside them."""
     storage.cluster.create(NODES, node(), "")
     storage.add_volume(volume())

@@ -11,21 +11,21 @@ from orchd.kinds.codec import frames, partial
 POD = b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","labels":{"x":"<"}},"spec":{}}'
 
 
-def test_frame() -> None:
+def test_json_watch_frame() -> None:
     """An event is one line of JSON around the object's bytes."""
     assert frames.watch_frame("ADDED", POD) == b'{"type":"ADDED","object":' + POD + b"}\n"
     with pytest.raises(KeyError):
         frames.watch_frame("OTHER", POD)
 
 
-def test_bookmark() -> None:
+def test_bookmark_has_kind_and_revision_only() -> None:
     """A bookmark carries kind and revision only."""
     assert json.loads(frames.bookmark("v1", "Pod", 7)) == {
         "kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "7", "creationTimestamp": None}
     }
 
 
-def test_list() -> None:
+def test_list_bytes_are_joined_from_items() -> None:
     """A list is its items' bytes between a head and a tail."""
     data = b"".join(frames.list_pieces("v1", "PodList", {"resourceVersion": "3"}, [POD, POD]))
     assert data.endswith(b"\n")
@@ -35,7 +35,7 @@ def test_list() -> None:
     assert b"".join(frames.list_pieces("v1", "PodList", {}, [])).endswith(b'"items":[]}\n')
 
 
-def test_partial() -> None:
+def test_partial_metadata_keeps_only_metadata() -> None:
     """Partial metadata keeps the metadata and nothing else; an empty list of it has null items."""
     data = partial.partial_json(POD, "m/v1")
     assert json.loads(data) == {
@@ -49,7 +49,7 @@ def test_partial() -> None:
 @pytest.mark.parametrize("together", [1, 2, 3, 10])
 @pytest.mark.parametrize("count", [1, 5])
 @pytest.mark.parametrize("skip", [0, len(b'{"kind":"Pod","apiVersion":"v1",')])
-def test_large_lists_in_parts(count: int, skip: int, together: int) -> None:
+def test_large_list_parts_join_to_the_whole(count: int, skip: int, together: int) -> None:
     """However many items come at a time, the whole is the same, and as long as was said; items go without what they share."""
     head = b'{"items":[' + (b"{" if skip else b"")
     whole = b"".join(frames.list_parts(head, [POD] * count, skip, together))

@@ -44,7 +44,7 @@ VALUES = st.recursive(
     (b"[" * 20000, "invalid character '[' exceeded max depth"),
     (b'{"a":' * 10_001 + b"1" + b"}" * 10_001, "invalid character '{' exceeded max depth"),
 ])
-def test_errors(text: bytes, message: str) -> None:
+def test_malformed_json_errors(text: bytes, message: str) -> None:
     """Malformed JSON is refused in the reference's words."""
     with pytest.raises(json_.JSONError) as caught:
         json_.decode(text)
@@ -55,18 +55,18 @@ def test_errors(text: bytes, message: str) -> None:
     (b'{"a":1,"a":2}', {"a": 2}), (b' {"\\u006bind":1} ', {"kind": 1}), (b'"\xff\xfe\xc3"', "\ufffd" * 3),
     (b'"\\ud800x"', "\ufffdx"), (b"99999999999999999999", 1e20), (b"null", None),
 ])
-def test_accepts(text: bytes, value: object) -> None:
+def test_repeated_keys_and_invalid_unicode_are_accepted(text: bytes, value: object) -> None:
     """The last of equal keys counts; what is not Unicode becomes replacement characters."""
     assert json_.decode(text) == value
 
 
-def test_exact_numbers() -> None:
+def test_numbers_keep_their_spelling() -> None:
     """A number that a message has to quote keeps its spelling."""
     value = json_.decode_exact(b'{"a":[1.0,1e2,5]}')
     assert [getattr(v, "text", v) for v in value["a"]] == ["1.0", "1e2", 5] and value["a"][1] == 100
 
 
-def test_members() -> None:
+def test_strict_decoding_keeps_pairs_in_order() -> None:
     """For strict decoding objects come as pairs in the order of the text, repeated ones included."""
     text = b' { "a" :[1,-2.5e1, "\\ud800x\xff" ,{},[ ],null,true] ,"a":false, "n": 99999999999999999999 }\n'
     assert json_.decode_members(text) == [
@@ -75,7 +75,7 @@ def test_members() -> None:
 
 
 @pytest.mark.parametrize("depth", [250, 251, 1024, 1025, 10_000])
-def test_depth(depth: int) -> None:
+def test_nesting_depth_is_limited(depth: int) -> None:
     """Nesting is read up to the reference's limit, whatever the stack holds; what cannot be written is known as such."""
     for opening, closing in ((b"[", b"]"), (b'{"a":[', b"]}")):
         levels = len(opening.replace(b'"a":', b""))
@@ -90,7 +90,7 @@ def test_depth(depth: int) -> None:
         assert json_.decode_members(text)
 
 
-def test_forms() -> None:
+def test_compact_and_indented_output() -> None:
     """Compact bodies end with a newline, indented ones do not; what could be markup is escaped."""
     value = {"a": "<&>\u2028", "b": {}, "c": [1]}
     assert json_.body(value) == b'{"a":"\\u003c\\u0026\\u003e\\u2028","b":{},"c":[1]}\n'
@@ -99,7 +99,7 @@ def test_forms() -> None:
 
 
 @given(VALUES)
-def test_round_trip(value: object) -> None:
+def test_encoded_json_round_trips(value: object) -> None:
     """Whatever is written can be read, by every decoder, and is valid for the scanner too."""
     data = json_.encode(value)
     assert json_.decode(data) == value

@@ -42,7 +42,7 @@ EARLY = "406: Not Acceptable"
     (PROTO + ";stream=watch", Form.PROTOBUF, PROTO),
     ("application/json;as=Nonsense;g=" + META + ";v=v1, application/json", Form.JSON, "application/json"),
 ])
-def test_object(accept: str, form: Form, content_type: str) -> None:
+def test_accept_clause_selection(accept: str, form: Form, content_type: str) -> None:
     """The best clause that can be served decides; order counts among equals; more exact names go first."""
     found = negotiate(accept, dialect=ORCH)
     assert (found.form, found.content_type, found.as_) == (form, content_type, "")
@@ -54,7 +54,7 @@ def test_object(accept: str, form: Form, content_type: str) -> None:
     ("application/json;as=Table;g=other.io;v=v1", ALL), (f"{PROTO};as=Table;g={META};v=v1", ALL),
     ("application/json;stream=other", ALL), ("application/yaml;stream=watch", ALL),
 ])
-def test_not_acceptable(accept: str, message: str) -> None:
+def test_unacceptable_media_types_are_406(accept: str, message: str) -> None:
     """What cannot be served is 406 with the reference's two messages."""
     with pytest.raises(ApiError) as caught:
         negotiate(accept, dialect=ORCH)
@@ -62,7 +62,7 @@ def test_not_acceptable(accept: str, message: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values())
-def test_representations(dialect: object) -> None:
+def test_table_and_metadata_media_types(dialect: object) -> None:
     """Table comes as JSON and YAML, partial metadata in every form; an endpoint may offer neither."""
     assert dialect in (ORCH, KUBERNETES)
     d = ORCH if dialect is ORCH else KUBERNETES
@@ -78,7 +78,7 @@ def test_representations(dialect: object) -> None:
     assert refused.value.message.endswith(f"application/json, application/yaml, {d.protobuf}")
 
 
-def test_watch() -> None:
+def test_watch_media_types() -> None:
     """Events come as JSON or protobuf only."""
     assert negotiate("", dialect=ORCH, watch=True).content_type == "application/json"
     assert negotiate(PROTO, dialect=ORCH, watch=True).content_type == PROTO + ";stream=watch"
@@ -92,7 +92,7 @@ def test_watch() -> None:
     assert caught.value.message == f"only the following media types are accepted: application/json, application/yaml, {PROTO}"
 
 
-def test_errors_are_never_hidden() -> None:
+def test_status_falls_back_to_json() -> None:
     """A Status is served in the form asked for when that can be, else as indented JSON."""
     assert negotiate_error("application/yaml", dialect=ORCH).form is Form.YAML
     assert negotiate_error(PROTO, dialect=ORCH).form is Form.PROTOBUF
@@ -106,13 +106,13 @@ def test_errors_are_never_hidden() -> None:
     ("application/yaml", Form.YAML), (PROTO, Form.PROTOBUF), ("application/json;", Form.JSON),
     (KUBERNETES.protobuf, Form.PROTOBUF),
 ])
-def test_body_form(header: str, form: Form) -> None:
+def test_content_type_of_bodies(header: str, form: Form) -> None:
     """Content-Type names the form of a body; without one it is JSON."""
     assert body_form(header, dialect=ORCH) is form
 
 
 @pytest.mark.parametrize("header", ["application/xml", "text/plain", ";;;", "application/merge-patch+json", "application/json; x"])
-def test_unsupported(header: str) -> None:
+def test_unsupported_content_type_is_415(header: str) -> None:
     """Any other type is 415 and lists what is taken."""
     with pytest.raises(ApiError) as caught:
         body_form(header, dialect=ORCH)
@@ -122,7 +122,7 @@ def test_unsupported(header: str) -> None:
     )
 
 
-def test_patch_types() -> None:
+def test_patch_content_types() -> None:
     """A patch needs one of four types; strategic merge is not for custom kinds."""
     assert patch_type("application/merge-patch+json; charset=utf-8") == "application/merge-patch+json"
     for header, custom, message in (
@@ -136,7 +136,7 @@ def test_patch_types() -> None:
         assert caught.value.message == message
 
 
-def test_pretty() -> None:
+def test_pretty_printing_default() -> None:
     """The parameter decides; without one, browsers and command-line clients get indented answers."""
     assert wants_pretty("1", "") and wants_pretty("true", "x")
     assert not wants_pretty("0", "curl/7") and not wants_pretty("nonsense", "curl/7")
@@ -144,7 +144,7 @@ def test_pretty() -> None:
 
 
 @given(st.text(alphabet="application/json*;,=q0.1 asgv \"\\", max_size=60) | st.text(max_size=30))
-def test_any_header(text: str) -> None:
+def test_any_accept_header_is_served_or_refused(text: str) -> None:
     """Any header is either served or an ApiError."""
     for call in (
         lambda: negotiate(text, dialect=ORCH), lambda: negotiate_error(text, dialect=ORCH),

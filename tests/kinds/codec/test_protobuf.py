@@ -26,7 +26,7 @@ META = ["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOpt
 
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32))
-def test_round_trip(seed: int) -> None:
+def test_protobuf_round_trip_of_every_kind(seed: int) -> None:
     """What is written for an object of any kind reads back as that object."""
     for name in (*NAMES, *(f"meta/v1.{m}" for m in META)):
         type_ = CATALOG.type(name)
@@ -34,7 +34,7 @@ def test_round_trip(seed: int) -> None:
         assert protobuf.decode_message(protobuf.encode_message(obj, type_), type_) == obj, name
 
 
-def test_bytes() -> None:
+def test_bytes_match_the_references_encoding() -> None:
     """Bytes are those of the reference's generated code: zeros of plain fields written, pointers left out, maps sorted."""
     type_ = CATALOG.type("core/v1.ConfigMap")
     obj = {"metadata": {"name": "x"}, "data": {"b": "2", "a": ""}, "immutable": False}
@@ -52,7 +52,7 @@ def test_bytes() -> None:
     )
 
 
-def test_inlined_and_special() -> None:
+def test_inlined_structs_int_or_string_and_times() -> None:
     """Inlined structs are messages of their own; int-or-string writes all three members; times have seconds and nanos."""
     volume = CATALOG.type("core/v1.Volume")
     assert protobuf.encode_message({"name": "v"}, volume) == b"\x0a\x01v\x12\x00"
@@ -64,7 +64,7 @@ def test_inlined_and_special() -> None:
     assert b"\x22\x08\x08\x80\xc2\xaf\xf0\x05\x10\x00" in protobuf.encode_message({"time": "2020-01-01T00:00:00Z"}, entry)
 
 
-def test_list_and_frame() -> None:
+def test_lists_and_frames_are_joined_from_messages() -> None:
     """Lists and events are put together from messages that are already encoded."""
     type_, list_meta = CATALOG.type("core/v1.ConfigMap"), CATALOG.type("meta/v1.ListMeta")
     item = protobuf.encode_message({"metadata": {"name": "a"}}, type_)
@@ -80,7 +80,7 @@ def test_list_and_frame() -> None:
     assert protobuf.decode_message(partial_message(stored, partial), partial) == {"metadata": {"name": "a"}}
 
 
-def test_no_form() -> None:
+def test_kinds_without_a_protobuf_form() -> None:
     """A Table has no protobuf form; every served built-in kind has one."""
     assert not protobuf.has_form(CATALOG.type("meta/v1.Table"))
     assert all(protobuf.has_form(r.type) for r in CATALOG.resources)
@@ -93,7 +93,7 @@ def test_no_form() -> None:
     (b"\xff" * 11, "proto: integer overflow"), (b"\x7e\x00", "proto: illegal wireType 6"),
     (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "proto: negative length found during unmarshaling"),
 ])
-def test_errors(data: bytes, message: str) -> None:
+def test_malformed_message_errors(data: bytes, message: str) -> None:
     """Broken messages are refused in the reference's words."""
     with pytest.raises(protobuf.ProtobufError) as caught:
         protobuf.decode_message(data, CATALOG.type("core/v1.ConfigMap"))
@@ -106,7 +106,7 @@ def test_unknown_fields_are_skipped() -> None:
     assert protobuf.decode_message(data, CATALOG.type("core/v1.ConfigMap")) == {}
 
 
-def test_deep_messages() -> None:
+def test_deep_nesting_is_an_error() -> None:
     """Nesting without end is an error, not a crash."""
     data = b"\x0a\x00"
     for _ in range(3000):
@@ -125,7 +125,7 @@ def _length(data: bytes) -> bytes:
 
 @given(st.sampled_from(["core/v1.Pod", "apiextensions/v1.CustomResourceDefinition", "meta/v1.Status"]), st.binary(max_size=80),
        st.integers(0, 2**32), st.integers(0, 200))
-def test_any_bytes(name: str, noise: bytes, seed: int, at: int) -> None:
+def test_any_bytes_are_an_object_or_a_protobuf_error(name: str, noise: bytes, seed: int, at: int) -> None:
     """Any bytes, also damaged messages, are an object or a ProtobufError."""
     type_ = CATALOG.type(name)
     good = protobuf.encode_message(Sample(seed).struct(type_, 3), type_)
@@ -160,7 +160,7 @@ def _plain(value: Any) -> Any:
     return [_plain(v) for v in value] if isinstance(value, list) else value
 
 
-def test_dialects() -> None:
+def test_field_names_follow_the_dialect() -> None:
     """Field names that carry the product word follow the dialect; the bytes are the same."""
     other = builtin_catalog(KUBERNETES)
     for template in ("x-{long}-int-or-string",):
@@ -169,7 +169,7 @@ def test_dialects() -> None:
         assert a == b
 
 
-def test_threads_count_apart() -> None:
+def test_field_counts_are_per_thread() -> None:
     """Fields of a message that another thread decodes at the same time, which it does with large ones, are not counted."""
     type_ = CATALOG.type("core/v1.ConfigMap")
     message = protobuf.encode_message({"metadata": {"name": "x"}, "data": {"a": "b"}}, type_)

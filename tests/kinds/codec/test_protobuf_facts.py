@@ -121,7 +121,7 @@ NAMES = sorted({r.type.name for r in CATALOG.resources if not r.type.name.starts
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_kind(name: str, messages: Callable[[str], type[Message]]) -> None:
+def test_field_numbers_and_types_are_the_recorded_ones(name: str, messages: Callable[[str], type[Message]]) -> None:
     """Every field of every kind has the recorded number and type, in both directions."""
     type_ = CATALOG.type(name)
     for seed in range(12):

@@ -26,7 +26,7 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("value", "text"), NUMBERS)
-def test_numbers(value: float, text: str) -> None:
+def test_shortest_number_spelling(value: float, text: str) -> None:
     """The shortest spelling, without an exponent from 1e-6 to 1e21."""
     assert number(value) == text
     assert encode({"a": [value]}) == f'{{"a":[{text}]}}'.encode()
@@ -38,6 +38,6 @@ def test_large_integers() -> None:
     assert encode([12345678901234567890]) == b"[12345678901234567000]"
 
 
-def test_order() -> None:
+def test_members_are_sorted_by_bytes() -> None:
     """Members are sorted by the bytes of their names, at every depth."""
     assert encode({"b": 1, "a": {"\u00e9": 1, "z": 2, "Z": 3}}) == '{"a":{"Z":3,"z":2,"\u00e9":1},"b":1}'.encode()

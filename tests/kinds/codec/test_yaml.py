@@ -24,7 +24,7 @@ VALUES = st.recursive(
     (b"a: &x {b: 1, c: 2}\nd: {<<: *x, b: 3}\ne: *x", {"a": {"b": 1, "c": 2}, "d": {"b": 3, "c": 2}, "e": {"b": 1, "c": 2}}),
     (b"a: 1\na: 2", {"a": 2}), (b'{"a": [1, "b"]}', {"a": [1, "b"]}), (b"a: |\n  x\n  y\n", {"a": "x\ny\n"}),
 ])
-def test_decode(text: bytes, value: object) -> None:
+def test_yaml_1_1_decoding(text: bytes, value: object) -> None:
     """YAML 1.1 scalars, dates as text, the first document, keys as text, merges, later keys win."""
     assert yaml_.decode(text) == value
 
@@ -39,14 +39,14 @@ def test_decode(text: bytes, value: object) -> None:
     (b"x: 1\ny:\n " + b"[\n" * 10_002, "yaml: line 10003: exceeded max depth of 10000"),
     (b"? [a]\n: b", 'yaml: invalid map key: []interface {}{"a"}'),
 ])
-def test_errors(text: bytes, message: str) -> None:
+def test_malformed_yaml_errors(text: bytes, message: str) -> None:
     """Malformed YAML is refused in the reference's words."""
     with pytest.raises(yaml_.YAMLError) as caught:
         yaml_.decode(text)
     assert str(caught.value) == message
 
 
-def test_aliases_are_bounded() -> None:
+def test_alias_expansion_is_bounded() -> None:
     """A small document cannot stand for a huge one."""
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"]
     lines += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
@@ -54,7 +54,7 @@ def test_aliases_are_bounded() -> None:
         yaml_.decode("\n".join(lines).encode())
 
 
-def test_style() -> None:
+def test_yaml_output_style() -> None:
     """Keys are sorted, lists not indented, text that would read as something else is quoted, lines kept as blocks."""
     value = {"b": ["1", 1, True, None, "true", "y", "a\nb\n", ""], "a": {}, "t": "2020-01-01T00:00:00Z", "l": []}
     assert yaml_.encode(value) == (
@@ -63,13 +63,13 @@ def test_style() -> None:
 
 
 @given(VALUES)
-def test_round_trip(value: object) -> None:
+def test_encoded_yaml_round_trips(value: object) -> None:
     """Whatever is written can be read."""
     assert yaml_.decode(yaml_.encode(value)) == value
 
 
 @given(st.binary(max_size=80) | st.text(alphabet="ab:-[]{}&*!|>'\"\n ,#%@<0x1.", max_size=60).map(str.encode))
-def test_any_bytes(data: bytes) -> None:
+def test_any_bytes_are_a_value_or_a_yaml_error(data: bytes) -> None:
     """Any bytes are a value or a YAMLError."""
     try:
         yaml_.decode(data)
@@ -84,7 +84,7 @@ def test_any_bytes(data: bytes) -> None:
     ("s:\n  p: 1\n  'p': true\n  \"p\":\n    x: 1\n    x: 2", ['line 3: key "p"', 'line 6: key "x"', 'line 5: key "p"']),
     ("a: &x 1\nb: *x\nb: *x", ['line 3: key "b"']), ('{"a": 1,\n"b": 2,\n"a": {}}', ['line 3: key "a"']),
 ])  # fmt: skip
-def test_repeated_keys(text: str, lines: list[str]) -> None:
+def test_strict_decoding_names_repeated_keys(text: str, lines: list[str]) -> None:
     """Strict decoding names keys that a mapping has twice, with the line where the later value begins; keys are compared
     before they become text."""
     expected = "\n  ".join(["yaml: unmarshal errors:", *(f"{line} already set in map" for line in lines)]) if lines else ""

@@ -32,7 +32,7 @@ def _typed(value: object) -> str:
 
 
 @given(st.dictionaries(st.text(), _VALUES, max_size=5), st.booleans(), st.sampled_from([(",", ":"), (", ", ": "), (", ", " : ")]))
-def test_alike(value: dict[str, object], ascii_only: bool, separators: tuple[str, str]) -> None:
+def test_fast_path_equals_the_yaml_parser(value: dict[str, object], ascii_only: bool, separators: tuple[str, str]) -> None:
     """An object that is decoded as JSON is the one of the YAML parser."""
     data = json.dumps(value, ensure_ascii=ascii_only, separators=separators).encode("utf-8", "surrogatepass")
     found = yaml_json.decode_object(data)
@@ -41,7 +41,7 @@ def test_alike(value: dict[str, object], ascii_only: bool, separators: tuple[str
 
 
 @given(st.lists(_PIECES, max_size=14))
-def test_alike_when_odd(pieces: list[str]) -> None:
+def test_fast_path_equals_the_yaml_parser_on_odd_texts(pieces: list[str]) -> None:
     """The same for texts that may be no JSON, or no YAML."""
     data = ('{"k":' + "".join(pieces) + "}").encode()
     found = yaml_json.decode_object(data)
@@ -62,11 +62,11 @@ def test_common_configurations_take_the_fast_path() -> None:
         b"[1]", b'"a"', b"", b'{"a":"\x7f"}',
     ],
 )  # fmt: skip
-def test_left_to_yaml(data: bytes) -> None:
+def test_ambiguous_texts_use_the_yaml_parser(data: bytes) -> None:
     """Texts with a detail in which the languages may differ are not decoded as JSON."""
     assert yaml_json.decode_object(data) is None
 
 
-def test_decode_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decode_uses_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_, "_Builder", None)
     assert yaml_.decode(b'{"a":1}') == {"a": 1}

@@ -22,7 +22,7 @@ _VALUES: Any = st.recursive(
 
 @given(_VALUES)
 @example({"a": [[["b"], {"c": ["d\n", {}]}], []], "e": {"f": {"g": []}}})
-def test_any_value(value: Any) -> None:
+def test_pieces_join_to_the_value(value: Any) -> None:
     """The pieces are read as the value that they are of."""
     with pytest.MonkeyPatch.context() as patch:
         whole = yaml_.decode(yaml_.encode({"v": value}))
@@ -30,7 +30,7 @@ def test_any_value(value: Any) -> None:
         assert yaml_.decode(yaml_.encode({"v": value})) == whole
 
 
-def test_text() -> None:
+def test_pieces_have_the_text_of_the_whole() -> None:
     """Large lists and maps have the text that they have as one."""
     value = {"spec": {"items": [{"a": "x", "b": 3, "c": {"d": "y"}, "l": ["z"]}] * 3000}, "kind": "Bar"}
     with pytest.MonkeyPatch.context() as patch:
@@ -39,16 +39,16 @@ def test_text() -> None:
         assert yaml_.encode(value) == pieces
 
 
-def test_pieces_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_piece_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The C library is called for no more than a piece and one value."""
     sizes = []
-    dumped = yaml_._dumped
+    dumped = yaml_._dump
 
     def note(value: Any) -> bytes:
         text = dumped(value)
         sizes.append(len(text))
         return text
 
-    monkeypatch.setattr(yaml_, "_dumped", note)
+    monkeypatch.setattr(yaml_, "_dump", note)
     yaml_.encode({"spec": {"items": [{"a": "x" * 50}] * 10_000, "map": {f"k{n}": {"v": "w"} for n in range(10_000)}}})
     assert len(sizes) > 30 and max(sizes) < 3 * yaml_._PIECE

@@ -49,7 +49,7 @@ def settle(kind: CustomKind, value: dict[str, Any]) -> dict[str, Any]:
     return {key: item for key, item in out.items() if key not in ("apiVersion", "kind", "metadata")}
 
 
-def test_resource_says_what_the_definition_says() -> None:
+def test_resource_follows_the_definition() -> None:
     """Names, key, verbs and subresources come from the definition; the storage version holds for every version."""
     kind = made({"type": "object"}, {"type": "object"}, subresources={"status": {}})
     first, second = kind.resources
@@ -73,7 +73,7 @@ def test_storage_version_need_not_be_served() -> None:
     assert CATALOG.adding([only]).storage_type(only) is kind.types["v1"]
 
 
-def test_schemas_are_read_when_needed() -> None:
+def test_schemas_are_loaded_lazily() -> None:
     """A definition is loaded again for its schema only when its kind is used."""
     whole, loaded = definition(obj({"spec": obj({"a": {"type": "string"}})})), []
 
@@ -87,7 +87,7 @@ def test_schemas_are_read_when_needed() -> None:
     assert loaded
 
 
-def test_unknown_members_go() -> None:
+def test_unknown_members_are_pruned() -> None:
     """Members that a schema does not know are pruned, but where it says to keep them."""
     kind = made(
         obj(
@@ -109,7 +109,7 @@ def test_unknown_members_go() -> None:
     }  # fmt: skip
 
 
-def test_embedded_objects_keep_what_objects_have() -> None:
+def test_embedded_objects_keep_type_and_metadata() -> None:
     """apiVersion, kind and metadata of an embedded object stay without being in the schema; unknown metadata goes."""
     inner = {"type": "object", "x-orch-embedded-resource": True, "properties": {"spec": obj({})}}
     value = {"e": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "zzz": 1}, "spec": {"x": 1}, "y": 1}}
@@ -132,7 +132,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("value", "why"), WRONG)
-def test_embedded_objects_that_are_none(value: dict[str, Any], why: str) -> None:
+def test_invalid_embedded_objects_are_reported(value: dict[str, Any], why: str) -> None:
     """Invalid apiVersion, kind or metadata is reported with its path."""
     inner = {"type": "object", "x-orch-embedded-resource": True, "x-orch-preserve-unknown-fields": True}
     kind = made(
@@ -143,7 +143,7 @@ def test_embedded_objects_that_are_none(value: dict[str, Any], why: str) -> None
     assert str(caught.value) == why
 
 
-def test_anything_goes_but_names() -> None:
+def test_additional_properties_keep_plain_values_only() -> None:
     """Under ``additionalProperties: true`` plain values stay and objects lose what no schema knows; a list that
     preserves keeps all."""
     kind = made(
@@ -158,7 +158,7 @@ def test_anything_goes_but_names() -> None:
     assert settle(kind, value) == {"m": {"a": 1, "b": {}, "d": [{}, 2]}, "l": [{"a": 1}]}
 
 
-def test_defaults_fill_what_is_missing() -> None:
+def test_defaults_fill_missing_members() -> None:
     """Defaults go into members that are missing, nested ones into defaults too; null counts as missing unless allowed."""
     kind = made(
         obj(
@@ -198,7 +198,7 @@ NULLS: list[tuple[dict[str, Any], Any, Any]] = [
 
 
 @pytest.mark.parametrize(("schema", "value", "expected"), NULLS)
-def test_elements(schema: dict[str, Any], value: Any, expected: Any) -> None:
+def test_null_and_mistyped_elements(schema: dict[str, Any], value: Any, expected: Any) -> None:
     """A null that may not be becomes the default of its place, or goes where that is a name; items of another type than the
     schema's are left for validation; what a list preserves it preserves in its items."""
     assert settle(made(obj({"v": schema})), {"v": value}) == {"v": expected}
@@ -221,7 +221,7 @@ def test_deprecated_versions_warn() -> None:
         ("v1beta1", {"v1": {"served": False}, "v2": {"deprecated": True}}, ""),
     ],
 )
-def test_what_to_use_instead(version: str, others: dict[str, Any], instead: str) -> None:
+def test_deprecation_warning_names_the_replacement(version: str, others: dict[str, Any], instead: str) -> None:
     """The usual words name the best served version that is better and not deprecated itself."""
     versions = [{"name": version, "deprecated": True}, *({"name": n, "served": True, **o} for n, o in others.items())]
     said = deprecation_of({"group": "example.com", "versions": versions}, versions[0])
@@ -238,7 +238,7 @@ def test_scale_mapping() -> None:
     assert scale_mapping(made({"type": "object"}).resources[0]) is None
 
 
-def test_names_are_granted_once() -> None:
+def test_conflicting_names_are_not_accepted() -> None:
     """The first definition gets a name; the other one has a condition that names the conflict, and is not served."""
     whole = definition({"type": "object"})
     free = decide_names(whole, taken_by([]), ORCH, now="T")
@@ -264,7 +264,7 @@ def test_an_established_kind_keeps_its_names() -> None:
     assert later["acceptedNames"]["shortNames"] == ["th"]
 
 
-def test_protected_groups_say_whether_they_were_approved() -> None:
+def test_protected_group_has_an_approval_condition() -> None:
     """A definition in a group of the API's own carries a condition about its approval."""
     whole = definition({"type": "object"})
     whole["spec"]["group"] = ORCH("things.{abbr}.io")
@@ -274,14 +274,14 @@ def test_protected_groups_say_whether_they_were_approved() -> None:
     assert condition({"status": decide_names(whole, taken_by([]), ORCH, now="T")}, type_) == "True"
 
 
-def test_conditions_keep_the_time_of_their_transition() -> None:
+def test_transition_time_changes_with_the_status_only() -> None:
     """Only a change of status is a transition."""
     status = with_condition({}, "A", "True", "R", "m", now="1")
     assert with_condition(status, "A", "True", "S", "n", now="2")["conditions"][0]["lastTransitionTime"] == "1"
     assert with_condition(status, "A", "False", "S", "n", now="2")["conditions"][0]["lastTransitionTime"] == "2"
 
 
-def test_a_look_leaves_nothing_behind() -> None:
+def test_reading_documents_caches_no_schemas() -> None:
     """Documents of all kinds read the types of unused kinds without caching them."""
     type_ = made(obj({"spec": obj({"a": {"type": "string"}})})).resources[0].type
     looked_at = type_.uncached()

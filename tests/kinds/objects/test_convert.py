@@ -49,7 +49,7 @@ def test_recorded_objects_survive_their_storage_version(reference: Callable[[str
 @pytest.mark.parametrize(
     "id", ["autoscaling/v2beta1/HorizontalPodAutoscaler/metrics", "autoscaling/v2/HorizontalPodAutoscaler/behavior"]
 )
-def test_metrics_are_reordered_by_storage(reference: Callable[[str], Any], id: str) -> None:
+def test_cpu_target_comes_last_after_v1(reference: Callable[[str], Any], id: str) -> None:
     """The CPU target comes last after a stay in version 1, as recorded."""
     example = next(e for e in reference("defaults")["objects"] if e["id"] == id)
     result = there_and_back(shaped(example["sent"]), "autoscaling/v1")
@@ -58,7 +58,7 @@ def test_metrics_are_reordered_by_storage(reference: Callable[[str], Any], id: s
     assert "annotations" not in result["metadata"]
 
 
-def test_other_metrics_travel_in_annotations() -> None:
+def test_v1_keeps_other_metrics_in_annotations() -> None:
     """Version 1 shows the CPU target; the rest is in annotations that later versions do not show."""
     policies = [{"type": "Pods", "value": 2, "periodSeconds": 30}]
     scaler = shaped({
@@ -120,7 +120,7 @@ def test_empty_selectors_keep_their_meaning() -> None:
     assert there_and_back(unset, "policy/v1beta1") == unset
 
 
-def test_events_are_renamed() -> None:
+def test_events_fields_are_renamed_between_groups() -> None:
     """The events group has the core group's events under other names."""
     event = shaped({
         "apiVersion": ORCH("events.{abbr}.io/v1"), "kind": "Event", "metadata": {"name": "e"},
@@ -135,7 +135,7 @@ def test_events_are_renamed() -> None:
     assert convert(core, ORCH("events.{abbr}.io/v1beta1"), CATALOG) == {**event, "apiVersion": ORCH("events.{abbr}.io/v1beta1")}
 
 
-def test_topology_becomes_zone() -> None:
+def test_topology_labels_become_zone_and_node_name() -> None:
     """Zone and node leave the topology labels; what is left of those is deprecated."""
     labels = {ORCH("topology.{long}.io/zone"): "z", ORCH("{long}.io/hostname"): "n", "x": "y"}
     old = shaped({
@@ -149,7 +149,7 @@ def test_topology_becomes_zone() -> None:
     assert convert(new, old["apiVersion"], CATALOG) == old
 
 
-def test_runtime_classes_lose_their_spec() -> None:
+def test_runtime_class_spec_is_flattened() -> None:
     """v1alpha1 nests what later versions have at the top."""
     old = shaped({
         "apiVersion": ORCH("node.{abbr}.io/v1alpha1"), "kind": "RuntimeClass", "metadata": {},
@@ -160,7 +160,7 @@ def test_runtime_classes_lose_their_spec() -> None:
     assert convert(new, old["apiVersion"], CATALOG) == old
 
 
-def test_versions_that_differ_in_name_only() -> None:
+def test_identical_versions_share_the_content() -> None:
     """Nothing but apiVersion changes; the rest is shared."""
     job = shaped({"apiVersion": "batch/v1beta1", "kind": "CronJob", "metadata": {}, "spec": {"schedule": "* * * * *"}})
     other = convert(job, "batch/v1", CATALOG)
@@ -206,7 +206,7 @@ def _cpu_last(scaler: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(scalers, st.sampled_from(["v1", "v2beta1", "v2beta2"]))
-def test_autoscalers_lose_nothing(spec: dict[str, Any], version: str) -> None:
+def test_autoscaler_conversion_is_lossless(spec: dict[str, Any], version: str) -> None:
     """Any autoscaler comes back from any version as it was, but for the place of the CPU target."""
     scaler = shaped({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}, "spec": spec})
     expected = _cpu_last(scaler) if version == "v1" else scaler
@@ -220,7 +220,7 @@ endpoints = st.fixed_dictionaries(
 
 
 @given(st.lists(endpoints, min_size=1, max_size=3))
-def test_endpoint_slices_lose_nothing(found: list[dict[str, Any]]) -> None:
+def test_endpoint_slice_conversion_is_lossless(found: list[dict[str, Any]]) -> None:
     """Zones, nodes and topology survive the old version."""
     slice_ = shaped({"apiVersion": ORCH("discovery.{abbr}.io/v1"), "kind": "EndpointSlice", "metadata": {}, "addressType": "IPv4", "endpoints": found})
     assert there_and_back(slice_, ORCH("discovery.{abbr}.io/v1beta1")) == slice_

@@ -40,7 +40,7 @@ def version(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "served": True, "storage": name == "v1", **more}
 
 
-def test_one_version() -> None:
+def test_single_version_fields_are_moved() -> None:
     """A single version may stand in a place of its own; what goes for all versions stands above them."""
     column = {"name": "A", "type": "string", "JSONPath": ".a"}
     spec = {"version": "v1", "validation": SCHEMA, "subresources": {"status": {}}, "additionalPrinterColumns": [column]}
@@ -55,7 +55,7 @@ def test_one_version() -> None:
     assert back["versions"] == [version("v1")] and back["preserveUnknownFields"] is False
 
 
-def test_conversion() -> None:
+def test_conversion_webhook_fields_are_moved() -> None:
     """The webhook's members stand beside the strategy; versions of reviews have a default."""
     config = {"url": "https://example.com/convert"}
     spec = {"version": "v1", "conversion": {"strategy": "Webhook", "webhookClientConfig": config}}
@@ -84,7 +84,7 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("spec", "message"), CONTRADICTIONS)
-def test_contradictions(spec: dict[str, Any], message: str) -> None:
+def test_ambiguous_definitions_are_refused(spec: dict[str, Any], message: str) -> None:
     """A field that is set both per version and at the top level is rejected as ambiguous."""
     with pytest.raises(ApiError) as caught:
         convert(whole(V1BETA1, spec), V1, CATALOG)
@@ -109,7 +109,7 @@ CONVERSION = st.sampled_from([
 
 
 @given(st.lists(VERSION, min_size=1, max_size=3), CONVERSION, st.booleans())
-def test_nothing_is_lost(versions: list[dict[str, Any]], conversion: dict[str, Any], preserve: bool) -> None:
+def test_definition_conversion_is_lossless(versions: list[dict[str, Any]], conversion: dict[str, Any], preserve: bool) -> None:
     """A definition of v1 is the same after it has been one of v1beta1, and so is that one after it has been one of v1."""
     listed = [version(f"v{i + 1}", **each) for i, each in enumerate(versions)]
     obj = whole(V1, {"versions": listed, "conversion": conversion, "preserveUnknownFields": preserve})

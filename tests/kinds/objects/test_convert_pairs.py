@@ -77,7 +77,7 @@ def exchanges(draw: st.DrawFn) -> tuple[dict[str, Any], Resource, Resource]:
 
 @settings(max_examples=max(400, settings().max_examples))
 @given(exchanges())
-def test_nothing_is_lost_between_versions(exchange: tuple[dict[str, Any], Resource, Resource]) -> None:
+def test_conversion_between_versions_is_lossless(exchange: tuple[dict[str, Any], Resource, Resource]) -> None:
     """There and back is the same object, and what came is in its version's canonical shape."""
     obj, one, other = exchange
     there = convert(obj, other.api_version, CATALOG)
@@ -86,7 +86,7 @@ def test_nothing_is_lost_between_versions(exchange: tuple[dict[str, Any], Resour
     assert convert(there, one.api_version, CATALOG) == obj
 
 
-def test_there_are_pairs() -> None:
+def test_convertible_version_pairs() -> None:
     """Events have two homes; budgets, slices, flow schemas and cron jobs two versions."""
     assert {pair[0].kind for pair in PAIRS} >= {
         "CronJob", "EndpointSlice", "Event", "FlowSchema", "PodDisruptionBudget", "PriorityLevelConfiguration", "RuntimeClass",

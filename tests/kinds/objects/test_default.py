@@ -39,7 +39,7 @@ def test_pull_policy_follows_the_tag(image: str, policy: str) -> None:
 
 
 @pytest.mark.parametrize("image", ["a" * 4000 + "!", "a-" * 2000 + "!", "a." * 2000 + "!", "A" * 4000 + "!"])
-def test_image_names_that_are_none(image: str) -> None:
+def test_invalid_image_names_are_recognized_quickly(image: str) -> None:
     """They are seen to be none at once: a search of all ways to take them apart would not end."""
     assert pull_policy(image) == "IfNotPresent"
 
@@ -67,7 +67,7 @@ def test_amounts_are_rounded_up_to_thousandths() -> None:
     assert defaulted(sent)["spec"]["hard"] == {"cpu": "2m", "pods": "3"}
 
 
-def test_old_forms_of_init_containers_go() -> None:
+def test_old_init_container_annotations_are_dropped() -> None:
     """Pods and their templates, wherever these are, lose the annotations that came before the field."""
     old = {f"pod.{stage}.orch.io/init-container{what}": "[]" for stage in ("alpha", "beta") for what in ("s", "-statuses")}
     pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "annotations": {**old, "k": "v"}}}
@@ -77,7 +77,7 @@ def test_old_forms_of_init_containers_go() -> None:
     assert "annotations" not in found["spec"]["template"]["metadata"]
 
 
-def test_twin_members_agree() -> None:
+def test_singular_and_plural_members_agree() -> None:
     """Members that exist in singular and plural are kept in step."""
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {}, "spec": {"podCIDR": "10.0.0.0/24"}}
     assert defaulted(node)["spec"]["podCIDRs"] == ["10.0.0.0/24"]
@@ -98,7 +98,7 @@ def test_subjects_get_their_group() -> None:
     assert out["subjects"] == [{"kind": "User", "name": "u", "apiGroup": group}, {"kind": "ServiceAccount", "name": "s"}]
 
 
-def test_sent_objects_are_not_edited() -> None:
+def test_defaulting_does_not_mutate() -> None:
     """Defaulting builds a new tree."""
     sent = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     before = repr(sent)

@@ -72,7 +72,7 @@ def catalog() -> Catalog:
     return builtin_catalog(ORCH, enabled=lambda group, version, default: not group.startswith("internal."))
 
 
-def test_recorded_objects(catalog: Catalog, reference: Callable[[str], Any]) -> None:
+def test_recorded_objects_get_the_recorded_defaults(catalog: Catalog, reference: Callable[[str], Any]) -> None:
     """What was sent becomes what was stored."""
     checked = 0
     for example in examples(reference):
@@ -88,7 +88,7 @@ def test_recorded_objects(catalog: Catalog, reference: Callable[[str], Any]) -> 
     assert checked >= 150
 
 
-def test_stored_objects_need_no_defaults(catalog: Catalog, reference: Callable[[str], Any]) -> None:
+def test_defaulting_is_idempotent(catalog: Catalog, reference: Callable[[str], Any]) -> None:
     """Defaulting is idempotent: an object that was stored comes back itself."""
     for example in examples(reference):
         stored = example["stored"]

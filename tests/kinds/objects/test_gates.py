@@ -17,7 +17,7 @@ def dropped(type: str, obj: Any, old: Any = None, **features: bool) -> Any:
     return drop_disabled(obj, old, CATALOG.type(type), ObjectSettings(dialect=ORCH, features=features))
 
 
-def test_members_of_features_that_are_off_go() -> None:
+def test_fields_of_disabled_features_are_dropped() -> None:
     """Off by default: the pod's OS, a probe's grace period, retention policies, hints, rules in schemas."""
     probe = {"grpc": {"port": 1}, "terminationGracePeriodSeconds": 5}
     pod = {"spec": {"os": {"name": "linux"}, "containers": [{"name": "c", "livenessProbe": probe}]}}
@@ -30,7 +30,7 @@ def test_members_of_features_that_are_off_go() -> None:
     assert left["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == {"properties": {"a": {"type": "string"}}}
 
 
-def test_what_is_in_use_stays() -> None:
+def test_stored_fields_of_disabled_features_are_kept() -> None:
     """A member that the stored object has survives updates; a gate that is on lets everything through."""
     pod = {"spec": {"os": {"name": "linux"}}}
     assert dropped("core/v1.Pod", pod, old={"spec": {"os": {"name": "windows"}}}) is pod
@@ -38,7 +38,7 @@ def test_what_is_in_use_stays() -> None:
     assert dropped("core/v1.Pod", pod, IdentifyPodOS=True) is pod
 
 
-def test_values_that_are_replaced_or_judged() -> None:
+def test_disabled_values_are_replaced() -> None:
     """procMount falls back; a claim's data source goes only when it is neither claim nor snapshot."""
     spec = {"containers": [{"securityContext": {"procMount": "Unmasked"}}]}
     assert dropped("core/v1.Pod", {"spec": spec}) == {"spec": {"containers": [{"securityContext": {"procMount": "Default"}}]}}
@@ -48,14 +48,14 @@ def test_values_that_are_replaced_or_judged() -> None:
     assert dropped("core/v1.PersistentVolumeClaim", other) == {"spec": {}}
 
 
-def test_a_feature_can_be_turned_off() -> None:
+def test_fields_of_a_feature_turned_off_are_dropped() -> None:
     """Members of features that are on by default go when their gate is turned off."""
     service = {"spec": {"internalTrafficPolicy": "Local", "type": "ClusterIP"}}
     assert dropped("core/v1.Service", service) is service
     assert dropped("core/v1.Service", service, ServiceInternalTrafficPolicy=False) == {"spec": {"type": "ClusterIP"}}
 
 
-def test_gates_of_other_groups() -> None:
+def test_gated_fields_of_other_groups() -> None:
     """Signing requests, runtime classes, priority classes and security policies have such members too."""
     for type, obj, gate in (
         ("certificates/v1.CertificateSigningRequest", {"spec": {"expirationSeconds": 600}}, "CSRDuration"),
@@ -68,7 +68,7 @@ def test_gates_of_other_groups() -> None:
     assert dropped("policy/v1beta1.PodSecurityPolicy", policy)["spec"].get("allowedProcMountTypes") is None
 
 
-def test_job_tracking_annotation() -> None:
+def test_job_tracking_annotation_is_dropped_while_disabled() -> None:
     """Clients cannot ask for tracking with finalizers while it is off."""
     job = {"metadata": {"name": "j", "annotations": {ORCH("batch.{long}.io/job-tracking"): ""}}}
     assert drop_job_tracking(job, SETTINGS) == {"metadata": {"name": "j"}}

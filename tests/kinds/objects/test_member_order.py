@@ -79,14 +79,14 @@ def reverse(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("obj", [POD, CONFIG, SECRET, DEFINITION], ids=lambda obj: str(obj["kind"]))
-def test_order(obj: dict[str, Any]) -> None:
+def test_members_follow_the_type(obj: dict[str, Any]) -> None:
     """Structs follow their type and maps are sorted, at every depth; values without a type are left alone."""
     ordered = order_members(reverse(obj), type_of(obj))
     assert json.dumps(ordered) == json.dumps(obj)
     assert order_members(ordered, type_of(obj)) is ordered
 
 
-def test_unknown_members_and_other_shapes() -> None:
+def test_unknown_members_come_last() -> None:
     """Members without a field come last, in their order; a value that does not fit its type is left alone."""
     obj = {"spec": ["x"], "z": 1, "metadata": "m", "b": 2, "apiVersion": "v1", "kind": "Pod"}
     ordered = order_members(obj, type_of(POD))
@@ -94,7 +94,7 @@ def test_unknown_members_and_other_shapes() -> None:
 
 
 @given(st.permutations(sorted(POD["spec"]["containers"][0])))  # type: ignore[index]  # a literal above
-def test_any_order_gives_one(names: list[str]) -> None:
+def test_order_does_not_depend_on_the_input(names: list[str]) -> None:
     """The result does not depend on the order in which members were sent."""
     container = POD["spec"]["containers"][0]  # type: ignore[index]  # a literal above
     sent = {**POD, "spec": {**POD["spec"], "containers": [{name: container[name] for name in names}]}}  # type: ignore[dict-item]

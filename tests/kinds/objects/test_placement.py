@@ -26,13 +26,13 @@ NODE = {"metadata": {"name": "n", "labels": {"zone": "a", "size": "4"}}}
         ({"key": "k", "operator": "Other", "value": "v"}, False),
     ],
 )
-def test_tolerations(toleration: dict[str, str], fits: bool) -> None:
+def test_toleration_matching(toleration: dict[str, str], fits: bool) -> None:
     """An empty effect or key matches every one; Equal compares values, Exists does not."""
     assert tolerates(toleration, TAINT) is fits
     assert (find_untolerated_taint([TAINT], [toleration], ("NoSchedule",)) is None) is fits
 
 
-def test_other_effects_do_not_count() -> None:
+def test_only_relevant_effects_are_checked() -> None:
     """Only taints with the effects in question are looked at."""
     assert find_untolerated_taint([TAINT], [], ("NoExecute",)) is None
 
@@ -70,6 +70,6 @@ def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
         (required({**expression("zone", "Exists"), "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["m"]}]}), False),
     ],
 )  # fmt: skip
-def test_node_affinity(spec: dict[str, Any], fits: bool) -> None:
+def test_node_affinity_matching(spec: dict[str, Any], fits: bool) -> None:
     """Terms are alternatives, requirements of a term hold together, and the node selector holds as well."""
     assert fits_required_affinity(spec, NODE) is fits

@@ -24,7 +24,7 @@ QUANTITIES = [
 
 
 @pytest.mark.parametrize(("text", "canonical"), QUANTITIES)
-def test_quantities_have_one_form(text: str, canonical: str) -> None:
+def test_quantities_are_canonical(text: str, canonical: str) -> None:
     """A quantity is written without fraction, with the largest suffix of its own family that needs none."""
     assert canonical_quantity(text) == canonical
     assert canonical_quantity(canonical) == canonical
@@ -37,7 +37,7 @@ def test_quantities_may_be_numbers(number: float, canonical: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "abc", "1.2.3", "1 Gi", "1KI", "1e3Ki", True, None, {}])
-def test_ill_formed_quantities(text: object) -> None:
+def test_invalid_quantities_are_refused(text: object) -> None:
     """Text that is no number is refused with the pattern."""
     with pytest.raises(ScalarError, match="quantities must match the regular expression"):
         canonical_quantity(text)
@@ -84,7 +84,7 @@ TIMES = [
 
 
 @pytest.mark.parametrize(("text", "canonical"), TIMES)
-def test_times(text: str, canonical: str | None) -> None:
+def test_times_are_canonical(text: str, canonical: str | None) -> None:
     """Times are kept in UTC to the second; the zero time is null."""
     assert scalars.canonical_time(text) == canonical
 
@@ -103,7 +103,7 @@ BAD_TIMES = [
 
 
 @pytest.mark.parametrize(("text", "message"), BAD_TIMES)
-def test_ill_formed_times(text: str, message: str) -> None:
+def test_invalid_times_are_refused(text: str, message: str) -> None:
     """The error names the first part that does not fit."""
     with pytest.raises(ScalarError) as caught:
         scalars.canonical_time(text)
@@ -135,7 +135,7 @@ DURATIONS = [
 
 
 @pytest.mark.parametrize(("text", "canonical"), DURATIONS)
-def test_durations(text: str, canonical: str) -> None:
+def test_durations_are_canonical(text: str, canonical: str) -> None:
     """Durations have one form."""
     assert scalars.canonical_duration(text) == canonical
 
@@ -150,7 +150,7 @@ def test_durations(text: str, canonical: str) -> None:
         ("9999999h", 'time: invalid duration "9999999h"'),
     ],
 )
-def test_ill_formed_durations(text: str, message: str) -> None:
+def test_invalid_durations_are_refused(text: str, message: str) -> None:
     """The error says what is wrong with a duration."""
     with pytest.raises(DurationError) as caught:
         parse_duration(text)
@@ -163,9 +163,9 @@ def test_durations_round_trip(nanoseconds: int) -> None:
     assert parse_duration(format_duration(nanoseconds)) == nanoseconds
 
 
-def test_percentages() -> None:
+def test_percentages_are_scaled_and_rounded() -> None:
     """A percentage is scaled and rounded the way the caller wants."""
-    assert scalars.scaled("25%", 10, round_up=True) == 3
-    assert scalars.scaled("25%", 10, round_up=False) == 2
-    assert scalars.scaled(7, 10, round_up=True) == 7
+    assert scalars.scale_int_or_percent("25%", 10, round_up=True) == 3
+    assert scalars.scale_int_or_percent("25%", 10, round_up=False) == 2
+    assert scalars.scale_int_or_percent(7, 10, round_up=True) == 7
     assert scalars.percent("x%") is None

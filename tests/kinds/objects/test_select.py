@@ -52,7 +52,7 @@ def refusal(parse: Callable[[], Any]) -> str:
 
 
 @pytest.mark.parametrize(("text", "names"), SELECTED)
-def test_label_selectors(text: str, names: str) -> None:
+def test_label_selector_matching(text: str, names: str) -> None:
     """A selector selects the objects that meet all its requirements."""
     selector = LabelSelector.parse(text)
     assert "".join(name for name, labels in OBJECTS.items() if selector.matches(labels)) == names
@@ -80,7 +80,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG)
-def test_label_selectors_that_cannot_be_read(text: str, message: str) -> None:
+def test_invalid_label_selectors_are_refused(text: str, message: str) -> None:
     """The error says what was found and what was expected there."""
     assert refusal(lambda: LabelSelector.parse(text)) == message
 
@@ -105,7 +105,7 @@ def test_recorded_selector_errors(reference: Callable[[str], Any]) -> None:
     assert checked >= 10
 
 
-def test_exact_requirements() -> None:
+def test_exact_requirements_of_selectors() -> None:
     """What an index can serve: one value for one label or field."""
     selector = LabelSelector.parse("a=b,c in (d),e in (f,g),h,i!=j")
     assert selector.exact == {"a": "b", "c": "d"}
@@ -113,7 +113,7 @@ def test_exact_requirements() -> None:
     assert fields.exact == {"spec.nodeName": "n1"}
 
 
-def test_selector_objects() -> None:
+def test_label_selector_objects() -> None:
     """A LabelSelector object: none selects nothing, an empty one everything."""
     assert not LabelSelector.from_object(None).matches({"a": "b"})
     assert LabelSelector.from_object({}) == EVERYTHING
@@ -140,7 +140,7 @@ def test_selector_objects() -> None:
         ("metadata.name=a=b", "invalid field selector: unescaped character in value: 61"),
     ],
 )
-def test_field_selectors_that_cannot_be_read(text: str, message: str) -> None:
+def test_invalid_field_selectors_are_refused(text: str, message: str) -> None:
     """The error names the term or the field."""
     assert refusal(lambda: FieldSelector.parse(text, resource("v1", "Pod"))) == message
 
@@ -171,7 +171,7 @@ _LISTED = "field label not supported: {0}"
         ),
     ],
 )  # fmt: skip
-def test_fields_of_each_kind(api_version: str, kind: str, known: str, unknown: str, message: str) -> None:
+def test_selectable_fields_of_each_kind(api_version: str, kind: str, known: str, unknown: str, message: str) -> None:
     """Each kind has its own fields, and its own words for others."""
     for field in known.split():
         FieldSelector.parse(f"{field}=x", resource(api_version, kind))
@@ -179,7 +179,7 @@ def test_fields_of_each_kind(api_version: str, kind: str, known: str, unknown: s
     assert wrong == message.format(unknown)
 
 
-def test_field_selectors() -> None:
+def test_field_selector_matching() -> None:
     """Terms compare with what the kind indexes; backslashes escape; other names lead to the same field."""
     pods = resource("v1", "Pod")
     pod = {
@@ -196,7 +196,7 @@ def test_field_selectors() -> None:
     assert FieldSelector.parse("metadata.name=a\\,b", pods).exact == {"metadata.name": "a,b"}
 
 
-def test_fields_of_kinds() -> None:
+def test_field_values_of_kinds() -> None:
     """Some kinds index more than their name; events do so under the names of either group."""
     cases: list[tuple[str, str, dict[str, Any], str]] = [
         ("v1", "Node", {}, "spec.unschedulable=false"),
@@ -216,7 +216,7 @@ def test_fields_of_kinds() -> None:
     assert names == '"data.a" is not a known field selector: only "metadata.name", "metadata.namespace"'
 
 
-def test_index_of_stored_bytes() -> None:
+def test_labels_and_fields_of_stored_json() -> None:
     """The cache's index gives labels and fields of stored JSON."""
     stored = orjson.dumps({"metadata": {"name": "a", "namespace": "n", "labels": {"x": "y"}}, "type": "Opaque"})
     labels, fields = index_for(resource("v1", "Secret"), ORCH)(stored)

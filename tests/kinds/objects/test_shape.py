@@ -60,14 +60,14 @@ def test_type_mismatches_name_struct_field_and_type(catalog: Catalog, obj: dict[
     assert str(caught.value) == "json: cannot unmarshal " + message
 
 
-def test_members_of_the_right_case_only(catalog: Catalog) -> None:
+def test_member_names_are_case_sensitive(catalog: Catalog) -> None:
     """Names are case-sensitive; unknown members are dropped."""
     assert shaped(catalog, config_map(DATA={"a": "b"}, metadata={"NAME": "x"})) == config_map(
         metadata={"creationTimestamp": None}
     )
 
 
-def test_empty_and_null_members(catalog: Catalog) -> None:
+def test_empty_optional_members_are_dropped(catalog: Catalog) -> None:
     """An optional member goes when empty, unless it may be told apart from unset; null is unset, in maps empty."""
     sent = pod(
         containers=[{"name": "c", "image": "", "command": [], "env": [{"name": "a", "value": None}], "stdin": False}],
@@ -81,7 +81,7 @@ def test_empty_and_null_members(catalog: Catalog) -> None:
     assert shaped(catalog, config_map(metadata={}, data={"a": None}))["data"] == {"a": ""}
 
 
-def test_members_that_are_always_written(catalog: Catalog) -> None:
+def test_required_members_are_always_written(catalog: Catalog) -> None:
     """Members by value are written even when they were not given: structs as {}, times and lists as null."""
     sent = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {}}
     assert shaped(catalog, sent) == {
@@ -97,7 +97,7 @@ def test_members_that_are_always_written(catalog: Catalog) -> None:
     }
 
 
-def test_scalars_take_their_one_form(catalog: Catalog) -> None:
+def test_scalars_are_canonical(catalog: Catalog) -> None:
     """Quantities, times and base64 are canonical after the pass; an empty required list is null once stored."""
     sent = pod(containers=[{"name": "c", "resources": {"limits": {"cpu": "1000m", "memory": 1024}}}])
     assert shaped(catalog, sent)["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "1", "memory": "1024"}}
@@ -115,14 +115,14 @@ def test_scalars_take_their_one_form(catalog: Catalog) -> None:
 @pytest.mark.parametrize(
     ("text", "at"), [("***", 0), ("YWJ", 0), ("YWJjY", 4), ("YW=j", 2), ("YQ==YQ==", 4), ("YQ=", 3), ("YW Jj", 2)]
 )
-def test_bad_base64_is_located(catalog: Catalog, text: str, at: int) -> None:
+def test_invalid_base64_is_located(catalog: Catalog, text: str, at: int) -> None:
     """Text that is not base64 is refused with the index of the first wrong byte."""
     with pytest.raises(ShapeError) as caught:
         shaped(catalog, {"apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": {"a": text}})
     assert str(caught.value) == f"illegal base64 data at input byte {at}"
 
 
-def test_schemas_in_schemas(catalog: Catalog) -> None:
+def test_nested_json_schemas(catalog: Catalog) -> None:
     """JSON schemas nest; alternatives keep the form they were given in."""
     schema = {
         "type": "object",
@@ -138,7 +138,7 @@ def test_schemas_in_schemas(catalog: Catalog) -> None:
     assert shaped(catalog, sent)["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == schema
 
 
-def test_stored_objects_do_not_change(catalog: Catalog, reference: Callable[[str], Any]) -> None:
+def test_stored_objects_are_canonical(catalog: Catalog, reference: Callable[[str], Any]) -> None:
     """An object as the recorded server stored it is in canonical shape, and comes back itself."""
     for example in reference("defaults")["objects"]:
         text = json.dumps(example["stored"]).replace("<time>", SOME_TIME).replace("<csr>", "YQ==")
@@ -169,7 +169,7 @@ def custom(**fields: Type) -> Type:
     return Type("struct", members=[Field(name, type) for name, type in fields.items()], constraints={})
 
 
-def test_custom_objects_are_pruned_only() -> None:
+def test_custom_objects_are_only_pruned() -> None:
     """Custom kinds lose what their schema does not name; nothing is dropped for being empty, nothing is added."""
     spec = custom(a=Type("string", constraints={}), l=Type("list", element=custom(x=Type("any")), constraints={}))
     keep = Type("struct", members=[], preserve_unknown=True, constraints={})

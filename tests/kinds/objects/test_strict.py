@@ -34,7 +34,7 @@ def texts(kind: str, *names: str) -> list[str]:
     return [f'{kind} field "{name}"' for name in names]
 
 
-def test_bodies_of_built_in_kinds(catalog: Catalog) -> None:
+def test_unknown_and_repeated_fields_of_built_in_kinds(catalog: Catalog) -> None:
     """Unknown and repeated members are named without a path, each text once, in the order of the body; what is unknown is
     not looked into, and is not repeated as well."""
     found = strict.names(json_.decode_members(BODY), deployment(catalog))
@@ -44,18 +44,18 @@ def test_bodies_of_built_in_kinds(catalog: Catalog) -> None:
     ]  # fmt: skip
 
 
-def test_values_without_order(catalog: Catalog) -> None:
+def test_unknown_fields_of_yaml_are_sorted(catalog: Catalog) -> None:
     """What came from YAML has no repetitions any more; its unknown members are named in alphabetic order."""
     body = {"zz": 1, "kind": "Deployment", "spec": {"b": 1, "a": 1, "template": {"c": 1}}}
     assert strict.names(body, deployment(catalog)) == texts("unknown", "a", "b", "c", "zz")
 
 
-def test_a_hundred_are_enough(catalog: Catalog) -> None:
+def test_at_most_a_hundred_problems_are_listed(catalog: Catalog) -> None:
     """More than a hundred problems of one body are not listed."""
     assert len(strict.names({f"x{n}": 1 for n in range(500)}, deployment(catalog))) == 100
 
 
-def test_free_values(catalog: Catalog) -> None:
+def test_free_form_values_are_not_checked(catalog: Catalog) -> None:
     """Values with rules of their own (raw objects, fields of managers, the alternatives of a schema) are not looked into."""
     definition = catalog.kind(catalog.dialect("apiextensions.{abbr}.io/v1"), "CustomResourceDefinition")
     assert definition is not None
@@ -66,7 +66,7 @@ def test_free_values(catalog: Catalog) -> None:
     assert strict.paths(json_.decode(body), definition.type) == texts("unknown", path)
 
 
-def test_results_of_patches(catalog: Catalog) -> None:
+def test_unknown_fields_of_patch_results(catalog: Catalog) -> None:
     """In an object that a strategic merge patch made, unknown members are named with their path, sorted."""
     obj = {"kind": "Deployment", "zz": 1, "spec": {"template": {"spec": {"containers": [{"q": 1}, {"p": 1}]}}}}
     at = "spec.template.spec.containers"
@@ -77,7 +77,7 @@ def custom(**fields: Type) -> Type:
     return Type("struct", members=[Field(name, type) for name, type in fields.items()], constraints={})
 
 
-def test_custom_kinds() -> None:
+def test_pruned_fields_of_custom_objects() -> None:
     """What pruning takes from a custom object is named with its path, sorted; metadata and preserved members are not."""
     item = custom(x=Type("any", preserve_unknown=True, constraints={}))
     spec = custom(
@@ -99,12 +99,12 @@ def test_custom_kinds() -> None:
     (b'{"a":1,"s":{"p":1,"p":2,"p":3},"l":[{"x":1,"x":1}],"a":0}', ["p", "x", "a"]), (b"[[{}]]", []), (b"1", []),
     (b'{"a":{"b":1,"b":2},"a":3}', ["b", "a"]),
 ])
-def test_repeated_members(text: bytes, found: list[str]) -> None:
+def test_repeated_members_at_any_depth(text: bytes, found: list[str]) -> None:
     """Without a schema, members that stand twice in one object are found at any depth."""
     assert strict.duplicates(json_.decode_members(text)) == texts("duplicate", *found)
 
 
-def test_depth() -> None:
+def test_nesting_uses_no_stack() -> None:
     """Nesting costs no stack."""
     value: Any = {}
     for _ in range(9000):

@@ -55,7 +55,7 @@ def names(items: bytes) -> list[tuple[str, list[str]]]:
     ]
 
 
-def test_builtin_resources(catalog: Catalog) -> None:
+def test_entries_of_builtin_resources(catalog: Catalog) -> None:
     """Kinds of the resource's own group version are not repeated; subresources follow by name."""
     found = catalog.resource("apps", "v1", "deployments")
     assert found is not None
@@ -69,7 +69,7 @@ def test_builtin_resources(catalog: Catalog) -> None:
     ]
 
 
-def test_custom_resources(catalog: Catalog) -> None:
+def test_entries_of_custom_resources(catalog: Catalog) -> None:
     """Custom kinds have their group and version written out, and subresources in the order of the definition."""
     (entry,) = map(resource_discovery, custom(catalog, "example.com", "v1"))
     assert entry["responseKind"] == {"group": "example.com", "version": "v1", "kind": "Foo"} and entry["scope"] == "Cluster"
@@ -77,14 +77,14 @@ def test_custom_resources(catalog: Catalog) -> None:
     assert entry["subresources"][0]["responseKind"] == {"group": "example.com", "version": "v1", "kind": "Foo"}
 
 
-def test_the_core_group_is_alone(catalog: Catalog) -> None:
+def test_core_group_is_listed_under_api_only(catalog: Catalog) -> None:
     """``/api`` lists one group without a name; ``/apis`` does not list it."""
     discovery = AggregatedDiscovery(PRIORITIES)
     assert names(discovery.items(catalog, core=True)) == [("", ["v1"])]
     assert "" not in dict(names(discovery.items(catalog)))
 
 
-def test_order(catalog: Catalog) -> None:
+def test_groups_and_versions_are_sorted_by_priority(catalog: Catalog) -> None:
     """Groups by the priority of their versions, then by name; versions likewise; what other servers answer between them."""
     everything = catalog.adding([*custom(catalog, "b.com", "v1alpha1", "v2"), *custom(catalog, "a.com", "v1")])
     others = (foreign("c.com", "v1", 17500), foreign("batch", "v2", 1, version_priority=12))
@@ -94,7 +94,7 @@ def test_order(catalog: Catalog) -> None:
     assert dict(found)["b.com"] == ["v2", "v1alpha1"] and dict(found)["batch"] == ["v1", "v2", "v1beta1"]
 
 
-def test_foreign_versions(catalog: Catalog) -> None:
+def test_aggregated_version_replaces_a_local_one(catalog: Catalog) -> None:
     """Another server's version stands for a local one of the same name, since requests go there."""
     everything = catalog.adding(custom(catalog, "a.com", "v1"))
     resources = orjson.dumps({"resource": "bars"})
@@ -103,7 +103,7 @@ def test_foreign_versions(catalog: Catalog) -> None:
     assert versions == [{"version": "v1", "resources": [{"resource": "bars"}], "freshness": STALE}]
 
 
-def test_later_resources(catalog: Catalog) -> None:
+def test_later_resources_are_listed_here_only(catalog: Catalog) -> None:
     """Resources of later releases are listed here only."""
     items = orjson.loads(AggregatedDiscovery({}).items(catalog))
     (versions,) = [item["versions"] for item in items if item["metadata"]["name"] == "authentication.k8s.io"]
@@ -111,7 +111,7 @@ def test_later_resources(catalog: Catalog) -> None:
     assert listed["v1"] == ["selfsubjectreviews", "tokenreviews"] and listed["v1beta1"] == ["selfsubjectreviews"]
 
 
-def test_encoded_once(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_are_encoded_once(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """A new definition encodes its own resources and no others; those that are gone are forgotten."""
     discovery = AggregatedDiscovery({})
     before = catalog.adding(custom(catalog, "a.com", "v1"))
@@ -129,14 +129,14 @@ def test_encoded_once(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None
     assert encoded == ["b.com", "a.com"]
 
 
-def test_document() -> None:
+def test_list_has_the_requested_version() -> None:
     """The items in a list of the requested version."""
     assert orjson.loads(document(b"[]", "g/v2")) == {
         "kind": "APIGroupDiscoveryList", "apiVersion": "g/v2", "metadata": {}, "items": [],
     }  # fmt: skip
 
 
-def test_from_unaggregated_lists() -> None:
+def test_entries_from_unaggregated_lists() -> None:
     """Subresources go below their resource, which is made up when it is not listed."""
     verbs = ["get"]
     listed = [
@@ -160,7 +160,7 @@ def test_from_unaggregated_lists() -> None:
         from_resource_list([listed[1], {**listed[0], "namespaced": False}])
 
 
-def test_resources_stay_what_they_are(catalog: Catalog) -> None:
+def test_changed_resource_is_encoded_again(catalog: Catalog) -> None:
     """A resource that changes is another value, so that its old text is not used."""
     discovery = AggregatedDiscovery({})
     (first,) = custom(catalog, "a.com", "v1")

@@ -45,7 +45,7 @@ def _custom() -> list[Resource]:
     ]
 
 
-def test_groups(reference: Load) -> None:
+def test_groups_are_sorted_by_priority(reference: Load) -> None:
     """Groups come in the order of their priority, versions in that of preference."""
     want = []
     for group in reference("resources")["groups"]:
@@ -59,14 +59,14 @@ def test_groups(reference: Load) -> None:
     assert discovery.api_group(CATALOG, "") is None
 
 
-def test_api_versions(reference: Load) -> None:
+def test_core_group_document(reference: Load) -> None:
     """The group without a name has a document of its own sort."""
     want = reference("resources")["facts"]["discovery_api"]
     address = want["serverAddressByClientCIDRs"][0]["serverAddress"]
     assert discovery.api_versions(CATALOG, address) == want
 
 
-def test_resources(reference: Load) -> None:
+def test_resource_lists_are_the_recorded_ones(reference: Load) -> None:
     """Every recorded resource and subresource is listed as recorded, in alphabetical order, and no other."""
     recorded: dict[str, list[Any]] = {}
     for entry in reference("resources")["resources"]:
@@ -97,7 +97,7 @@ def test_resources(reference: Load) -> None:
             assert set(by_name) == want
 
 
-def test_custom_resources(reference: Load) -> None:
+def test_custom_resource_list_entries(reference: Load) -> None:
     """Custom kinds list verbs in an order of their own, have a singular name, and name the version of their scale."""
     catalog = CATALOG.adding(_custom())
     assert (

@@ -68,7 +68,7 @@ def _recorded_form(path: str, item: Any, lists: Any) -> Any:
     return out
 
 
-def test_every_recorded_path(whole: Any, reference: Load) -> None:
+def test_paths_are_the_recorded_ones(whole: Any, reference: Load) -> None:
     """All paths follow from the catalog by rule: operations, parameters, media types, answers, tags; and no others."""
     recorded = reference("openapi_paths")
     want = [entry for entry in recorded["paths"] if INTERNAL not in entry["path"]]
@@ -81,7 +81,7 @@ def test_every_recorded_path(whole: Any, reference: Load) -> None:
     assert whole["info"]["title"] == recorded["info"]["title"]
 
 
-def test_every_recorded_definition(whole: Any, reference: Load) -> None:
+def test_definitions_are_the_recorded_ones(whole: Any, reference: Load) -> None:
     """Every published type is defined with its fields, required members and extensions."""
     types = {t["id"]: t for t in reference("types")["types"]}
     definitions = whole["definitions"]
@@ -139,7 +139,7 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(item)
 
 
-def test_references_resolve(whole: Any) -> None:
+def test_every_reference_resolves(whole: Any) -> None:
     """Every reference names a definition, and every definition is referred to or an object of its own."""
     names = {ref.removeprefix("#/definitions/") for ref in _references(whole)}
     assert names <= set(whole["definitions"])
@@ -153,7 +153,7 @@ def test_operation_ids_are_unique(whole: Any) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_other_dialect() -> None:
+def test_document_follows_the_dialect() -> None:
     """Extensions, definitions and media types are spelled in the dialect in force, and in no other."""
     text = orjson.dumps(document(builtin_catalog(KUBERNETES))).decode().lower()
     assert KUBERNETES("x-{long}-action") in text
@@ -207,7 +207,7 @@ SPEC = Type(
 )
 
 
-def test_custom_kind(catalog: Catalog) -> None:
+def test_custom_kind_has_paths_and_definitions(catalog: Catalog) -> None:
     """A custom kind has paths and definitions; what v2 cannot say is left out of it, but kept in v3."""
     type_ = Type("struct", members=(Field("spec", SPEC, required=True),), constraints={"description": "A Foo.", "required": ["spec"]})
     more = catalog.adding([_custom(type_)])
@@ -281,7 +281,7 @@ MAYBE = {"type": "string", "nullable": True}
         ({"type": "integer", "format": "int32", "default": 3}, {"type": "integer", "format": "int32"}),
     ],
 )  # fmt: skip
-def test_custom_schemas(schema: Any, published: Any) -> None:
+def test_published_schemas_of_custom_kinds(schema: Any, published: Any) -> None:
     """What the reference publishes of structural schemas in v2."""
     assert _published(schema) == published
 
@@ -293,7 +293,7 @@ def test_embedded_resources() -> None:
     assert published["required"] == ["spec", "kind", "apiVersion"]
 
 
-def test_custom_operations(catalog: Catalog) -> None:
+def test_custom_operation_options(catalog: Catalog) -> None:
     """Operations on custom kinds take the options that the reference names, and belong to the kind, scales too."""
     paths = document(catalog.adding([_custom(Type("struct", members=()))]))["paths"]
     base = "/apis/stable.example.com/v1/namespaces/{namespace}/foos"
@@ -311,7 +311,7 @@ def test_custom_operations(catalog: Catalog) -> None:
     assert {p["name"]: p["description"] for p in scale["parameters"]}["name"] == "name of the Foo"
 
 
-def test_options_of_several_values(catalog: Catalog) -> None:
+def test_repeated_parameters_have_the_type_of_one_value(catalog: Catalog) -> None:
     """A parameter that may be given several times has the type of one value."""
     paths = document(catalog)["paths"]
     found = {}
@@ -337,7 +337,7 @@ def test_custom_kind_without_structure(catalog: Catalog) -> None:
     assert set(definition) == {"type", ORCH("x-{long}-group-version-kind")}
 
 
-def test_v3(catalog: Catalog) -> None:
+def test_one_v3_document_per_group_version(catalog: Catalog) -> None:
     """There is one v3 document per group version, complete in itself."""
     for path, group, version in v3.paths(catalog):
         found = v3.document(catalog, group, version)
@@ -379,7 +379,7 @@ def _undescribed(schemas: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES])
-def test_everything_is_described(dialect: Any) -> None:
+def test_every_type_and_member_is_described(dialect: Any) -> None:
     """Every type and member says what it is, in a sentence, in both versions of the document, whatever is served."""
     catalog = builtin_catalog(dialect, enabled=lambda group, version, default: True)
     found = document(catalog)

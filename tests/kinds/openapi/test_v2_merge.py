@@ -31,7 +31,7 @@ def no_definition(name: str) -> None:
     """There is none."""
 
 
-def test_the_part_of_a_group_version() -> None:
+def test_group_version_part_is_complete() -> None:
     """Its paths, and the definitions that they reach in any number of steps, also in circles; shared parameters are written out."""
     definitions = {"Foo": {"properties": {"a": ref("Bar")}}, "Bar": {"items": ref("Foo")}, "Other": {}, "Unused": ref("Foo")}
     item = {**get(ref("Foo")), "parameters": [{"$ref": "#/parameters/p"}, {"name": "q"}]}
@@ -49,13 +49,13 @@ def test_the_part_of_a_group_version() -> None:
     [[], {"paths": []}, {"paths": {"/apis/g/v1/a": 1}}, {"paths": {"/apis/g/v1/a": get(ref("No"))}},
      {"definitions": []}, {"paths": {"/apis/g/v1/a": {"parameters": [{"$ref": "#/parameters/no"}]}}}],
 )  # fmt: skip
-def test_what_is_no_document(document: Any) -> None:
+def test_invalid_documents_are_refused(document: Any) -> None:
     """Wrong shapes and references to nothing are refused."""
     with pytest.raises(SpecificationError):
         part_of(document, "g", "v1")
 
 
-def test_definitions_in_conflict_get_another_name() -> None:
+def test_conflicting_definitions_are_renamed() -> None:
     """A different definition of the same name is renamed with all references to it; an equal one is shared."""
     own = {"Meta": {"type": "object"}, "Same": {"type": "string"}}
     first = source({"Foo": {"properties": {"m": ref("Meta"), "s": ref("Same")}}, "Meta": {"type": "string"}, "Same": {"type": "string"}})
@@ -70,7 +70,7 @@ def test_definitions_in_conflict_get_another_name() -> None:
     assert added.definitions["Meta_v4"] == {"type": "integer"} and added.definitions["Meta_v3"] == {"type": "number"}
 
 
-def test_kinds_are_joined() -> None:
+def test_definitions_with_different_kinds_are_merged() -> None:
     """Definitions that differ only in their kinds are one, with all kinds."""
     one, two = {"group": "", "kind": "DeleteOptions", "version": "v1"}, {"group": "g", "kind": "DeleteOptions", "version": "v1"}
     own = {"Options": {"type": "object", KIND: [one]}}
@@ -79,7 +79,7 @@ def test_kinds_are_joined() -> None:
     assert own["Options"][KIND] == [one]
 
 
-def test_of_two_paths_the_first_counts() -> None:
+def test_first_of_two_equal_paths_wins() -> None:
     """Paths of one's own, and of servers before, stay as they are."""
     path = "/apis/g/v1/foos"
     assert union([source({"Foo": {}}, path=path)], frozenset([path]), no_definition).paths == {}

@@ -77,7 +77,7 @@ def test_only_what_is_new_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(read) == {"bees"}
 
 
-def test_deep_schemas() -> None:
+def test_deeply_nested_schemas_are_encoded() -> None:
     """A schema as deep as an object may be does not end the document."""
     base, schema = builtin_catalog(ORCH), {"type": "string"}
     for _ in range(118):

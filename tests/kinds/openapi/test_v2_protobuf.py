@@ -125,7 +125,7 @@ def _normal(value: Any) -> Any:
     return value
 
 
-def test_round_trip(decoded: Any) -> None:
+def test_v2_document_round_trips_in_protobuf(decoded: Any) -> None:
     """The whole document comes back from its protobuf form."""
     whole = document(builtin_catalog(ORCH))
     got = _plain(decoded.FromString(encode(whole)))
@@ -161,7 +161,7 @@ def test_round_trip(decoded: Any) -> None:
         ({"unknown": 1}, b""),
     ],
 )
-def test_bytes(schema: Any, raw: bytes) -> None:
+def test_schema_field_numbers(schema: Any, raw: bytes) -> None:
     """Field numbers of a Schema are those of the published message, written out by hand."""
     definition = encode({"definitions": {"D": schema}})
     assert definition.endswith(raw)
@@ -169,7 +169,7 @@ def test_bytes(schema: Any, raw: bytes) -> None:
     assert definition == b"\x4a" + bytes((len(named) + 2,)) + b"\x0a" + bytes((len(named),)) + named
 
 
-def test_operation_bytes() -> None:
+def test_operation_field_numbers() -> None:
     """Field numbers of operations, parameters and answers, written out by hand."""
     item = {
         "get": {

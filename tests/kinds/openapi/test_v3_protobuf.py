@@ -59,7 +59,7 @@ def both() -> tuple[Any, dict[int, Any]]:
     return document, dict(fields(v3_protobuf.encode(document)))
 
 
-def test_whole(both: Any) -> None:
+def test_v3_document_in_protobuf(both: Any) -> None:
     """Version, title, and everything that the JSON form has by name."""
     document, read = both
     assert read[DOCUMENT["openapi"]] == b"3.0.0"
@@ -71,7 +71,7 @@ def test_whole(both: Any) -> None:
     assert list(members(components[COMPONENTS["security_schemes"]])) == ["BearerToken"]
 
 
-def test_schemas(both: Any) -> None:
+def test_v3_schemas_in_protobuf(both: Any) -> None:
     """Types, required members, properties and references, formats and extensions."""
     _, read = both
     components = dict(fields(read[DOCUMENT["components"]]))
@@ -88,7 +88,7 @@ def test_schemas(both: Any) -> None:
     assert yaml.safe_load(dict(fields(extension))[2]) == [{"group": "apps", "kind": "Deployment", "version": "v1"}]
 
 
-def test_operations(both: Any) -> None:
+def test_v3_operations_in_protobuf(both: Any) -> None:
     """Bodies and answers by media type, and parameters with their schemas."""
     _, read = both
     item = members(read[DOCUMENT["paths"]])["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]
@@ -114,7 +114,7 @@ def test_operations(both: Any) -> None:
     ({"not": {"type": "string"}}, {29: {25: b"string"}}),
     ({"minimum": 0, "nullable": False}, {}),
 ])
-def test_values(schema: Any, expected: Any) -> None:
+def test_v3_values_in_protobuf(schema: Any, expected: Any) -> None:
     """Defaults by type, choices that are sent when they are false, and zero values that are not."""
     raw = v3_protobuf.encode({"components": {"schemas": {"a": schema}}})
     read = dict(fields(dict(fields(members(dict(fields(dict(fields(raw))[5]))[1])["a"]))[1]))

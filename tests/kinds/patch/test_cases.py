@@ -43,7 +43,7 @@ def _attempt(case: dict[str, Any], live: Any, target: OwnershipTarget) -> None:
         merge_patch.apply(live, raw)
 
 
-def test_refusals(reference: Any) -> None:
+def test_patch_cases_answer_as_recorded(reference: Any) -> None:
     """Every case answers the recorded code and message, or is accepted like the recorded one."""
     catalog = builtin_catalog(ORCH)
     kinds = {"configmaps": "ConfigMap", "pods": "Pod"}

@@ -23,7 +23,7 @@ def _model(fields: Any) -> set[tuple[str, ...]]:
 
 
 @given(_SETS, _SETS)
-def test_algebra_is_that_of_sets_of_paths(left: frozenset[Any], right: frozenset[Any]) -> None:
+def test_set_operations_on_paths(left: frozenset[Any], right: frozenset[Any]) -> None:
     """Union, difference and intersection are those of the sets of paths; recursive difference takes what is below too."""
     a, b = of_paths(*left), of_paths(*right)
     assert _model(a) == left
@@ -38,12 +38,12 @@ def test_algebra_is_that_of_sets_of_paths(left: frozenset[Any], right: frozenset
 
 
 @given(_SETS)
-def test_text_round_trip(paths: frozenset[Any]) -> None:
+def test_field_set_text_round_trips(paths: frozenset[Any]) -> None:
     """What is written reads as the same set, in the same order."""
-    fields = fieldset.ordered(of_paths(*paths))
+    fields = fieldset.sort_elements(of_paths(*paths))
     again = fieldset.parse_root(json.loads(json.dumps(fields)))
     assert _model(again) == paths
-    assert json.dumps(fieldset.ordered(again)) == json.dumps(fields)
+    assert json.dumps(fieldset.sort_elements(again)) == json.dumps(fields)
 
 
 @given(_SETS, _SETS)
@@ -53,7 +53,7 @@ def test_equal_sets_have_one_form(left: frozenset[Any], right: frozenset[Any]) -
     assert fieldset.difference(of_paths(*left), of_paths(*right)) == of_paths(*(left - right))
 
 
-def test_order() -> None:
+def test_stored_order_of_paths() -> None:
     """Stored order: itself, fields by name, keys by value (80 before 443), values numbers first, positions."""
     fields = of_paths(
         ("v:true",),
@@ -66,7 +66,7 @@ def test_order() -> None:
         ("f:z",),
         ("f:B",),
     )
-    assert list(fieldset.ordered(fields)) == [
+    assert list(fieldset.sort_elements(fields)) == [
         "f:B",
         "f:z",
         'k:{"port":80}',
@@ -77,7 +77,7 @@ def test_order() -> None:
         "v:true",
         "i:2",
     ]
-    assert list(fieldset.ordered({"f:a": {"f:b": {}, ".": {}}})["f:a"]) == [".", "f:b"]
+    assert list(fieldset.sort_elements({"f:a": {"f:b": {}, ".": {}}})["f:a"]) == [".", "f:b"]
 
 
 def test_paths_come_members_first() -> None:
@@ -98,7 +98,7 @@ def test_paths_come_members_first() -> None:
         ({'v:"<&>"': {}}, {'v:"\\u003c\\u0026\\u003e"': {}}),
     ],
 )
-def test_parse(given_: Any, stored: Any) -> None:
+def test_client_field_sets_are_normalized(given_: Any, stored: Any) -> None:
     """A client's set is brought into the one form; elements of unknown sort are left out."""
     assert fieldset.parse_root(given_) == stored
 
@@ -106,13 +106,13 @@ def test_parse(given_: Any, stored: Any) -> None:
 @pytest.mark.parametrize(
     "bad", [[], "x", {"a": {}}, {"f": {}}, {"f:a": 1}, {"k:[]": {}}, {"k:{": {}}, {"i:x": {}}, {"": {}}]
 )
-def test_parse_refuses(bad: Any) -> None:
+def test_invalid_field_sets_are_refused(bad: Any) -> None:
     """What is no set is said to be none."""
     with pytest.raises(FieldSetError):
         fieldset.parse_root(bad)
 
 
-def test_show() -> None:
+def test_paths_in_messages() -> None:
     """Paths in messages."""
     path = ("f:spec", 'k:{"name":"a\\"b","port":80}', 'v:"x"', "v:null", "v:true", "i:3")
     assert fieldset.show(path) == '.spec[name="a\\"b",port=80][="x"][=null][=true][3]'

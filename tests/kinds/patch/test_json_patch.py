@@ -38,14 +38,14 @@ _DOC: dict[str, Any] = {"a": {"b": [1, 2, {"c": 3}]}, "n": None, "s": "x", "t~/"
         ([{"op": "replace", "path": "/t~0~1", "value": 2}], {"t~/": 2}),
     ],
 )
-def test_apply(operations: Any, change: Any) -> None:
+def test_json_patch_operations(operations: Any, change: Any) -> None:
     """Operations do what the standard says, with negative indexes, leading zeros and lenient replace and copy."""
     before = copy.deepcopy(_DOC)
     assert json_patch.apply(_DOC, json.dumps(operations).encode()) == {**_DOC, **change}
     assert before == _DOC
 
 
-def test_the_whole_document() -> None:
+def test_replacing_the_whole_document() -> None:
     """Replacing the whole takes an object; a scalar is passed over; of a list no object can be made."""
     assert json_patch.apply(_DOC, [{"op": "replace", "path": "", "value": {"a": 1}}, {"op": "remove", "path": "/a"}]) == {}
     assert json_patch.apply(_DOC, [{"op": "replace", "path": "", "value": 5}]) == _DOC
@@ -80,7 +80,7 @@ def test_the_whole_document() -> None:
         {"op": "test", "path": "/a/b/0", "value": 1.0},
     ],
 )
-def test_operations_that_do_not_apply(operation: Any) -> None:
+def test_inapplicable_operations_are_refused(operation: Any) -> None:
     """Whatever does not apply is refused in one way."""
     with pytest.raises(ApiError) as caught:
         json_patch.apply(_DOC, [operation])
@@ -103,7 +103,7 @@ def test_operations_that_do_not_apply(operation: Any) -> None:
         ),
     ],
 )
-def test_documents_that_are_no_patch(document: bytes, code: int, message: str) -> None:
+def test_invalid_patch_documents_are_refused(document: bytes, code: int, message: str) -> None:
     """The patch document itself is checked first."""
     with pytest.raises(ApiError) as caught:
         json_patch.apply({}, document)
@@ -121,7 +121,7 @@ def test_copies_are_bounded() -> None:
         json_patch.apply({}, nest)
 
 
-def test_many_operations_are_quick() -> None:
+def test_many_operations_take_linear_time() -> None:
     """Ten thousand operations touch what they change and nothing else."""
     doc = {"l": [], "other": {"x": 1}}
     out = json_patch.apply(doc, [{"op": "add", "path": "/l/-", "value": i} for i in range(10_000)])
@@ -179,7 +179,7 @@ def test_no_patch_breaks_anything(doc: Any, operations: Any) -> None:
         ({"path": "/a"}, "Unexpected kind: unknown"),
     ],
 )  # fmt: skip
-def test_words_of_failures(operation: dict[str, Any], words: str) -> None:
+def test_inapplicable_operation_is_named(operation: dict[str, Any], words: str) -> None:
     """What does not apply says which operation it was and why."""
     with pytest.raises(json_patch.FailedError) as caught:
         json_patch.apply_operations(_DOC, [operation])

@@ -30,14 +30,14 @@ from orchd.kinds.patch import merge_patch
         ({"a": 1}, {"a": {"b": None, "c": [{"d": None}, None]}}, {"a": {"c": [{}, None]}}),
     ],
 )
-def test_apply(doc: Any, patch: Any, result: Any) -> None:
+def test_merge_patch_examples(doc: Any, patch: Any, result: Any) -> None:
     """The standard's examples; nulls below a new value remove nothing and are not kept, but in a list that takes the
     place of an object."""
     assert merge_patch.apply(doc, patch) == result
 
 
 @pytest.mark.parametrize("patch", [b"{{", b"1", b'"x"', b"null", b""])
-def test_what_is_no_patch(patch: bytes) -> None:
+def test_scalars_are_no_patch(patch: bytes) -> None:
     """Anything but an object or list is no patch."""
     with pytest.raises(ApiError) as caught:
         merge_patch.apply({}, patch)

@@ -65,7 +65,7 @@ def _owned(obj: Any) -> dict[str, Any]:
     return {f"{e['manager']}/{e['operation']}": e["fieldsV1"].get("f:spec", e["fieldsV1"]) for e in entries}
 
 
-def test_create_and_update() -> None:
+def test_writers_own_the_fields_they_set() -> None:
     """The creator owns the fields that it set; a changed field belongs to the manager that changed it; a removed field has
     no owner."""
     one = _write(None, _thing({"a": "1", "b": "1", "items": [{"name": "x"}]}), "m1")
@@ -107,7 +107,7 @@ def test_main_endpoint_does_not_own_status() -> None:
 
 
 @pytest.mark.parametrize("reset", [[], [{}]])
-def test_reset(reset: Any) -> None:
+def test_empty_managed_fields_reset_ownership(reset: Any) -> None:
     """An empty list or entry removes all managers, until the next apply."""
     one = _write(None, _thing({"a": "1"}), "m1")
     two = _write(one, _thing({"a": "2"}, managedFields=reset), "m2")
@@ -119,7 +119,7 @@ def test_reset(reset: Any) -> None:
         _apply(two, {"a": "9"}, "m4")
 
 
-def test_entries_sent_by_clients() -> None:
+def test_managed_fields_sent_by_clients() -> None:
     """Readable entries replace the stored ones, unreadable ones are ignored, subresources take none."""
     one = _write(None, _thing({"a": "1"}), "m1")
     entry = {
@@ -141,7 +141,7 @@ def test_entries_sent_by_clients() -> None:
     assert on_write(status, one, sent, manager="m", now=1.0) is one["metadata"]["managedFields"]
 
 
-def test_updaters_are_capped() -> None:
+def test_old_updaters_share_an_entry() -> None:
     """Of more than ten updaters the oldest of a version go into one bucket; appliers do not count."""
     obj = _apply(None, {"c": "1"}, "applier")
     obj["metadata"]["uid"] = "u"
@@ -167,7 +167,7 @@ def test_apply_gives_up_fields() -> None:
     assert list(_owned(three)) == ["m2/Apply"]
 
 
-def test_conflicts() -> None:
+def test_apply_conflicts_name_each_field() -> None:
     """Changing what others own is refused with a cause for each, sorted; agreeing is sharing; force takes it."""
     one = _apply(_apply(None, {"a": "1", "b": "1"}, "m2"), {"b": "1", "c": "1"}, "m1")
     with pytest.raises(ApiError) as caught:
@@ -184,7 +184,7 @@ def test_conflicts() -> None:
     assert _owned(taken) == {"m1/Apply": {"f:c": {}}, "m3/Apply": {"f:a": {}, "f:b": {}}}
 
 
-def test_apply_time() -> None:
+def test_apply_time_is_that_of_the_last_change() -> None:
     """The time of an entry is that of its last change; an apply that changes nothing gives the object itself back."""
     one = _apply(None, {"a": "1"}, "m1", 10.0)
     assert _apply(one, {"a": "1"}, "m1", 20.0) is one
@@ -193,7 +193,7 @@ def test_apply_time() -> None:
     assert [e["time"] for e in two["metadata"]["managedFields"]] == ["1970-01-01T00:00:10Z", "1970-01-01T00:00:30Z"]
 
 
-def test_keep_times() -> None:
+def test_entry_times_alone_are_no_change() -> None:
     """An object that differs from the stored one in entry times only counts as the stored one."""
     one = _apply(None, {"a": "1"}, "m1", 10.0)
     later = copy.deepcopy(one)
@@ -207,7 +207,7 @@ def test_keep_times() -> None:
     assert keep_times({**nobody, "spec": {"a": "3"}}, copy.deepcopy(nobody)) != nobody
 
 
-def test_after_admission() -> None:
+def test_admission_may_change_managed_fields() -> None:
     """Admission may change entries as long as they can be read; otherwise they stay as they were."""
     one = _apply(None, {"a": "1"}, "m1")
     assert after_admission(one, one) is one
@@ -235,14 +235,14 @@ def test_after_admission() -> None:
         ),
     ],
 )  # fmt: skip
-def test_configurations_refused(config: Any, code: int, message: str) -> None:
+def test_invalid_configurations_are_refused(config: Any, code: int, message: str) -> None:
     """What cannot be applied, and why."""
     with pytest.raises(ApiError) as caught:
         on_apply(TARGET, None, config, manager="m", now=1.0)
     assert (caught.value.code, caught.value.message) == (code, message)
 
 
-def test_duplicates_in_the_live_object() -> None:
+def test_duplicate_list_keys_fail_apply() -> None:
     """A list with duplicate keys makes an apply fail, and an update leaves no managed fields."""
     live = _write(None, _thing({"a": "1"}), "m1")
     broken = {**live, "spec": {"a": "1", "set": ["x", "x"]}}
@@ -291,7 +291,7 @@ def _versioned(version: str) -> OwnershipTarget:
     )
 
 
-def test_versions() -> None:
+def test_owned_fields_are_kept_in_the_managers_version() -> None:
     """Owned sets are in the version of their manager: compared, given up and reported through conversion."""
     one = on_apply(_versioned("x/v2"), None, _thing({"z": "1", "b": "1"}, "x/v2"), manager="m2", now=1.0)
     live = _renamed(one, "x/v1")
@@ -307,7 +307,7 @@ def test_versions() -> None:
 
 
 @pytest.mark.parametrize("everywhere", [True, False])
-def test_reset_fields_in_other_versions(everywhere: bool) -> None:
+def test_reset_fields_differ_by_version(everywhere: bool) -> None:
     """A status sent to the main endpoint changes no owner; where only one version resets it, managers that wrote it through
     another one lose it."""
     reset = of_paths(("f:status",))
@@ -322,14 +322,14 @@ def test_reset_fields_in_other_versions(everywhere: bool) -> None:
     assert [entry["fieldsV1"] for entry in entries] == [{"f:status": left}]
 
 
-def test_versions_that_are_gone() -> None:
+def test_owners_in_unserved_versions_are_dropped() -> None:
     """Owners in a version that is not served any more are dropped."""
     one = _write(None, _thing({"a": "1"}), "m1")
     one["metadata"]["managedFields"][0]["apiVersion"] = "x/v3"
     assert on_write(_versioned("x/v1"), one, one, manager="m", now=1.0) == []
 
 
-def test_schema_change() -> None:
+def test_ownership_follows_atomic_and_granular_changes() -> None:
     """After a map turned atomic its owner owns it as one; after it turned granular, it keeps the map and none of its keys."""
     atomic = Type("map", element=_TEXT, atomic=True)
     one = _apply(None, {"map": {"x": "1"}}, "m1")
@@ -341,7 +341,7 @@ def test_schema_change() -> None:
     assert _owned(three) == {"m1/Apply": {"f:map": {}}, "m2/Apply": {"f:map": {"f:y": {}}}}
 
 
-def test_owner_of_an_empty_struct() -> None:
+def test_owner_of_an_empty_struct_owns_no_members() -> None:
     """Who set a struct to nothing does not share what others put into it later."""
     one = _write(None, _thing({}), "creator")
     two = _apply(one, {"a": "1"}, "m1")
@@ -351,7 +351,7 @@ def test_owner_of_an_empty_struct() -> None:
     assert _apply(two, None, "m1")["spec"] is None
 
 
-def test_another_order_is_no_change() -> None:
+def test_reordering_is_no_change() -> None:
     """Existing items keep their positions: order is not owned."""
     one = _apply(None, {"items": [{"name": "a"}, {"name": "b"}], "set": ["x", "y"]}, "m1")
     assert _apply(one, {"items": [{"name": "b"}, {"name": "a"}], "set": ["y", "x"]}, "m1", 20.0) is one
@@ -361,7 +361,7 @@ def test_another_order_is_no_change() -> None:
     assert [i["name"] for i in three["spec"]["items"]] == ["c", "b", "a"]
 
 
-def test_times_of_updates() -> None:
+def test_update_time_is_that_of_the_last_ownership_change() -> None:
     """The time of an updater's entry is when its fields last became others, not when it last wrote them."""
     one = _write(None, _thing({"a": "1"}), "m1", 10.0)
     two = _write(one, merge_patch.merge(one, {"spec": {"a": "2"}}), "m1", 20.0)
@@ -370,7 +370,7 @@ def test_times_of_updates() -> None:
     assert three["metadata"]["managedFields"][0]["time"] == "1970-01-01T00:00:30Z"
 
 
-def test_entry_order_and_form() -> None:
+def test_managed_fields_order() -> None:
     """Appliers come first, then by time and name; members of an entry come in the recorded order."""
     one = _apply(None, {"a": "1"}, "z", 50.0)
     one["metadata"]["uid"] = "u"
@@ -463,7 +463,7 @@ def test_every_field_of_an_update_has_one_owner(first: Any, second: Any) -> None
         assert element == "." or element[2:] in second
 
 
-def test_a_list_that_is_always_written() -> None:
+def test_ownership_of_required_empty_lists() -> None:
     """Who creates an object with an empty one owns it; who leaves it out does not."""
     catalog = builtin_catalog(KUBERNETES)
     resource = catalog.resource(KUBERNETES("rbac.authorization.{abbr}.io"), "v1", "roles")

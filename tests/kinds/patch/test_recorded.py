@@ -50,7 +50,7 @@ _ELSEWHERE = re.compile(r'(Service|Deployment\.apps) "|the name of the object|.*
 
 
 @pytest.mark.parametrize("name", ["json-patch-arrays", "merge-patch-deployment", "strategic-pod"])
-def test_patches(name: str, exchange: Any, type_of: Any) -> None:
+def test_recorded_patches(name: str, exchange: Any, type_of: Any) -> None:
     """Every recorded patch yields the recorded object or the recorded error."""
     live: Any = None
     checked = 0
@@ -91,7 +91,7 @@ def _entries(obj: dict[str, Any] | None, *, times: bool = True) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ["configmap-lifecycle", "crd-list-types", "defaulted-fields", "subresources"])
-def test_applies(name: str, exchange: Any, type_of: Any, foo: Any) -> None:
+def test_recorded_applies(name: str, exchange: Any, type_of: Any, foo: Any) -> None:
     """Every recorded apply yields the recorded object and owners, or the recorded conflict or error; updates in between
     yield the recorded owners."""
     stored: dict[str, Any] = {}
@@ -149,7 +149,7 @@ def _without_entries(obj: dict[str, Any]) -> dict[str, Any]:
     return {**obj, "metadata": {k: v for k, v in obj["metadata"].items() if k != "managedFields"}}
 
 
-def test_scale(exchange: Any, catalog: Any) -> None:
+def test_recorded_scale_writes(exchange: Any, catalog: Any) -> None:
     """Writing the Scale moves ownership of the replicas in the parent as recorded, applies and conflicts included."""
     replicas = {"apps/v1": ("f:spec", "f:replicas")}
     target = OwnershipTarget(
@@ -185,7 +185,7 @@ def test_scale(exchange: Any, catalog: Any) -> None:
 _UNOWNED = re.compile(r"Service|Pod|Namespace|CertificateSigningRequest|PersistentVolume|PersistentVolumeClaim")
 
 
-def test_owners_of_writes(recordings: Any, type_of: Any) -> None:
+def test_recorded_owners_of_writes(recordings: Any, type_of: Any) -> None:
     """Creates and updates of all recorded kinds give the recorded owners, their sets spelled and sorted alike."""
     checked = 0
     for name, answers in recordings():
@@ -235,7 +235,7 @@ def _said_elsewhere(name: str, step: str) -> bool:
     }
 
 
-def test_entries_that_are_given(type_of: Any, exchange: Any) -> None:
+def test_managed_fields_sent_on_create(type_of: Any, exchange: Any) -> None:
     """Owners that a client sends on create are kept when they can be read, and ignored when not."""
     for request, answer in exchange("rest-crud/metadata-given-on-create"):
         if answer["id"].startswith("managedfields"):
@@ -246,7 +246,7 @@ def test_entries_that_are_given(type_of: Any, exchange: Any) -> None:
             assert got == answer["body"]["metadata"].get("managedFields", []), answer["id"]
 
 
-def test_timestamp() -> None:
+def test_manager_times_are_utc_seconds() -> None:
     """Times are UTC to the second."""
     assert timestamp(1763690875.9) == "2025-11-21T02:07:55Z"
     assert managed.show(("x", "Update", "v1", "status")) == '"x" with subresource "status" using v1'

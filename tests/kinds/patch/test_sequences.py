@@ -357,7 +357,7 @@ SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
 
 
 @pytest.mark.parametrize(("fact", "steps", "left", "owned"), SEQUENCES, ids=[case[0] for case in SEQUENCES])
-def test_sequences(fact: str, steps: list[tuple[str, Any]], left: Any, owned: Any) -> None:
+def test_recorded_sequences(fact: str, steps: list[tuple[str, Any]], left: Any, owned: Any) -> None:
     """Each fact holds."""
     live: Any = None
     try:

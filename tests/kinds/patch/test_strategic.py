@@ -106,7 +106,7 @@ def _named(*names: str) -> list[dict[str, str]]:
         ({"union": {"a": "1"}}, {"union": {"$retainKeys": [], "a": None}}, {"union": {}}),
     ],
 )
-def test_apply(doc: Any, patch: Any, result: Any) -> None:
+def test_strategic_merge_directives(doc: Any, patch: Any, result: Any) -> None:
     """What each directive and each sort of field comes to."""
     before, sent = copy.deepcopy(doc), copy.deepcopy(patch)
     assert strategic.apply(doc, patch, KIND) == result
@@ -143,7 +143,7 @@ def test_apply(doc: Any, patch: Any, result: Any) -> None:
         ({}, [1], 400, "json: cannot unmarshal array into Go value of type map[string]interface {}"),
     ],
 )  # fmt: skip
-def test_errors(doc: Any, patch: Any, code: int, message: str) -> None:
+def test_invalid_patch_errors(doc: Any, patch: Any, code: int, message: str) -> None:
     """Patches that make no sense are answered as the reference answers them."""
     with pytest.raises(ApiError) as caught:
         strategic.apply(doc, patch, KIND)
@@ -163,7 +163,7 @@ def test_errors(doc: Any, patch: Any, code: int, message: str) -> None:
         ({"items": [{"name": "a"}], "text": None, "unknown": 1}, ""),
     ],
 )
-def test_restore(value: Any, message: str) -> None:
+def test_patched_objects_that_do_not_fit_their_type(value: Any, message: str) -> None:
     """Why a patched object does not fit its type."""
     try:
         assert decode_result.restore(value, KIND) is value
@@ -179,7 +179,7 @@ def test_restore(value: Any, message: str) -> None:
     ("ports", [{"containerPort": 99_999_999_999}], [{"containerPort": 1_215_752_191}]),
     ("ports", [{"containerPort": 1.5}], "cannot convert float64 to int32"), ("command", ["a"], ["a"]),
 ])  # fmt: skip
-def test_restore_built_in_kinds(field: str, given: Any, result: Any, catalog: Catalog) -> None:
+def test_restore_names_built_in_types(field: str, given: Any, result: Any, catalog: Catalog) -> None:
     """Types are called by their names; integers keep what fits into them."""
     container = catalog.type("core/v1.Container")
     try:
@@ -188,7 +188,7 @@ def test_restore_built_in_kinds(field: str, given: Any, result: Any, catalog: Ca
         assert str(error) == result
 
 
-def test_restore_times(catalog: Catalog) -> None:
+def test_restore_refuses_times_that_are_no_text(catalog: Catalog) -> None:
     """What is no text cannot be a time."""
     with pytest.raises(decode_result.RestoreError, match=r"^json: cannot unmarshal number into Go value of type string$"):
         decode_result.restore({"creationTimestamp": 5}, catalog.type("meta/v1.ObjectMeta"))

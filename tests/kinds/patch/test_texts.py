@@ -58,13 +58,13 @@ def test_validate_manager(name: str, messages: list[str]) -> None:
         (float("inf"), "inf"),
     ],
 )
-def test_plain(value: Any, text: str) -> None:
+def test_values_in_messages(value: Any, text: str) -> None:
     """Values as messages print them."""
     assert plain(value) == text
     assert number(1e300) == "1e+300"
 
 
-def test_quoted() -> None:
+def test_strings_are_quoted_in_messages() -> None:
     """Strings as messages quote them."""
     assert quote('a"\\\n\x01é\u200b') == '"a\\"\\\\\\n\\x01é\\u200b"'
     assert (type_name(None), kind_name(None), type_name([]), kind_name({})) == (
@@ -95,7 +95,7 @@ def test_quoted() -> None:
         ("'a'", "invalid character '\\'' looking for beginning of value"),
     ],
 )
-def test_syntax(text: str, problem: str) -> None:
+def test_json_syntax_errors(text: str, problem: str) -> None:
     """What is wrong with a document that is not JSON."""
     with pytest.raises(syntax.SyntaxProblem) as caught:
         syntax.decode(text.encode())
@@ -103,7 +103,7 @@ def test_syntax(text: str, problem: str) -> None:
 
 
 @given(st.text(alphabet='{}[]",:1tfn\\ u', max_size=12))
-def test_every_document_is_read_or_explained(text: str) -> None:
+def test_any_document_is_decoded_or_refused(text: str) -> None:
     """Nothing but the one error comes of garbage, and it always says something."""
     try:
         assert syntax.decode(text) == json.loads(text)

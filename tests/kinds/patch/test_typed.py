@@ -63,7 +63,7 @@ KIND = struct(
         ({"text": 1, "flag": 1}, "errors:\n  .text: expected string, got &value.valueUnstructured{Value:1}\n  .flag: expected boolean, got &{1}"),
     ],
 )  # fmt: skip
-def test_validate(value: Any, message: str) -> None:
+def test_invalid_values_are_described_with_paths(value: Any, message: str) -> None:
     """Values that do not fit are described with their paths, as the reference does."""
     if not message:
         typed.validate(value, KIND)
@@ -95,7 +95,7 @@ def test_validate(value: Any, message: str) -> None:
         ({"open": {"a": "x", "z": {"y": 1}}}, {"f:open": {"f:a": {}, "f:z": {".": {}, "f:y": {}}}}),
     ],
 )
-def test_of_value(value: Any, fields: Any) -> None:
+def test_fields_of_an_applied_configuration(value: Any, fields: Any) -> None:
     """What an applied configuration speaks about, by sort of field."""
     assert typed.fields_of(value, KIND) == fields
 
@@ -132,7 +132,7 @@ def test_of_value(value: Any, fields: Any) -> None:
         ({"any": {}}, {"any": [1]}, {}, {"f:any": {}}, {}),
     ],
 )
-def test_compare(left: Any, right: Any, added: Any, modified: Any, removed: Any) -> None:
+def test_comparison_by_leaf_and_list_key(left: Any, right: Any, added: Any, modified: Any, removed: Any) -> None:
     """Additions count with all their parts, changes by leaf, and lists with keys by item whatever their order."""
     assert typed.compare(left, right, KIND) == (added, modified, removed)
 
@@ -175,7 +175,7 @@ def test_merged_lists_follow_the_order_applied(left: Any, right: Any, merged: An
         ({"raw": {"a": 1}}, {"raw": {"b": 1}}, {"raw": {"b": 1}}),
     ],
 )
-def test_merge(left: Any, right: Any, merged: Any) -> None:
+def test_granular_values_merge_and_atomic_ones_are_replaced(left: Any, right: Any, merged: Any) -> None:
     """What is granular merges, what is atomic is replaced."""
     assert typed.merge(left, right, KIND) == merged
 
@@ -201,7 +201,7 @@ _VALUES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 
 @given(_VALUES, _VALUES)
-def test_merging_twice_is_merging_once(left: Any, right: Any) -> None:
+def test_merge_is_idempotent(left: Any, right: Any) -> None:
     """A merge has nothing to do on its own result, which is then given back as it is."""
     once = typed.merge(left, right, KIND)
     assert typed.merge(once, right, KIND) is once
@@ -209,14 +209,14 @@ def test_merging_twice_is_merging_once(left: Any, right: Any) -> None:
 
 
 @given(_VALUES, _VALUES)
-def test_comparison_mirrors(left: Any, right: Any) -> None:
+def test_comparison_is_symmetric(left: Any, right: Any) -> None:
     """What one way is added is the other way removed; modifications are the same."""
     added, modified, removed = typed.compare(left, right, KIND)
     assert typed.compare(right, left, KIND) == (removed, modified, added)
 
 
 @given(_VALUES)
-def test_all_fields_of_a_value(value: Any) -> None:
+def test_extracting_all_fields_gives_the_value(value: Any) -> None:
     """Extracting all fields of a value gives the value; removing them leaves no leaf behind."""
     fields = typed.fields_of(value, KIND)
     extracted = prune.extract(value, fields, KIND) or {}
@@ -226,7 +226,7 @@ def test_all_fields_of_a_value(value: Any) -> None:
     assert prune.remove(value, prune.with_named_members(fields, KIND), KIND) == (unowned or ({} if not value else None))
 
 
-def test_remove() -> None:
+def test_removal_by_key() -> None:
     """Items are found by key; what loses its last part stays, as null."""
     value = {"map": [{"k": "a", "v": "x"}, {"k": "b"}], "labels": {"a": "1"}, "set": ["a", "b"]}
     gone = of_paths(
@@ -245,7 +245,7 @@ def test_extract_keeps_keys() -> None:
     }
 
 
-def test_named_members() -> None:
+def test_named_members_of_field_paths() -> None:
     """Declared fields on the way count as members, map keys and list items do not."""
     fields = of_paths(("f:inner", "f:a"), ("f:any", "f:x", "f:y"), ("f:map", 'k:{"k":"a","p":1}', "f:v"))
     assert prune.with_named_members(fields, KIND) == {
@@ -270,7 +270,7 @@ def test_named_members() -> None:
         ({"f:any": {"f:x": {}}, "f:gone": {"f:y": {}}}, None),
     ],
 )
-def test_schema_changes(owned: Any, now: Any) -> None:
+def test_field_sets_follow_schema_changes(owned: Any, now: Any) -> None:
     """Owned sets follow a type that turned atomic, and stay themselves otherwise."""
     after = prune.reconcile(owned, KIND)
     if now is None:

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from orchd import errors
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.config.choices import DEFAULT_ADMISSION_PLUGINS
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.builtin import NAMES, make_chain
 from orchd.server.admission.interfaces import CREATE, Ask, PluginContext, Review
 from orchd.server.authz.interfaces import Action, Decision, Verdict

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchd.client.interfaces import Object
 from orchd.dialect import ORCH
+from orchd.kinds.jsonvalues import Object
 from tests.server.admission.conftest import World
 
 ZONE, REGION = ORCH("topology.{long}.io/zone"), ORCH("topology.{long}.io/region")

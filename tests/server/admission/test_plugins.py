@@ -11,10 +11,11 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from orchd import errors
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import DELETE, UPDATE
 from orchd.server.admission.plugins.namespacelifecycle import NamespaceLifecycle
 from orchd.server.admission.plugins.tolerations import merge

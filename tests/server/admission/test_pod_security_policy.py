@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from orchd.client.interfaces import Object
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import UPDATE
 from orchd.server.admission.plugins.podsecuritypolicies.provider import Provider
 from orchd.server.authz.interfaces import Action

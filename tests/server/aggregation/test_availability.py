@@ -8,7 +8,7 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.server.aggregation.api_services import registered_of
-from orchd.server.aggregation.availability import concluded, finding
+from orchd.server.aggregation.availability import finding, with_availability
 from orchd.testing.server import run
 
 SPEC: dict[str, Any] = {"group": "g.example.com", "version": "v1", "service": {"namespace": "n", "name": "s", "port": 443}}
@@ -47,9 +47,9 @@ def test_with_all_in_place_the_server_is_asked(service: Any) -> None:
 
 def test_the_time_is_that_of_the_transition() -> None:
     """Other words for the same state do not change it."""
-    first = concluded({}, ("False", "A", "a"), now="1")
-    second = concluded(first, ("False", "B", "b"), now="2")
-    third = concluded(second, ("True", "C", "c"), now="3")
+    first = with_availability({}, ("False", "A", "a"), now="1")
+    second = with_availability(first, ("False", "B", "b"), now="2")
+    third = with_availability(second, ("True", "C", "c"), now="3")
     assert [s["conditions"][0]["lastTransitionTime"] for s in (first, second, third)] == ["1", "1", "3"]
     assert [c["reason"] for c in third["conditions"]] == ["C"]
 

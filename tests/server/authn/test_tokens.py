@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authn.anonymous import Anonymous
 from orchd.server.authn.bearer import Bearer
 from orchd.server.authn.bootstraptoken import BootstrapTokens

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.authz.node import NodeAuthorizer
 from orchd.testing.informers import MemoryInformers

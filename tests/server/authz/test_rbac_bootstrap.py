@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from orchd.client.interfaces import Object
 from orchd.dialect import KUBERNETES, ORCH
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.bootstrap_policy import bootstrap_objects, reconcile
 
 

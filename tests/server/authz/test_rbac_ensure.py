@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 
 from orchd import errors
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.bootstrap_policy import bootstrap_objects, ensure
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.authz.rbac import RoleBasedAuthorizer
 from orchd.server.authz.rule_coverage import uncovered

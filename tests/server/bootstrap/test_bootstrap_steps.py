@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from orchd.assembly.files import api_service_address
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.errors import ApiError, already_exists, conflict, not_found
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.jsonvalues import Object
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.bootstrap.objects import Wanted
 from orchd.testing.server import InProcessServer, make_server, run

@@ -16,7 +16,8 @@ from twisted.internet.task import Clock
 from orchd.cache.caches import Caches
 from orchd.cache.interfaces import Entry
 from orchd.cache.stored import encode
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
+from orchd.kinds.jsonvalues import Object
 from orchd.server.informing import informer as module
 from orchd.server.informing.informers import CachedInformers
 from orchd.store.interfaces import UnavailableError

@@ -50,7 +50,7 @@ def large(name: str, **more: Any) -> dict[str, Any]:
 def test_writes(space: Any, noted: Noted) -> None:
     """Bodies are decoded aside, and field managers computed there; also for a small patch of a large object."""
     assert space("POST", "configmaps", large("a")).code == 201
-    assert noted.names[:2] == ["_decoded", "_update"]
+    assert noted.names[:2] == ["_decode", "_update"]
     noted.names.clear()
     answer = space("PATCH", "configmaps/a", {"data": {"k00000": "x"}}, content_type=MERGE)
     assert answer.code == 200 and answer.json["data"]["k00000"] == "x"
@@ -63,7 +63,7 @@ def test_errors(space: Any, noted: Noted) -> None:
     small, big = (space("POST", "configmaps", body) for body in wrong)
     assert (small.code, big.code) == (400, 400)
     assert small.json["message"] == big.json["message"]
-    assert noted.names == ["_decoded"]
+    assert noted.names == ["_decode"]
 
 
 def test_small_bodies(space: Any, noted: Noted) -> None:

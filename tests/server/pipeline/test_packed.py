@@ -7,14 +7,14 @@ import random
 
 import pytest
 
-from orchd.server.pipeline.endpoints.packed import unpacked
+from orchd.server.pipeline.endpoints.packed import unpack
 
 
 @pytest.mark.parametrize("size", [0, 1, 64 << 10, 300_001])
 def test_content_in_pieces(size: int) -> None:
     """The content has the announced length, in small pieces, and can be read repeatedly."""
     content = random.Random(1).randbytes(size)
-    body = unpacked(gzip.compress(content))
+    body = unpack(gzip.compress(content))
     assert body.size == size
     for _ in range(2):
         pieces = list(body)

@@ -43,7 +43,7 @@ def spec(*addresses: str, **members: Any) -> Spec:
     ({"clusterIP": "c", "clusterIPs": ["c", "d"]}, spec("a", "b"), ["c", "d"]),
 ])
 def test_one_address_and_all_of_them(new: Spec, old: Spec | None, wanted: list[str]) -> None:
-    assert fields.normalized(new, old).get("clusterIPs", []) == wanted
+    assert fields.normalize(new, old).get("clusterIPs", []) == wanted
 
 
 @pytest.mark.parametrize(("new", "old", "configured", "families"), [
@@ -122,7 +122,7 @@ def test_what_belongs_to_another_type_goes() -> None:
 def test_another_address_for_one_that_is_not_sent() -> None:
     """The list is what it was, and follows the single one."""
     before = spec("10.0.0.1")
-    moved = fields.normalized(fields.carried_over({"type": "ClusterIP", "clusterIP": "10.0.0.2"}, before), before)
+    moved = fields.normalize(fields.carried_over({"type": "ClusterIP", "clusterIP": "10.0.0.2"}, before), before)
     assert moved["clusterIPs"] == ["10.0.0.2"]
 
 

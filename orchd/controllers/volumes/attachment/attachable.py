@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from orchd.client.interfaces import Object
 from orchd.controllers.objects import name, spec
 from orchd.controllers.volumes.migration import driver_handle
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 
 _CSI: Final = "{long}.io/csi/"
-#: Sources that nodes attach by themselves, which wait all the same until the node's status says that they may.
+#: Volume sources that nodes attach themselves, once the node's status lists the volume as attached.
 _BY_NODE: Final = {"iscsi": "{long}.io/iscsi/", "fc": "{long}.io/fc/", "rbd": "{long}.io/rbd/"}
 _SHARED: Final = frozenset(("ReadWriteMany", "ReadOnlyMany"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachable:
-    """`unique_name` is its name in statuses of nodes, `volume` the one in messages. `driver` and `handle` are empty where
-    nodes attach by themselves. `exclusive`: on one node at a time."""
+    """A volume that has to be attached. `unique_name` is its name in node statuses, `volume` its name in messages. `driver` and
+    `handle` are empty for volumes that nodes attach themselves. An `exclusive` one is attached to one node at a time."""
 
     unique_name: str
     volume: str
@@ -30,8 +30,8 @@ class Attachable:
     exclusive: bool = False
 
 
-def persistent(volume: Object, dialect: Dialect) -> Attachable | None:
-    """A persistent volume; None when its source is not attached. Whether the driver attaches at all is not looked at."""
+def from_persistent_volume(volume: Object, dialect: Dialect) -> Attachable | None:
+    """The attachable volume of a PersistentVolume; None if its source is never attached. Does not check CSIDriver.attachRequired."""
     modes = spec(volume).get("accessModes") or ()
     exclusive = bool(modes) and _SHARED.isdisjoint(modes)
     driver, handle = driver_handle(volume, dialect)
@@ -41,16 +41,16 @@ def persistent(volume: Object, dialect: Dialect) -> Attachable | None:
     return Attachable(unique_name=unique, volume=name(volume), driver=driver, handle=handle, exclusive=exclusive)
 
 
-def inline(volume: Mapping[str, Any], dialect: Dialect) -> Attachable | None:
-    """A volume in a pod's spec that needs no claim; None when it is not attached. Whether it may be shared is not known."""
+def from_pod_volume(volume: Mapping[str, Any], dialect: Dialect) -> Attachable | None:
+    """The attachable volume of an entry of a pod's `spec.volumes`; None if it is never attached. Never exclusive."""
     return _by_node(volume, str(volume["name"]), False, dialect)
 
 
-def _by_node(sources: Mapping[str, Any], called: str, exclusive: bool, dialect: Dialect) -> Attachable | None:
+def _by_node(sources: Mapping[str, Any], volume_name: str, exclusive: bool, dialect: Dialect) -> Attachable | None:
     for field, prefix in _BY_NODE.items():
         if sources.get(field) is not None:
             unique = dialect(prefix) + _target(field, sources[field])
-            return Attachable(unique_name=unique, volume=called, exclusive=exclusive)
+            return Attachable(unique_name=unique, volume=volume_name, exclusive=exclusive)
     return None
 
 
@@ -70,8 +70,8 @@ def csi_prefix(dialect: Dialect) -> str:
     return dialect(_CSI)
 
 
-def reported_here(unique_name: str, dialect: Dialect) -> bool:
-    """True if this controller may attach and detach a volume that a node reports as attached."""
+def is_attachable_name(unique_name: str, dialect: Dialect) -> bool:
+    """True if the unique name that a node reports is one that this controller attaches and detaches."""
     return unique_name.startswith((csi_prefix(dialect), *(dialect(each) for each in _BY_NODE.values())))
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
@@ -28,14 +28,15 @@ from orchd.controllers.volumes.attachment.attachable import (
     attachment,
     attachment_name,
     csi_prefix,
-    persistent,
-    reported_here,
+    from_persistent_volume,
+    is_attachable_name,
 )
 from orchd.controllers.volumes.attachment.attempts import Attempts
 from orchd.controllers.volumes.attachment.conflicts import conflict_note
 from orchd.controllers.volumes.attachment.wanted import BY_NODE, Wanted, WantedVolumes, managed, node_of
 from orchd.controllers.volumes.usage import BY_CLAIM, POD_KIND, VOLUMES, index_by_claim, terminated
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit import instruments
 
 #: Seconds for which a volume that its node still reports as in use stays attached after its last pod.
@@ -185,7 +186,7 @@ class AttachDetachController(Controller):
         found: dict[str, Attachable | None] = {}
         for each in self._attachments.by_index(_BY_NODE, node):
             volume = self._volumes.get("", next(iter(_persistent_name(each)), ""))
-            attachable = None if volume is None else persistent(volume, self.dialect)
+            attachable = None if volume is None else from_persistent_volume(volume, self.dialect)
             if attachable is None and _OWN_NAME.fullmatch(name(each)):
                 found[name(each)] = None
             elif attachable is not None and attachment_name(attachable, node) == name(each):
@@ -260,7 +261,7 @@ class AttachDetachController(Controller):
     ) -> Object | None:
         """Write what is attached into the node's status. The node as it is then; None when it was deleted meanwhile."""
         before = reported(node)
-        after = {each for each in before if not reported_here(each, self.dialect)}
+        after = {each for each in before if not is_attachable_name(each, self.dialect)}
         for each, volume in own.items():
             found = self._attachments.get("", each)
             if volume is not None and each not in ready and found is not None and _attached(found):
@@ -293,7 +294,7 @@ class AttachDetachController(Controller):
                 if not self._conflict(node_name, each):
                     found.add(unique_name)
         for unique_name in reported(node):
-            mine = reported_here(unique_name, self.dialect) and "^" not in unique_name
+            mine = is_attachable_name(unique_name, self.dialect) and "^" not in unique_name
             if not mine or unique_name in wanted:
                 continue
             wait = self._wait_for_unmount(node_name, node, unique_name)

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from orchd.client.interfaces import IInformer, Object
+from orchd.client.interfaces import IInformer
 from orchd.controllers.objects import annotations_of, namespace, spec, status, uid
-from orchd.controllers.volumes.attachment.attachable import Attachable, inline, persistent
+from orchd.controllers.volumes.attachment.attachable import Attachable, from_persistent_volume, from_pod_volume
 from orchd.controllers.volumes.usage import claim_name, made_for, terminated
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 
 #: Index of pods: the node of those that have a volume which may have to be attached.
 BY_NODE: Final = "attachdetach/node"
@@ -71,7 +72,7 @@ class WantedVolumes:
         """The volume to attach for a pod's volume; None for a volume that is not attachable or not bound yet."""
         called = claim_name(pod, volume)
         if not called:
-            return inline(volume, self._dialect)
+            return from_pod_volume(volume, self._dialect)
         claim = self._claims.get(namespace(pod), called)
         if claim is None or status(claim).get("phase") != "Bound":
             return None
@@ -80,7 +81,7 @@ class WantedVolumes:
         bound = self._volumes.get("", spec(claim).get("volumeName") or "")
         if bound is None or (spec(bound).get("claimRef") or {}).get("uid") != uid(claim):
             return None
-        found = persistent(bound, self._dialect)
+        found = from_persistent_volume(bound, self._dialect)
         return found if found is not None and self._attaches(found.driver) else None
 
     def _attaches(self, driver: str) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchd.client.interfaces import IInformer, Object
+from orchd.client.interfaces import IInformer
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.objects import annotations_of, with_annotations
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import BETA_PROVISIONER, PROVISIONER, driver_of, with_migration
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import class_of
 
 _FAILED: Final = "ProvisioningFailed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from orchd.client.interfaces import IClient, IInformer, Object
+from orchd.client.interfaces import IClient, IInformer
 from orchd.controllers.event_objects import NORMAL
 from orchd.controllers.objects import PODS, annotations_of, deleting, name, namespace, spec, status, uid
 from orchd.controllers.settings import ControllerSettings
@@ -14,6 +14,7 @@ from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import MIGRATED_TO, PROVISIONED_BY
 from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, terminated
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 
 _DELETE_FAILED: Final = "VolumeFailedDelete"
 _RECYCLE_FAILED: Final = "VolumeFailedRecycle"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchd.client.interfaces import Object
 from orchd.controllers.objects import name, spec, status
 from orchd.controllers.settings import ControllerSettings
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import capacity
 
 #: Namespace of the pods.

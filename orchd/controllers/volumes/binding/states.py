@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from orchd.client.interfaces import Object
 from orchd.controllers.objects import annotations_of, spec, status, with_annotations, without
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.volumes.claims import (
     BIND_COMPLETED,
@@ -14,7 +14,7 @@ from orchd.kinds.objects.volumes.claims import (
     capacity,
     class_of,
     has_access_modes,
-    requested,
+    requested_storage,
     volume_mode,
 )
 from orchd.kinds.objects.volumes.matching import find_volume
@@ -72,7 +72,7 @@ def mismatch(volume: Object, claim: Object, dialect: Dialect) -> str:
     """Why a volume that a claim names does not suit it; "" when it does."""
     if volume["metadata"].get("deletionTimestamp"):
         return f'the volume is marked for deletion "{volume["metadata"]["name"]}"'
-    if capacity(volume) < requested(claim):
+    if capacity(volume) < requested_storage(claim):
         return "requested PV is too small"
     if class_of(volume, dialect) != class_of(claim, dialect):
         return "storageClassName does not match"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchd.client.interfaces import IClient, Object
+from orchd.client.interfaces import IClient
 from orchd.controllers.event_objects import with_type
 from orchd.controllers.objects import CLAIMS, name, namespace, status
 from orchd.controllers.volumes.assume_cache import AssumeCache
@@ -16,6 +16,7 @@ from orchd.controllers.volumes.binding.states import (
 )
 from orchd.controllers.volumes.usage import CLAIM_KIND, VOLUME_KIND, VOLUMES
 from orchd.dialect import Dialect
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import bind
 
 #: Records an Event: object, type, reason, note.

@@ -57,13 +57,13 @@ def to_v1(obj: Object, catalog: Catalog) -> Object:
     behavior = spec.pop("behavior", None)
     if behavior is not None:
         notes[_BEHAVIOR] = _behavior_to_note(behavior)
-    return {**obj, "metadata": _noted(obj.get("metadata") or {}, notes, catalog), "spec": spec, "status": status}
+    return {**obj, "metadata": _with_annotations(obj.get("metadata") or {}, notes, catalog), "spec": spec, "status": status}
 
 
 def from_v1(obj: Object, catalog: Catalog) -> Object:
     """Convert v1 to v2. Malformed annotations are ignored."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
-    metadata, notes = _unnoted(obj.get("metadata") or {}, catalog)
+    metadata, notes = _without_annotations(obj.get("metadata") or {}, catalog)
     metrics = [metric_from_old(metric) for metric in notes.get(_METRICS) or ()]
     share = spec.pop(_SPEC_V1, None)
     if share is not None:
@@ -85,15 +85,15 @@ def _utilization(share: int) -> Object:
     return {"type": "Utilization", "averageUtilization": share}
 
 
-def _noted(metadata: Object, notes: dict[str, Any], catalog: Catalog) -> Object:
-    metadata, _ = _unnoted(metadata, catalog)
+def _with_annotations(metadata: Object, notes: dict[str, Any], catalog: Catalog) -> Object:
+    metadata, _ = _without_annotations(metadata, catalog)
     if not notes:
         return metadata
     texts = {catalog.dialect(key): json.dumps(note, separators=(",", ":"), ensure_ascii=False) for key, note in notes.items()}
     return {**metadata, "annotations": {**(metadata.get("annotations") or {}), **texts}}
 
 
-def _unnoted(metadata: Object, catalog: Catalog) -> tuple[Object, dict[str, Any]]:
+def _without_annotations(metadata: Object, catalog: Catalog) -> tuple[Object, dict[str, Any]]:
     """Metadata without the annotations of this module, and the values of the readable ones."""
     annotations = metadata.get("annotations") or {}
     ours = {catalog.dialect(key): key for key in (_METRICS, _STATES, _CONDITIONS, _BEHAVIOR)}
@@ -183,13 +183,13 @@ def to_v2beta1(obj: Object, catalog: Catalog) -> Object:
         status["currentMetrics"] = [_state_to_old(state) for state in status["currentMetrics"]]
     behavior = spec.pop("behavior", None)
     notes = {} if behavior is None else {_BEHAVIOR: _behavior_to_note(behavior)}
-    return {**obj, "metadata": _noted(obj.get("metadata") or {}, notes, catalog), "spec": spec, "status": status}
+    return {**obj, "metadata": _with_annotations(obj.get("metadata") or {}, notes, catalog), "spec": spec, "status": status}
 
 
 def from_v2beta1(obj: Object, catalog: Catalog) -> Object:
     """Convert v2beta1 to v2."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
-    metadata, notes = _unnoted(obj.get("metadata") or {}, catalog)
+    metadata, notes = _without_annotations(obj.get("metadata") or {}, catalog)
     if spec.get("metrics"):
         spec["metrics"] = [metric_from_old(metric) for metric in spec["metrics"]]
     if status.get("currentMetrics"):

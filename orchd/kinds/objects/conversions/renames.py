@@ -13,7 +13,7 @@ def same(obj: Object, catalog: Catalog) -> Object:
     return obj
 
 
-def _renamed(obj: Object, names: dict[str, str]) -> Object:
+def _rename(obj: Object, names: dict[str, str]) -> Object:
     return {names.get(key, key): item for key, item in obj.items()}
 
 
@@ -33,11 +33,11 @@ _CORE_EVENT: Final = {core: name for name, core in _EVENT.items()}
 
 def event_to_core(obj: Object, catalog: Catalog) -> Object:
     """Convert an Event of the events group to the core group."""
-    return _renamed(obj, _EVENT)
+    return _rename(obj, _EVENT)
 
 
 def event_from_core(obj: Object, catalog: Catalog) -> Object:
-    return _renamed(obj, _CORE_EVENT)
+    return _rename(obj, _CORE_EVENT)
 
 
 # --- endpoint slices ----------------------------------------------------------------------------
@@ -125,11 +125,11 @@ def runtime_from_v1alpha1(obj: Object, catalog: Catalog) -> Object:
     """Convert a RuntimeClass from v1alpha1: the members of its spec move to the top level."""
     spec = obj.get("spec") or {}
     out = {key: item for key, item in obj.items() if key != "spec"}
-    return {**out, **_renamed(spec, {"runtimeHandler": "handler"})}
+    return {**out, **_rename(spec, {"runtimeHandler": "handler"})}
 
 
 def runtime_to_v1alpha1(obj: Object, catalog: Catalog) -> Object:
     members = ("handler", "overhead", "scheduling")
     spec = {key: obj[key] for key in members if key in obj}
     out = {key: item for key, item in obj.items() if key not in members}
-    return {**out, "spec": _renamed(spec, {"handler": "runtimeHandler"})}
+    return {**out, "spec": _rename(spec, {"handler": "runtimeHandler"})}

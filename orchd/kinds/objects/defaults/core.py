@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.defaults.images import pull_policy
-from orchd.kinds.objects.defaults.rules import Rule, filled, within
+from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.settings import ObjectSettings
 
@@ -60,11 +60,11 @@ def resource_list(value: Object, settings: ObjectSettings) -> Object:
     """Round resource amounts up to thousandths."""
     for text in value.values():
         if text[-1] in "nu" or "e-" in text:
-            return {name: _rounded(text) for name, text in value.items()}
+            return {name: _round_up(text) for name, text in value.items()}
     return value
 
 
-def _rounded(text: str) -> str:
+def _round_up(text: str) -> str:
     quantity = Quantity.parse(text)
     return str(Quantity(quantity.milli * 10**6, quantity.format))
 
@@ -75,7 +75,7 @@ def _rounded(text: str) -> str:
 def _container(value: Object, settings: ObjectSettings) -> Object:
     if "terminationMessagePath" in value and "terminationMessagePolicy" in value and "imagePullPolicy" in value:
         return value
-    return filled(
+    return fill_members(
         value,
         terminationMessagePath="/dev/termination-log",
         terminationMessagePolicy="File",
@@ -96,7 +96,7 @@ def _without_old_init_containers(value: Object, settings: ObjectSettings) -> Obj
 
 def _pod(value: Object, settings: ObjectSettings) -> Object:
     value = _without_old_init_containers(value, settings)
-    spec = filled(value.get("spec") or {}, enableServiceLinks=True)
+    spec = fill_members(value.get("spec") or {}, enableServiceLinks=True)
     spec = _each(spec, "containers", _request_limits)
     spec = _each(spec, "initContainers", _request_limits)
     return value if spec is value.get("spec") else {**value, "spec": spec}
@@ -176,7 +176,7 @@ def _secret(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _service_spec(value: Object, settings: ObjectSettings) -> Object:
-    value = filled(value, sessionAffinity="None", type="ClusterIP")
+    value = fill_members(value, sessionAffinity="None", type="ClusterIP")
     if value["sessionAffinity"] == "None" and "sessionAffinityConfig" in value:
         value = {key: item for key, item in value.items() if key != "sessionAffinityConfig"}
     if value["sessionAffinity"] == "ClientIP":
@@ -184,11 +184,11 @@ def _service_spec(value: Object, settings: ObjectSettings) -> Object:
         if config.get("timeoutSeconds") is None:
             value = {**value, "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}}
     if value["type"] in ("NodePort", "LoadBalancer"):
-        value = filled(value, externalTrafficPolicy="Cluster")
+        value = fill_members(value, externalTrafficPolicy="Cluster")
     if settings.feature("ServiceInternalTrafficPolicy", True):
-        value = filled(value, internalTrafficPolicy="Cluster")
+        value = fill_members(value, internalTrafficPolicy="Cluster")
     if value["type"] == "LoadBalancer" and settings.feature("ServiceLBNodePortControl", True):
-        value = filled(value, allocateLoadBalancerNodePorts=True)
+        value = fill_members(value, allocateLoadBalancerNodePorts=True)
     return value
 
 
@@ -235,7 +235,7 @@ def _limit_range_item(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _claim(value: Object, settings: ObjectSettings) -> Object:
-    return within(value, "status", lambda status: filled(status, phase="Pending"))
+    return within(value, "status", lambda status: fill_members(status, phase="Pending"))
 
 
 RULES: Final[dict[str, Rule]] = {

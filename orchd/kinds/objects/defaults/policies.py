@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.defaults.rules import Rule, filled, within
+from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
 from orchd.kinds.objects.settings import ObjectSettings
 
 _WEBHOOK: Final = {
@@ -61,12 +61,12 @@ def _zeros(**members: int) -> Rule:
 
 def _binding(value: Object, settings: ObjectSettings) -> Object:
     group = settings.dialect("rbac.authorization.{abbr}.io")
-    return within(value, "roleRef", lambda role: filled(role, apiGroup=group))
+    return within(value, "roleRef", lambda role: fill_members(role, apiGroup=group))
 
 
 def _subject(value: Object, settings: ObjectSettings) -> Object:
     if value.get("kind") in ("User", "Group"):
-        return filled(value, apiGroup=settings.dialect("rbac.authorization.{abbr}.io"))
+        return fill_members(value, apiGroup=settings.dialect("rbac.authorization.{abbr}.io"))
     return value
 
 
@@ -81,7 +81,7 @@ def _definition(value: Object, settings: ObjectSettings) -> Object:
     names = spec.get("names") or {}
     kind = names.get("kind")
     if kind:
-        full = filled(names, singular=kind.lower(), listKind=kind + "List")
+        full = fill_members(names, singular=kind.lower(), listKind=kind + "List")
         if full is not names:
             spec = {**spec, "names": full}
             value = {**value, "spec": spec}

@@ -12,7 +12,7 @@ from orchd.kinds.objects.settings import ObjectSettings
 Rule = Callable[[Any, ObjectSettings], Any]
 
 
-def filled(value: Object, **members: Any) -> Object:
+def fill_members(value: Object, **members: Any) -> Object:
     """`value` with the `members` that are absent, None or "" in it."""
     missing = {name: item for name, item in members.items() if value.get(name) in (None, "")}
     return {**value, **missing} if missing else value

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from orchd.errors import quoted
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.defaults.rules import Rule, filled, within
+from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.shape import ShapeError
 
@@ -39,15 +39,15 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
 def _deployment_strategy(value: Object, settings: ObjectSettings) -> Object:
     if value.get("type", "RollingUpdate") != "RollingUpdate":
         return value
-    return within(value, "rollingUpdate", lambda rolling: filled(rolling, maxUnavailable="25%", maxSurge="25%"))
+    return within(value, "rollingUpdate", lambda rolling: fill_members(rolling, maxUnavailable="25%", maxSurge="25%"))
 
 
 def _daemon_set_strategy(value: Object, settings: ObjectSettings) -> Object:
     if value.get("type", "RollingUpdate") != "RollingUpdate":
         return value
-    value = within(value, "rollingUpdate", lambda rolling: filled(rolling, maxUnavailable=1))
+    value = within(value, "rollingUpdate", lambda rolling: fill_members(rolling, maxUnavailable=1))
     if settings.feature("DaemonSetUpdateSurge", True):
-        value = within(value, "rollingUpdate", lambda rolling: filled(rolling, maxSurge=0))
+        value = within(value, "rollingUpdate", lambda rolling: fill_members(rolling, maxSurge=0))
     return value
 
 
@@ -57,7 +57,7 @@ def _stateful_set_strategy(value: Object, settings: ObjectSettings) -> Object:
     if "type" not in value and rolling is None:
         return {**value, "rollingUpdate": {"partition": 0}}
     if value.get("type", "RollingUpdate") == "RollingUpdate" and rolling is not None:
-        return within(value, "rollingUpdate", lambda rolling: filled(rolling, partition=0))
+        return within(value, "rollingUpdate", lambda rolling: fill_members(rolling, partition=0))
     return value
 
 
@@ -66,11 +66,11 @@ def _stateful_set_spec(value: Object, settings: ObjectSettings) -> Object:
         value = within(
             value,
             "persistentVolumeClaimRetentionPolicy",
-            lambda policy: filled(policy, whenDeleted="Retain", whenScaled="Retain"),
+            lambda policy: fill_members(policy, whenDeleted="Retain", whenScaled="Retain"),
         )
     claims = value.get("volumeClaimTemplates")
     if claims and not all("kind" in claim and "apiVersion" in claim for claim in claims):
-        named = [filled(claim, kind="PersistentVolumeClaim", apiVersion="v1") for claim in claims]
+        named = [fill_members(claim, kind="PersistentVolumeClaim", apiVersion="v1") for claim in claims]
         value = {**value, "volumeClaimTemplates": named}
     return value
 
@@ -82,11 +82,11 @@ def _job(value: Object, settings: ObjectSettings) -> Object:
         filled_spec = {**filled_spec, "parallelism": 1}
         if spec.get("completions") is None:
             filled_spec["completions"] = 1
-    filled_spec = filled(filled_spec, backoffLimit=6)
+    filled_spec = fill_members(filled_spec, backoffLimit=6)
     if settings.feature("IndexedJob", True):
-        filled_spec = filled(filled_spec, completionMode="NonIndexed")
+        filled_spec = fill_members(filled_spec, completionMode="NonIndexed")
     if settings.feature("SuspendJob", True):
-        filled_spec = filled(filled_spec, suspend=False)
+        filled_spec = fill_members(filled_spec, suspend=False)
     if filled_spec is not spec:
         value = {**value, "spec": filled_spec}
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")

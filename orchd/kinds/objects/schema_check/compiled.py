@@ -16,7 +16,7 @@ import orjson
 from orchd.dialect import Dialect
 from orchd.kinds.crd.schema import INT_OR_STRING
 from orchd.kinds.gotext.values import quote
-from orchd.kinds.objects.schema_check.findings import FORBIDDEN, INVALID, REQUIRED, UNSUPPORTED, Finding, supported
+from orchd.kinds.objects.schema_check.findings import FORBIDDEN, INVALID, REQUIRED, UNSUPPORTED, Finding, list_supported
 from orchd.kinds.objects.schema_check.formats import FORMATS
 from orchd.kinds.objects.schema_check.patterns import PatternError, pattern
 
@@ -125,7 +125,7 @@ def _enum(schema: Schema) -> Check | None:
     allowed = schema.get("enum")
     if not allowed:
         return None
-    text = supported([v if isinstance(v, str) else orjson.dumps(v).decode() for v in allowed])
+    text = list_supported([v if isinstance(v, str) else orjson.dumps(v).decode() for v in allowed])
     values = frozenset(map(_comparable, allowed))
 
     def check(value: Any) -> Sequence[Finding]:
@@ -189,7 +189,7 @@ def _format(schema: Schema) -> Check | None:
     return check
 
 
-def _bound(bound: float, value: Any) -> str:
+def _format_bound(bound: float, value: Any) -> str:
     """Format a bound for messages: as an integer if it bounds one, else as a float in its shortest form, with an exponent from
     seven digits on."""
     if isinstance(value, int):
@@ -213,11 +213,11 @@ def _number(schema: Schema) -> Check | None:
             return _FINE
         wrong: list[str] = []
         if factor is not None and step is not None and (Fraction(str(value)) / factor).denominator != 1:
-            wrong.append(f"should be a multiple of {_bound(step, value)}")
+            wrong.append(f"should be a multiple of {_format_bound(step, value)}")
         if low is not None and (value <= low if open_low else value < low):
-            wrong.append(f"should be greater than {'' if open_low else 'or equal to '}{_bound(low, value)}")
+            wrong.append(f"should be greater than {'' if open_low else 'or equal to '}{_format_bound(low, value)}")
         if high is not None and (value >= high if open_high else value > high):
-            wrong.append(f"should be less than {'' if open_high else 'or equal to '}{_bound(high, value)}")
+            wrong.append(f"should be less than {'' if open_high else 'or equal to '}{_format_bound(high, value)}")
         return [Finding(INVALID, text, value) for text in wrong] if wrong else _FINE
 
     return check

@@ -80,5 +80,5 @@ def aggregate(causes: Sequence[Cause]) -> str:
     return said[0] if len(said) == 1 else f"[{', '.join(said)}]"
 
 
-def supported(values: Sequence[str]) -> str:
+def list_supported(values: Sequence[str]) -> str:
     return "supported values: " + ", ".join(map(quote, values))

@@ -43,10 +43,10 @@ def pattern(text: str) -> Any:
     try:
         return re2.compile(text, _options())
     except re2.error as error:
-        raise PatternError(_HEAD + _said(error.args[0])) from None
+        raise PatternError(_HEAD + _describe(error.args[0])) from None
 
 
-def _said(why: str | bytes) -> str:
+def _describe(why: str | bytes) -> str:
     said = why.decode(errors="replace") if isinstance(why, bytes) else str(why)
     what, _, where = said.partition(": ")
     if what == "trailing \\":

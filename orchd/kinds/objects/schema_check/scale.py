@@ -12,7 +12,7 @@ from orchd.kinds.objects.schema_check.findings import invalid
 _MOST: Final = 2**31 - 1
 
 
-def nested(obj: Any, steps: tuple[str, ...]) -> tuple[Any, str]:
+def find_nested(obj: Any, steps: tuple[str, ...]) -> tuple[Any, str]:
     """The value at `steps` (None if absent), and the error if a parent is not an object ("" otherwise)."""
     value = obj
     for i, step in enumerate(steps):
@@ -47,7 +47,7 @@ def status_causes(obj: Any, mapping: ScaleMapping) -> list[Cause]:
     """Findings about the observed number of replicas and the selector."""
     out = _replicas(obj, mapping.status_replicas)
     if mapping.selector:
-        value, why = nested(obj, mapping.selector)
+        value, why = find_nested(obj, mapping.selector)
         at = "." + ".".join(mapping.selector)
         if not why and value is not None and not isinstance(value, str):
             why = f"{at} accessor error: {_plain(value)} is of the type {go_type(value)}, expected string"
@@ -58,7 +58,7 @@ def status_causes(obj: Any, mapping: ScaleMapping) -> list[Cause]:
 
 def _replicas(obj: Any, steps: tuple[str, ...]) -> list[Cause]:
     at = "." + ".".join(steps)
-    value, why = nested(obj, steps)
+    value, why = find_nested(obj, steps)
     if not why and value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         why = f"{at} accessor error: {_plain(value)} is of the type {go_type(value)}, expected int64"
     if why:

@@ -91,14 +91,14 @@ def _spec(spec: Object, report: Report, options: Options, *, known_reviews: bool
         if not names.get(member):
             report.required(SPEC / "names" / member)
     _names(names, SPEC / "names", report)
-    if versions and _shared(versions, "schema"):
-        any_status = any(_status_served(v) for v in versions)
+    if versions and _is_shared(versions, "schema"):
+        any_status = any(_serves_status(v) for v in versions)
         _schema(versions[0], SPEC / "validation" / "openAPIV3Schema", report, options, status=any_status)
-    if versions and _shared(versions, "subresources"):
+    if versions and _is_shared(versions, "subresources"):
         _subresources(versions[0].get("subresources") or {}, SPEC / "subresources", report)
-    if versions and _shared(versions, "additionalPrinterColumns"):
+    if versions and _is_shared(versions, "additionalPrinterColumns"):
         _columns(versions[0], SPEC / "additionalPrinterColumns", report)
-    if versions and _shared(versions, "schema") and _shared(versions, "selectableFields"):
+    if versions and _is_shared(versions, "schema") and _is_shared(versions, "selectableFields"):
         validate_selectable_fields(versions[0], _schema_of(versions[0]), SPEC / "selectableFields", report)
     conversion = spec.get("conversion") or {}
     if spec.get("preserveUnknownFields") and conversion.get("strategy") not in (None, "None"):
@@ -112,7 +112,7 @@ def _schemas_there(spec: Object, versions: list[Object], report: Report, options
     """Report versions without a schema. Returns the options, extended by what the schemas require."""
     preserve = bool(spec.get("preserveUnknownFields"))
     schemas = [_schema_of(version) for version in versions]
-    shared = bool(versions) and schemas[0] is not None and _shared(versions, "schema")
+    shared = bool(versions) and schemas[0] is not None and _is_shared(versions, "schema")
     for i, version in enumerate(() if shared else versions):
         if schemas[i] is not None:
             continue
@@ -135,24 +135,24 @@ def _schemas_there(spec: Object, versions: list[Object], report: Report, options
 _MOVABLE: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
 
-def _shared(versions: list[Object], member: str) -> bool:
+def _is_shared(versions: list[Object], member: str) -> bool:
     return all((v.get(member) or None) == (versions[0].get(member) or None) for v in versions)
 
 
-def _status_served(version: Object) -> bool:
+def _serves_status(version: Object) -> bool:
     return (version.get("subresources") or {}).get("status") is not None
 
 
 def _inner(versions: list[Object] | None) -> GoText:
     """The versions as messages print them: without the members that all have."""
-    moved = {m for m in _MOVABLE if versions and _shared(versions, m)}
+    moved = {m for m in _MOVABLE if versions and _is_shared(versions, m)}
     kept = None if versions is None else [{k: v for k, v in version.items() if k not in moved} for version in versions]
     return dump("[]apiextensions.CustomResourceDefinitionVersion", kept)
 
 
 def _versions(given: list[Object] | None, report: Report, options: Options) -> None:
     at, versions = SPEC / "versions", given or []
-    apart = {m for m in _MOVABLE if versions and not _shared(versions, m)}
+    apart = {m for m in _MOVABLE if versions and not _is_shared(versions, m)}
     for i, version in enumerate(versions):
         here, name = at[i], version.get("name") or ""
         wrong = label_1035(name)
@@ -160,7 +160,7 @@ def _versions(given: list[Object] | None, report: Report, options: Options) -> N
             report.invalid(here / "name", name, ",".join(wrong))
         _deprecation(version, here / "deprecationWarning", report)
         if "schema" in apart:
-            status = _status_served(version)
+            status = _serves_status(version)
             _schema(version, here / "schema" / "openAPIV3Schema", report, options, status=status)
         if "subresources" in apart:
             _subresources(version.get("subresources") or {}, here / "subresources", report)
@@ -306,15 +306,15 @@ def _stored_versions(value: Object, report: Report) -> None:
     names = [v.get("name") for v in versions]
     for i, version in enumerate(versions):
         if version.get("storage") and names[i] not in stored:
-            report.invalid(at, _printed(versions, i), f"must have the storage version {names[i]}")
+            report.invalid(at, _print_version(versions, i), f"must have the storage version {names[i]}")
     for i, version in enumerate(stored):
         if version not in names and version not in stored[i + 1 :]:
             report.invalid(at[i], version, "must appear in spec.versions")
 
 
-def _printed(versions: list[Object], index: int) -> GoText:
+def _print_version(versions: list[Object], index: int) -> GoText:
     """A version as messages print it."""
-    moved = {m for m in _MOVABLE if _shared(versions, m)}
+    moved = {m for m in _MOVABLE if _is_shared(versions, m)}
     kept = {k: v for k, v in versions[index].items() if k not in moved}
     return dump("apiextensions.CustomResourceDefinitionVersion", kept)
 
@@ -332,7 +332,7 @@ def update(value: Object, old: Object, report: Report, *, old_form: bool = False
     reviews = ((before.get("conversion") or {}).get("webhook") or {}).get("conversionReviewVersions") or ()
     known = not reviews or not set(reviews).isdisjoint(admissionregistration.REVIEW_VERSIONS)
     _spec(spec, report, options, known_reviews=known)
-    if _established(old):
+    if _is_established(old):
         # Names in use are immutable.
         report.immutable(SPEC / "scope", spec.get("scope"), before.get("scope"))
         report.immutable(SPEC / "names" / "kind", _name(spec, "kind"), _name(before, "kind"))
@@ -351,7 +351,7 @@ def _name(spec: Object, member: str) -> Any:
     return (spec.get("names") or {}).get(member)
 
 
-def _established(value: Object) -> bool:
+def _is_established(value: Object) -> bool:
     return is_true(value.get("status") or {}, "Established")
 
 

@@ -50,16 +50,16 @@ def _internal(value: Object, report: Report) -> Object:
     if version != "v1":
         return spec
     annotations = (value.get("metadata") or {}).get("annotations") or {}
-    metrics = [metric_from_old(m) for m in _parsed(annotations.get(report.dialect(_METRICS)), list)]
+    metrics = [metric_from_old(m) for m in _parse_annotation(annotations.get(report.dialect(_METRICS)), list)]
     share = spec.get("targetCPUUtilizationPercentage")
     if share is not None:
         target = {"type": "Utilization", "averageUtilization": share}
         metrics.append({"type": "Resource", "resource": {"name": "cpu", "target": target}})
-    behavior = _parsed(annotations.get(report.dialect(_BEHAVIOR)), dict)
+    behavior = _parse_annotation(annotations.get(report.dialect(_BEHAVIOR)), dict)
     return {**spec, "metrics": metrics, **({"behavior": behavior_from_note(behavior)} if behavior else {})}
 
 
-def _parsed(text: str | None, wanted: type[Any]) -> Any:
+def _parse_annotation(text: str | None, wanted: type[Any]) -> Any:
     """The JSON value of an annotation; invalid text counts as absent, as in conversion."""
     try:
         found = json.loads(text) if text else None

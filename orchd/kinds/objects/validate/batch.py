@@ -28,7 +28,7 @@ def create_job(job: Object, report: Report, *, may_be_tracked: bool = True) -> N
     meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
     _generated_selector(metadata, spec, report)
     _job(spec, SPEC, report)
-    if not may_be_tracked and _tracked(job, report):
+    if not may_be_tracked and _is_tracked(job, report):
         report.forbidden((METADATA / "annotations")[report.dialect(TRACKING)], "cannot add this annotation")
     completions = spec.get("completions") or 0
     if spec.get("completionMode") == "Indexed" and completions > 0:
@@ -90,13 +90,13 @@ def _job_body(spec: Object, at: Path, report: Report) -> None:
         report.unsupported(at, policy, ("OnFailure", "Never"))
 
 
-def _tracked(job: Object, report: Report) -> bool:
+def _is_tracked(job: Object, report: Report) -> bool:
     return report.dialect(TRACKING) in ((job.get("metadata") or {}).get("annotations") or ())
 
 
 def update_job(job: Object, old: Object, report: Report) -> None:
     # Tracking with finalizers is decided when a job is created.
-    create_job(job, report, may_be_tracked=_tracked(old, report))
+    create_job(job, report, may_be_tracked=_is_tracked(old, report))
     meta.update(job.get("metadata") or {}, old.get("metadata") or {}, report)
     spec, before = job.get("spec") or {}, old.get("spec") or {}
     _job(spec, SPEC, report)
@@ -112,12 +112,12 @@ def _template_kept(spec: Object, before: Object, old: Object, report: Report) ->
     new, was = spec.get("template") or {}, before.get("template") or {}
     never_started = before.get("suspend") and not (old.get("status") or {}).get("startTime")
     if never_started and report.settings.feature("JobMutableNodeSchedulingDirectives", True):
-        new, was = _unplaced(new), _unplaced(was)
+        new, was = _without_placement(new), _without_placement(was)
     if not differences.same(new, was):
         report.invalid(SPEC / "template", GoText(f"core.PodTemplateSpec{{{interface(new)}}}"), "field is immutable")
 
 
-def _unplaced(template: Object) -> Object:
+def _without_placement(template: Object) -> Object:
     body, metadata = dict(template.get("spec") or {}), dict(template.get("metadata") or {})
     for member in ("nodeSelector", "tolerations"):
         body.pop(member, None)

@@ -91,33 +91,33 @@ def label(value: str) -> Sequence[str]:
     """A DNS-1123 label."""
     if len(value) <= 63 and LABEL_RE(value):
         return FINE
-    return _sized(value, 63, LABEL_RE(value) is not None, LABEL)
+    return _check_length(value, 63, LABEL_RE(value) is not None, LABEL)
 
 
 def subdomain(value: str) -> Sequence[str]:
     """A DNS-1123 subdomain."""
     if len(value) <= 253 and SUBDOMAIN_RE(value):
         return FINE
-    return _sized(value, 253, SUBDOMAIN_RE(value) is not None, SUBDOMAIN)
+    return _check_length(value, 253, SUBDOMAIN_RE(value) is not None, SUBDOMAIN)
 
 
 def label_1035(value: str) -> Sequence[str]:
     """A DNS-1035 label: begins with a letter."""
-    return _sized(value, 63, LABEL_1035_RE(value) is not None, LABEL_1035)
+    return _check_length(value, 63, LABEL_1035_RE(value) is not None, LABEL_1035)
 
 
 def wildcard(value: str) -> Sequence[str]:
     """A DNS-1123 subdomain after ``*.``."""
-    return _sized(value, 253, WILDCARD_RE(value) is not None, WILDCARD)
+    return _check_length(value, 253, WILDCARD_RE(value) is not None, WILDCARD)
 
 
 def label_value(value: str) -> Sequence[str]:
     if len(value) <= 63 and VALUE_RE(value):
         return FINE
-    return _sized(value, 63, VALUE_RE(value) is not None, LABEL_VALUE)
+    return _check_length(value, 63, VALUE_RE(value) is not None, LABEL_VALUE)
 
 
-def _sized(value: str, limit: int, matches: bool, text: str) -> Sequence[str]:
+def _check_length(value: str, limit: int, matches: bool, text: str) -> Sequence[str]:
     out = [longer(limit)] if len(value.encode()) > limit else []
     if not matches:
         out.append(text)
@@ -270,19 +270,19 @@ def domain_prefixed_path(value: str) -> Sequence[str]:
 
 def dns_label_name(name: str, prefix: bool = False) -> Sequence[str]:
     """Name rule: a DNS-1123 label."""
-    return label(_masked(name) if prefix else name)
+    return label(_without_trailing_dash(name) if prefix else name)
 
 
 def subdomain_name(name: str, prefix: bool = False) -> Sequence[str]:
     """Name rule: a DNS-1123 subdomain."""
-    return subdomain(_masked(name) if prefix else name)
+    return subdomain(_without_trailing_dash(name) if prefix else name)
 
 
 def label_1035_name(name: str, prefix: bool = False) -> Sequence[str]:
     """Name rule: a DNS-1035 label."""
-    return label_1035(_masked(name) if prefix else name)
+    return label_1035(_without_trailing_dash(name) if prefix else name)
 
 
-def _masked(prefix: str) -> str:
+def _without_trailing_dash(prefix: str) -> str:
     """Remove the trailing dash of a prefix, which more characters follow."""
     return prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix

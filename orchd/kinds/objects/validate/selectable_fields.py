@@ -33,7 +33,7 @@ def validate_selectable_fields(version: Mapping[str, Any], schema: Mapping[str, 
             report.required(here)
             continue
         try:
-            names, found = _resolved(path, schema or {})
+            names, found = _resolve(path, schema or {})
         except _PathError as error:
             report.invalid(here, path, f"is an invalid path: {error}")
             continue
@@ -49,7 +49,7 @@ def validate_selectable_fields(version: Mapping[str, Any], schema: Mapping[str, 
         report.too_many(at, len(seen), MOST)
 
 
-def _resolved(path: str, schema: Mapping[str, Any]) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+def _resolve(path: str, schema: Mapping[str, Any]) -> tuple[tuple[str, ...], Mapping[str, Any]]:
     """The names of a path ``.spec.color`` and the schema of its field. Raises _PathError."""
     names: list[str] = []
     tokens = iter(_TOKEN.findall(path))

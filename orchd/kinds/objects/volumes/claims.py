@@ -35,7 +35,7 @@ def class_of(obj: Object, dialect: Dialect) -> str:
     return beta if beta is not None else (obj.get("spec") or {}).get("storageClassName") or ""
 
 
-def requested(claim: Object) -> Quantity:
+def requested_storage(claim: Object) -> Quantity:
     """The requested storage of a claim, 0 if it is not specified."""
     found = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage")
     return _NOTHING if found is None else Quantity.parse(found)
@@ -56,7 +56,7 @@ def has_access_modes(volume: Object, claim: Object) -> bool:
     return set(claim["spec"].get("accessModes") or ()) <= set(volume["spec"].get("accessModes") or ())
 
 
-def fully_bound(claim: Object, dialect: Dialect) -> bool:
+def is_fully_bound(claim: Object, dialect: Dialect) -> bool:
     """True if a claim is bound and its binding is complete."""
     return bool(claim["spec"].get("volumeName")) and annotation(claim, dialect(BIND_COMPLETED)) is not None
 

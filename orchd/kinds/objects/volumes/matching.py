@@ -7,7 +7,14 @@ from collections.abc import Collection, Iterable
 from orchd.dialect import Dialect
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import EVERYTHING, LabelSelector
-from orchd.kinds.objects.volumes.claims import bound_to, capacity, class_of, has_access_modes, requested, volume_mode
+from orchd.kinds.objects.volumes.claims import (
+    bound_to,
+    capacity,
+    class_of,
+    has_access_modes,
+    requested_storage,
+    volume_mode,
+)
 from orchd.kinds.objects.volumes.topology import Labels, usable_on
 
 
@@ -44,7 +51,7 @@ def candidates(
     the given order for equal sizes). Node affinity is not considered.
 
     `checked_modes`: access modes must match as well; not needed for volumes listed by access modes. Raises ValueError."""
-    size, mode = requested(claim), volume_mode(claim)
+    size, mode = requested_storage(claim), volume_mode(claim)
     reserved: Object | None = None
     found: list[Object] = []
     suits = _Suitable(claim, dialect, checked_modes)

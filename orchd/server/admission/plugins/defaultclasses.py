@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, refuse, spec, with_spec
 

@@ -50,7 +50,7 @@ class ImagePolicyWebhook(Plugin):
         if pod is None:
             return
         asked = self._question(review, pod)
-        status = self._remembered(asked)
+        status = self._cached_answer(asked)
         if status is None:
             try:
                 status = await self._answer(asked)
@@ -82,7 +82,7 @@ class ImagePolicyWebhook(Plugin):
         asked["namespace"] = review.namespace
         return asked
 
-    def _remembered(self, asked: dict[str, Any]) -> dict[str, Any] | None:
+    def _cached_answer(self, asked: dict[str, Any]) -> dict[str, Any] | None:
         key = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
         found = self._known.get(key)
         if found is None:

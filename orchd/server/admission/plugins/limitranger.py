@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import amounts
 from orchd.kinds.objects.scalars import Quantity
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
@@ -54,7 +54,7 @@ class LimitRanger(Plugin):
         for key, word in (("containers", "container"), ("initContainers", "init container")):
             containers = spec(pod).get(key)
             if containers:
-                changes[key] = [_defaulted(c, item, word, notes) for c in containers]
+                changes[key] = [_with_default_requests(c, item, word, notes) for c in containers]
         if not notes:
             return pod
         held = {**annotations_of(pod), self._annotation: "LimitRanger plugin set: " + "; ".join(notes)}
@@ -80,7 +80,7 @@ class LimitRanger(Plugin):
             raise refuse_all(review, problems)
 
 
-def _defaulted(container: Object, item: Object, word: str, notes: list[str]) -> Object:
+def _with_default_requests(container: Object, item: Object, word: str, notes: list[str]) -> Object:
     resources = dict(container.get("resources") or {})
     for key, source in (("requests", "defaultRequest"), ("limits", "default")):
         held = resources.get(key) or {}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from zope.interface import implementer
 
 from orchd import errors
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, DELETE, UPDATE, IMutatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
 

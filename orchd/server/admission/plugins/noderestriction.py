@@ -11,9 +11,10 @@ from typing import Any
 from zope.interface import implementer
 
 from orchd import errors
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.identity import node_name
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.references import pod_references
 from orchd.server.admission.interfaces import CREATE, DELETE, UPDATE, IMutatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, metadata, refuse, spec

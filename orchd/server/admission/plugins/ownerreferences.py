@@ -7,8 +7,8 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
 from orchd.kinds.catalog import split_group_version
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import UPDATE, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, metadata, refuse
 from orchd.server.authz.interfaces import Action, Decision

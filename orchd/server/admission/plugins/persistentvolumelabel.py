@@ -11,7 +11,7 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, refuse, spec, with_metadata, with_spec
 
@@ -51,7 +51,7 @@ class PersistentVolumeLabel(Plugin):
             {"key": key, "operator": "In", "values": self._values(review, key, value)} for key, value in labels.items()
         ]
         review.object = with_metadata(
-            with_spec(volume, nodeAffinity=_bound(spec(volume).get("nodeAffinity"), requirements)),
+            with_spec(volume, nodeAffinity=_restrict(spec(volume).get("nodeAffinity"), requirements)),
             labels={**labels_of(volume), **labels},
         )
 
@@ -81,7 +81,7 @@ class PersistentVolumeLabel(Plugin):
         return sorted(set(zones))
 
 
-def _bound(affinity: Mapping[str, Any] | None, requirements: list[Object]) -> Object:
+def _restrict(affinity: Mapping[str, Any] | None, requirements: list[Object]) -> Object:
     """The node affinity with the requirements added to every term, unless a term uses one of the keys already."""
     required = (affinity or {}).get("required") or {}
     terms = required.get("nodeSelectorTerms") or [{}]

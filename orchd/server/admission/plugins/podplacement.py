@@ -7,13 +7,14 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.scopes import quality
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, refuse, spec, with_spec
-from orchd.server.admission.plugins.tolerations import Toleration, all_covered, merge
+from orchd.server.admission.plugins.tolerations import Toleration, covers_all, merge
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 
@@ -116,7 +117,7 @@ class PodTolerationRestriction(_ByNamespace):
         held = spec(pod).get("tolerations") or []
         found: list[Toleration] = list(held)
         if review.operation == CREATE:
-            defaults = _listed(await self._annotations(review), self._default_key)
+            defaults = _read_annotation(await self._annotations(review), self._default_key)
             defaults = self._default if defaults is None else defaults
             if defaults:
                 found = merge(found, defaults)
@@ -134,15 +135,15 @@ class PodTolerationRestriction(_ByNamespace):
         held = spec(pod).get("tolerations")
         if not held:
             return
-        allowed = _listed(await self._annotations(review), self._whitelist_key)
-        if not all_covered(self._whitelist if allowed is None else allowed, held):
+        allowed = _read_annotation(await self._annotations(review), self._whitelist_key)
+        if not covers_all(self._whitelist if allowed is None else allowed, held):
             raise _broken(
                 "pod tolerations (possibly merged with namespace default tolerations) "
                 "conflict with its namespace whitelist"
             )
 
 
-def _listed(found: Mapping[str, str], key: str) -> list[Toleration] | None:
+def _read_annotation(found: Mapping[str, str], key: str) -> list[Toleration] | None:
     """The tolerations in an annotation; None without the annotation, [] for an empty one. Raises ApiError 500."""
     text = found.get(key)
     if text is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.usage import is_extended
 from orchd.server.admission.interfaces import UPDATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import CONTAINER_LISTS, Plugin, map_containers, refuse, spec, with_spec
@@ -26,7 +26,7 @@ class AlwaysPullImages(Plugin):
     help = "Sets imagePullPolicy Always, so that pods need credentials for private images."
     resources = ("pods", "pods/ephemeralcontainers")
 
-    def _unchanged(self, review: Review) -> bool:
+    def _adds_no_image(self, review: Review) -> bool:
         """True if an update adds no image."""
         if review.operation != UPDATE:
             return False
@@ -34,7 +34,7 @@ class AlwaysPullImages(Plugin):
         return all(c.get("image") in old for _, _, c in _all_containers(review.object))
 
     async def admit(self, review: Review) -> None:
-        if review.object is None or self._unchanged(review):
+        if review.object is None or self._adds_no_image(review):
             return
         review.object = map_containers(
             review.object,
@@ -43,7 +43,7 @@ class AlwaysPullImages(Plugin):
         )
 
     async def validate(self, review: Review) -> None:
-        if self._unchanged(review):
+        if self._adds_no_image(review):
             return
         for key, i, container in _all_containers(review.object):
             policy = container.get("imagePullPolicy", "")

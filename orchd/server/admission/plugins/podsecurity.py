@@ -12,9 +12,10 @@ from typing import Any
 from zope.interface import implementer
 
 from orchd import errors
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError, Cause
 from orchd.kinds.digits import integer, is_whole
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, PluginContext, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, metadata, refuse, spec
 from orchd.server.admission.plugins.podsecuritychecks import (
@@ -199,13 +200,13 @@ class PodSecurity(Plugin):
             self._evaluated(review, policies["enforce"], "enforce", refused)
         if found := violations(policies["audit"]):
             review.annotate(
-                self._prefix + "audit-violations", f'would violate PodSecurity "{policies["audit"]}": {_shown(found)}'
+                self._prefix + "audit-violations", f'would violate PodSecurity "{policies["audit"]}": {_describe(found)}'
             )
             self._evaluated(review, policies["audit"], "audit", found)
         if refused:
-            raise refuse(review, f'violates PodSecurity "{policies["enforce"]}": {_shown(refused)}')
+            raise refuse(review, f'violates PodSecurity "{policies["enforce"]}": {_describe(refused)}')
         if found := violations(policies["warn"]):
-            review.warn(f'would violate PodSecurity "{policies["warn"]}": {_shown(found)}')
+            review.warn(f'would violate PodSecurity "{policies["warn"]}": {_describe(found)}')
             self._evaluated(review, policies["warn"], "warn", found)
 
     def _evaluated(self, review: Review, policy: Policy, mode: str, found: list[Violation]) -> None:
@@ -318,7 +319,7 @@ def _request(review: Review) -> tuple[str, str, str]:
     return review.operation.lower(), _RESOURCES.get(review.resource.plural, "controller"), review.subresource
 
 
-def _shown(violations: list[Violation]) -> str:
+def _describe(violations: list[Violation]) -> str:
     return ", ".join(str(v) for v in violations)
 
 

@@ -44,7 +44,7 @@ def _pod_context(pod: Pod) -> dict[str, Any]:
     return _context(pod.get("spec") or {})
 
 
-def _quoted(names: Iterable[str]) -> str:
+def _quote(names: Iterable[str]) -> str:
     return ", ".join(f'"{n}"' for n in names)
 
 
@@ -53,7 +53,7 @@ def _plural(one: str, many: str, count: int) -> str:
 
 
 def _who(names: list[str]) -> str:
-    return f"{_plural('container', 'containers', len(names))} {_quoted(names)}"
+    return f"{_plural('container', 'containers', len(names))} {_quote(names)}"
 
 
 def _setters(pod_is_bad: bool, names: list[str]) -> str:
@@ -91,7 +91,7 @@ def _app_armor(pod: Pod, dialect: Dialect) -> Violation | None:
     return Violation(reason, ", ".join(bad))
 
 
-def _added(pod: Pod, allowed: frozenset[str]) -> tuple[list[str], list[str]]:
+def _added_capabilities(pod: Pod, allowed: frozenset[str]) -> tuple[list[str], list[str]]:
     """Containers that add capabilities beyond `allowed`, and these capabilities."""
     names: list[str] = []
     caps: set[str] = set()
@@ -104,10 +104,10 @@ def _added(pod: Pod, allowed: frozenset[str]) -> tuple[list[str], list[str]]:
 
 
 def _capabilities_baseline(pod: Pod, dialect: Dialect) -> Violation | None:
-    names, caps = _added(pod, _DEFAULT_CAPABILITIES)
+    names, caps = _added_capabilities(pod, _DEFAULT_CAPABILITIES)
     if not names:
         return None
-    detail = f"{_who(names)} must not include {_quoted(caps)} in securityContext.capabilities.add"
+    detail = f"{_who(names)} must not include {_quote(caps)} in securityContext.capabilities.add"
     return Violation("non-default capabilities", detail)
 
 
@@ -123,7 +123,7 @@ def _volumes(pod: Pod) -> list[Pod]:
 
 def _host_path(pod: Pod, dialect: Dialect) -> Violation | None:
     bad = [v["name"] for v in _volumes(pod) if "hostPath" in v]
-    return Violation("hostPath volumes", f"{_plural('volume', 'volumes', len(bad))} {_quoted(bad)}") if bad else None
+    return Violation("hostPath volumes", f"{_plural('volume', 'volumes', len(bad))} {_quote(bad)}") if bad else None
 
 
 def _host_ports(pod: Pod, dialect: Dialect) -> Violation | None:
@@ -141,7 +141,7 @@ def _host_ports(pod: Pod, dialect: Dialect) -> Violation | None:
     return Violation("hostPort", f"{_who(names)} {uses} {_plural('hostPort', 'hostPorts', len(ports))} {shown}")
 
 
-def _privileged(pod: Pod, dialect: Dialect) -> Violation | None:
+def _check_privileged(pod: Pod, dialect: Dialect) -> Violation | None:
     bad = [c["name"] for c in _containers(pod) if _context(c).get("privileged")]
     return Violation("privileged", f"{_who(bad)} must not set securityContext.privileged=true") if bad else None
 
@@ -150,7 +150,7 @@ def _proc_mount(pod: Pod, dialect: Dialect) -> Violation | None:
     bad = [(c["name"], m) for c in _containers(pod) if (m := _context(c).get("procMount")) not in (None, "Default")]
     if not bad:
         return None
-    kinds = _quoted(sorted({kind for _, kind in bad}))
+    kinds = _quote(sorted({kind for _, kind in bad}))
     return Violation("procMount", f"{_who([n for n, _ in bad])} must not set securityContext.procMount to {kinds}")
 
 
@@ -174,7 +174,7 @@ def _selinux(pod: Pod, dialect: Dialect) -> Violation | None:
     names = [c["name"] for c in _containers(pod) if is_bad(_context(c).get("seLinuxOptions"))]
     if not pod_is_bad and not names:
         return None
-    data = [f"{_plural('type', 'types', len(types))} {_quoted(sorted(types))}"] if types else []
+    data = [f"{_plural('type', 'types', len(types))} {_quote(sorted(types))}"] if types else []
     data.extend(f"{key} may not be set" for key, was in flags.items() if was)
     setters = _setters(pod_is_bad, names)
     return Violation("seLinuxOptions", f"{setters} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}")
@@ -214,7 +214,7 @@ def _bad_seccomp(pod: Pod, allowed: Callable[[str], bool]) -> Violation | None:
     if not pod_is_bad and not names:
         return None
     setters = _setters(pod_is_bad, names)
-    what = f"must not set securityContext.seccompProfile.type to {_quoted(sorted(values))}"
+    what = f"must not set securityContext.seccompProfile.type to {_quote(sorted(values))}"
     return Violation("seccompProfile", f"{setters} {what}")
 
 
@@ -259,10 +259,10 @@ def _capabilities_restricted(pod: Pod, dialect: Dialect) -> Violation | None:
     missing = [
         c["name"] for c in _containers(pod) if "ALL" not in ((_context(c).get("capabilities") or {}).get("drop") or ())
     ]
-    names, caps = _added(pod, _NO_CAPABILITY_BUT_BIND)
+    names, caps = _added_capabilities(pod, _NO_CAPABILITY_BUT_BIND)
     details = [f'{_who(missing)} must set securityContext.capabilities.drop=["ALL"]'] if missing else []
     if names:
-        details.append(f"{_who(names)} must not include {_quoted(caps)} in securityContext.capabilities.add")
+        details.append(f"{_who(names)} must not include {_quote(caps)} in securityContext.capabilities.add")
     return Violation("unrestricted capabilities", "; ".join(details)) if details else None
 
 
@@ -278,8 +278,8 @@ def _restricted_volumes(pod: Pod, dialect: Dialect) -> Violation | None:
         return None
     return Violation(
         "restricted volume types",
-        f"{_plural('volume', 'volumes', len(names))} {_quoted(names)} {_plural('uses', 'use', len(names))} "
-        f"{_plural('restricted volume type', 'restricted volume types', len(types))} {_quoted(sorted(types))}",
+        f"{_plural('volume', 'volumes', len(names))} {_quote(names)} {_plural('uses', 'use', len(names))} "
+        f"{_plural('restricted volume type', 'restricted volume types', len(types))} {_quote(sorted(types))}",
     )
 
 
@@ -336,7 +336,7 @@ _ROWS = (
     _Row(id="hostNamespaces", level=BASELINE, versions=((0, _host_namespaces),)),
     _Row(id="hostPathVolumes", level=BASELINE, versions=((0, _host_path),)),
     _Row(id="hostPorts", level=BASELINE, versions=((0, _host_ports),)),
-    _Row(id="privileged", level=BASELINE, versions=((0, _privileged),)),
+    _Row(id="privileged", level=BASELINE, versions=((0, _check_privileged),)),
     _Row(id="procMount", level=BASELINE, versions=((0, _proc_mount),)),
     _Row(id="seLinuxOptions", level=BASELINE, versions=((0, _selinux),)),
     _Row(id="seccompProfile_baseline", level=BASELINE, versions=((0, _seccomp_annotations), (19, _seccomp_baseline))),

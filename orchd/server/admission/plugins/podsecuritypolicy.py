@@ -10,8 +10,8 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object
 from orchd.kinds.identity import User, service_account
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, metadata, refuse, spec, with_metadata
 from orchd.server.admission.plugins.podsecuritypolicies.provider import Provider
@@ -44,7 +44,7 @@ class PodSecurityPolicy(Plugin):
 
     async def validate(self, review: Review) -> None:
         pod = review.object
-        if pod is None or (review.operation == UPDATE and _only_collected(pod, review.old_object or {})):
+        if pod is None or (review.operation == UPDATE and _changed_by_collector_only(pod, review.old_object or {})):
             return
         allowed, policy, wrong = await self._decide(review, pod, change=False)
         if allowed is None:
@@ -105,7 +105,7 @@ class PodSecurityPolicy(Plugin):
         return False
 
 
-def _only_collected(pod: Object, old: Object) -> bool:
+def _changed_by_collector_only(pod: Object, old: Object) -> bool:
     """True if the update changes only fields that the garbage collector changes."""
     return _rest(pod) == _rest(old)
 

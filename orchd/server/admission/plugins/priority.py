@@ -6,8 +6,9 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse, spec, with_spec
 
@@ -37,7 +38,7 @@ class Priority(Plugin):
             return
         await self.wait_ready(review)
         if review.operation == CREATE:
-            review.object = with_spec(pod, **await self._computed(review, spec(pod)))
+            review.object = with_spec(pod, **await self._resolve_priority(review, spec(pod)))
             return
         kept = {
             key: spec(review.old_object)[key]
@@ -47,7 +48,7 @@ class Priority(Plugin):
         if kept:
             review.object = with_spec(pod, **kept)
 
-    async def _computed(self, review: Review, pod: dict[str, Any]) -> dict[str, Any]:
+    async def _resolve_priority(self, review: Review, pod: dict[str, Any]) -> dict[str, Any]:
         name = pod.get("priorityClassName") or ""
         changes: dict[str, Any] = {}
         if name:

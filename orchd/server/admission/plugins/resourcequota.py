@@ -12,10 +12,11 @@ from typing import Any
 from twisted.internet.defer import DeferredLock
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
 from orchd.kinds.digits import integer
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, add, amounts, format_amounts, subtract
 from orchd.kinds.objects.quota.scopes import in_scopes
 from orchd.kinds.objects.quota.usage import concerns, unspecified, usage_of

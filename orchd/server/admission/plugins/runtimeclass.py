@@ -6,8 +6,9 @@ from typing import Any
 
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse, spec, with_spec
@@ -37,10 +38,10 @@ class RuntimeClass(Plugin):
             pod = with_spec(pod, overhead=fixed)
         scheduling = found.get("scheduling")
         if scheduling:
-            pod = self._scheduled(review, pod, scheduling)
+            pod = self._with_scheduling(review, pod, scheduling)
         review.object = pod
 
-    def _scheduled(self, review: Review, pod: Object, scheduling: dict[str, Any]) -> Object:
+    def _with_scheduling(self, review: Review, pod: Object, scheduling: dict[str, Any]) -> Object:
         selector = dict(spec(pod).get("nodeSelector") or {})
         for key, value in (scheduling.get("nodeSelector") or {}).items():
             if selector.get(key, value) != value:

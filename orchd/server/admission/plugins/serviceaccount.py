@@ -8,8 +8,9 @@ from typing import Any
 from twisted.internet.task import deferLater
 from zope.interface import implementer
 
-from orchd.client.interfaces import Object, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.references import pod_references
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import (
@@ -110,9 +111,9 @@ class ServiceAccount(Plugin):
         changed = map_containers(pod, mounted)
         if changed is pod or existing:
             return changed
-        return with_spec(changed, volumes=[*volumes, {"name": volume, "projected": self._projected()}])
+        return with_spec(changed, volumes=[*volumes, {"name": volume, "projected": self._token_volume()}])
 
-    def _projected(self) -> dict[str, Any]:
+    def _token_volume(self) -> dict[str, Any]:
         namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
         return {
             "sources": [

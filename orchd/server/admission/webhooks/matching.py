@@ -115,14 +115,14 @@ def fits(rule: ObjectView, operation: str, resource: Resource, subresource: str,
     scope = rule.get("scope") or "*"
     return (
         (scope == "*" or (scope == "Namespaced") == (namespaced and resource.plural != "namespaces"))
-        and _named(rule.get("operations"), operation)
-        and _named(rule.get("apiVersions"), resource.version)
-        and _named(rule.get("apiGroups"), resource.group)
+        and _matches_word(rule.get("operations"), operation)
+        and _matches_word(rule.get("apiVersions"), resource.version)
+        and _matches_word(rule.get("apiGroups"), resource.group)
         and any(_resource(text, resource.plural, subresource) for text in rule.get("resources") or ())
     )
 
 
-def _named(words: list[str] | None, word: str) -> bool:
+def _matches_word(words: list[str] | None, word: str) -> bool:
     return words is not None and (word in words or "*" in words)
 
 

@@ -82,11 +82,11 @@ class Record:
         if status is not None:
             out["responseStatus"] = status
         if ended and level >= REQUEST:
-            sent = self._sent()
+            sent = self._request_object()
             if sent is not None:
-                out["requestObject"] = self._shown(sent)
+                out["requestObject"] = self._represent(sent)
         if ended and level >= RESPONSE and answer is not None:
-            out["responseObject"] = self._shown(answer)
+            out["responseObject"] = self._represent(answer)
         out["requestReceivedTimestamp"] = self._received
         out["stageTimestamp"] = self._received if not ended else _moment(now)
         if ended and request.annotations:
@@ -119,7 +119,7 @@ class Record:
         }
         return {name: text for name, text in found.items() if text}
 
-    def _sent(self) -> Any:
+    def _request_object(self) -> Any:
         """The request object as decoded; for a patch the body."""
         info = self._request.info
         if self._request.sent is not None or info is None or info.verb != "patch":
@@ -127,7 +127,7 @@ class Record:
         data = self._body.data if self._body is not None else b""
         return _patch(data) if data else None
 
-    def _shown(self, obj: Any) -> Any:
+    def _represent(self, obj: Any) -> Any:
         return without_managed_fields(obj) if self.rule.omits_managed_fields else obj
 
 

@@ -61,7 +61,7 @@ class Documents:
         pretty = chosen.form is Form.JSON and (
             chosen.pretty or mediatype.wants_pretty(request.param("pretty"), request.header("user-agent"))
         )
-        body = self._cached("/".join(parts), data, chosen.form, pretty)
+        body = self._encode_cached("/".join(parts), data, chosen.form, pretty)
         return Response(content_type=chosen.content_type, headers=[NO_STORE], body=body)
 
     def _document(self, parts: list[str]) -> dict[str, Any] | None:
@@ -76,7 +76,7 @@ class Documents:
             return discovery.api_group(catalog, parts[1], self._elsewhere())
         return discovery.api_resource_list(catalog, parts[1], parts[2])
 
-    def _cached(self, path: str, data: dict[str, Any], form: Form, pretty: bool) -> bytes:
+    def _encode_cached(self, path: str, data: dict[str, Any], form: Form, pretty: bool) -> bytes:
         made_for = self._catalog(), self._elsewhere()
         if self._made_for[0] is not made_for[0] or self._made_for[1] is not made_for[1]:
             self._discovery.clear()

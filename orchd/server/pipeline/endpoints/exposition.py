@@ -64,11 +64,11 @@ def _line(sample: Sample) -> str:
         text = f"{text} {int(float(sample.timestamp) * 1000):d}"
     if not sample.labels:
         return f"{sample.name} {text}\n"
-    labels = ",".join([f'{name}="{_escaped(value)}"' for name, value in sorted(sample.labels.items())])
+    labels = ",".join([f'{name}="{_escape(value)}"' for name, value in sorted(sample.labels.items())])
     return f"{sample.name}{{{labels}}} {text}\n"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     if text.isalnum():
         return text
     return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

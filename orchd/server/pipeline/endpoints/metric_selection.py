@@ -50,10 +50,10 @@ class MetricSelection:
         if names & self.disabled:
             return None
         limited = {label: values for (name, label), values in self.labels.items() if name in names}
-        return _limited(family, limited) if limited else family
+        return _limit_values(family, limited) if limited else family
 
 
-def _limited(family: Metric, limited: Mapping[str, frozenset[str]]) -> Metric:
+def _limit_values(family: Metric, limited: Mapping[str, frozenset[str]]) -> Metric:
     sums: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
     for sample in family.samples:
         labels = {

@@ -13,7 +13,7 @@ _PIECE = 64 << 10
 _GZIP = 31
 
 
-def unpacked(packed: bytes) -> Pieces:
+def unpack(packed: bytes) -> Pieces:
     """The content of one gzip member, decompressed while it is sent: slow clients cost one piece of memory each.
 
     The member states the length of its content."""

@@ -92,12 +92,12 @@ def _profile(seconds: float) -> list[str]:
     while time.monotonic() < end:
         for thread, frame in sys._current_frames().items():
             if thread != own:
-                found[_folded(frame)] += 1
+                found[_fold(frame)] += 1
         time.sleep(1 / _RATE)
     return [f"{stack} {count}" for stack, count in found.most_common()]
 
 
-def _folded(frame: FrameType | None) -> str:
+def _fold(frame: FrameType | None) -> str:
     names = []
     while frame is not None:
         code = frame.f_code

@@ -25,10 +25,10 @@ def request_metrics(requests: RequestMetrics, catalog: Callable[[], Catalog], de
     """Counts, durations and sizes of requests. `catalog` is used to find deprecated APIs."""
 
     def families() -> Iterator[Metric]:
-        yield from _completed(requests)
+        yield from _completed_families(requests)
         yield from _long_running(requests)
         yield from _ended_early(requests)
-        yield _deprecated(requests, catalog())
+        yield _deprecated_family(requests, catalog())
         own = CounterMetricFamily(
             "apiserver_selfrequest", "Requests of the server to itself, by verb and resource.", labels=("verb", "resource", "subresource")
         )
@@ -47,7 +47,7 @@ def request_metrics(requests: RequestMetrics, catalog: Callable[[], Catalog], de
     return families
 
 
-def _completed(requests: RequestMetrics) -> Iterator[Metric]:
+def _completed_families(requests: RequestMetrics) -> Iterator[Metric]:
     total = CounterMetricFamily(
         "apiserver_request",
         "Requests by verb, resource, scope and HTTP code.",
@@ -62,7 +62,7 @@ def _completed(requests: RequestMetrics) -> Iterator[Metric]:
         "apiserver_response_sizes", "Response size in bytes, by verb and resource.", labels=(*_REQUEST, "component")
     )
     for labels, series in requests.series.items():
-        named = _named(labels)
+        named = _label_values(labels)
         for code, count in series.codes.items():
             total.add_metric([labels.verb, labels.dry_run, *named[1:], _COMPONENT, str(code)], float(count))
         if any(series.duration.counts):
@@ -79,7 +79,7 @@ def _without_webhooks(requests: RequestMetrics) -> Metric:
     merged: dict[tuple[str, ...], Histogram] = {}
     for labels, series in requests.series.items():
         if any(series.duration.counts):
-            histogram = merged.setdefault(tuple(_named(labels)), Histogram(DURATION_BUCKETS))
+            histogram = merged.setdefault(tuple(_label_values(labels)), Histogram(DURATION_BUCKETS))
             for part in (series.duration, series.webhooks):
                 if part is not None:
                     histogram.counts = [a + b for a, b in zip(histogram.counts, part.counts, strict=True)]
@@ -94,7 +94,7 @@ def _without_webhooks(requests: RequestMetrics) -> Metric:
     return family
 
 
-def _named(labels: Labels) -> list[str]:
+def _label_values(labels: Labels) -> list[str]:
     """Values of the labels `_REQUEST`."""
     return [labels.verb, labels.group, labels.version, labels.resource, labels.subresource, labels.scope]
 
@@ -104,7 +104,7 @@ def _by_request(requests: RequestMetrics, value: Callable[[Labels], float]) -> d
     sums: dict[tuple[str, ...], float] = {}
     for labels in requests.series:
         if number := value(labels):
-            key = tuple(_named(labels))
+            key = tuple(_label_values(labels))
             sums[key] = sums.get(key, 0.0) + number
     return sums
 
@@ -126,7 +126,7 @@ def _ended_early(requests: RequestMetrics) -> Iterator[Metric]:
     )
     for labels, series in requests.series.items():
         for code, count in series.terminations.items():
-            terminations.add_metric([*_named(labels), _COMPONENT, str(code)], float(count))
+            terminations.add_metric([*_label_values(labels), _COMPONENT, str(code)], float(count))
     yield terminations
     aborts = CounterMetricFamily(
         "apiserver_request_aborts", "Requests whose client disconnected before the response.", labels=_REQUEST
@@ -136,7 +136,7 @@ def _ended_early(requests: RequestMetrics) -> Iterator[Metric]:
     yield aborts
 
 
-def _deprecated(requests: RequestMetrics, catalog: Catalog) -> Metric:
+def _deprecated_family(requests: RequestMetrics, catalog: Catalog) -> Metric:
     family = GaugeMetricFamily(
         "apiserver_requested_deprecated_apis",
         "1 for each deprecated API that has been requested, with the release that removes it.",

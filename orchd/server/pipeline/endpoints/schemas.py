@@ -20,7 +20,7 @@ from orchd.kinds.codec import mediatype
 from orchd.kinds.openapi import v3, v3_protobuf
 from orchd.kinds.openapi.aggregated import ForeignVersion
 from orchd.server.pipeline.endpoints.catalog_builds import CatalogBuild
-from orchd.server.pipeline.endpoints.packed import unpacked
+from orchd.server.pipeline.endpoints.packed import unpack
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.dispatch import text_not_found
@@ -91,7 +91,7 @@ class Schemas:
         digest = listing.hashes.get(wanted)
         if digest is None:
             return text_not_found()
-        media_type = _negotiated(request)
+        media_type = _negotiate(request)
         if not media_type:
             return Response(code=406, content_type="", headers=[NO_STORE, ("Vary", "Accept")])
         tag, asked = f'"{digest}"', request.param("hash")
@@ -105,7 +105,7 @@ class Schemas:
         key = wanted, digest, media_type
         packed = self._kept.get(key)
         if packed is None:
-            packed = await self._in_thread(_packed, listing.catalog, wanted, media_type)
+            packed = await self._in_thread(_pack, listing.catalog, wanted, media_type)
             self._kept.put(key, packed)
         return _response(request, packed, tag, media_type, caching)
 
@@ -140,7 +140,7 @@ def _digest(document: Any) -> str:
     return _hash(orjson.dumps(document))
 
 
-def _packed(catalog: Catalog, path: str, media_type: str) -> bytes:
+def _pack(catalog: Catalog, path: str, media_type: str) -> bytes:
     """A document of the catalog, compressed."""
     resources = v3.resources_by_path(catalog).get(path)
     document: Any
@@ -152,7 +152,7 @@ def _packed(catalog: Catalog, path: str, media_type: str) -> bytes:
     return gzip.compress(data, 5)
 
 
-def _negotiated(request: Request) -> str:
+def _negotiate(request: Request) -> str:
     """The media type of a document, "" when none is accepted."""
     accept = ",".join(request.headers.get("accept", ())) or "*/*"
     for clause in mediatype.parse_accept(accept):
@@ -170,4 +170,4 @@ def _response(
         return Response(code=304, content_type="", headers=headers)
     if "gzip" in request.header("accept-encoding"):
         return Response(content_type=media_type, headers=[*headers, ("Content-Encoding", "gzip")], body=packed)
-    return Response(content_type=media_type, headers=headers, body=unpacked(packed))
+    return Response(content_type=media_type, headers=headers, body=unpack(packed))

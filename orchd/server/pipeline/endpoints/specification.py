@@ -15,7 +15,7 @@ from orchd.kinds.codec import mediatype
 from orchd.kinds.openapi.v2_merge import ForeignSpecification
 from orchd.kinds.openapi.v2_pieces import JSON, PROTOBUF, DocumentPieces
 from orchd.server.pipeline.endpoints.catalog_builds import CatalogBuild
-from orchd.server.pipeline.endpoints.packed import unpacked
+from orchd.server.pipeline.endpoints.packed import unpack
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 
@@ -82,7 +82,7 @@ class Specification:
             headers.append(("Content-Encoding", "gzip"))
             return Response(content_type=kind, headers=headers, body=packed)
         # Rarely requested in this form: caching it would cost megabytes.
-        return Response(content_type=kind, headers=headers, body=unpacked(packed))
+        return Response(content_type=kind, headers=headers, body=unpack(packed))
 
     def _current_source(self) -> _Source:
         catalog, foreign = self._catalog(), self._foreign()

@@ -97,7 +97,7 @@ class Fairness:
         Returns the names of flow schemas whose priority level does not exist; these classify no requests.
         """
         known = self._mandatory[1] | {each["metadata"]["name"]: each for each in levels}
-        limited = self._limited(known)
+        limited = self._limited_levels(known)
         dangling, usable = [], []
         for obj in (self._mandatory[0] | {each["metadata"]["name"]: each for each in schemas}).values():
             schema = schema_of(obj)
@@ -117,7 +117,7 @@ class Fairness:
             self._wake(level)
         return dangling
 
-    def _limited(self, known: Mapping[str, ObjectView]) -> dict[str, LimitedLevel]:
+    def _limited_levels(self, known: Mapping[str, ObjectView]) -> dict[str, LimitedLevel]:
         """The limited levels among `known`, each with its share of all seats."""
         limited: dict[str, LimitedLevel] = {}
         for name, obj in known.items():
@@ -202,14 +202,14 @@ class Fairness:
         if ticket.started is None:
             # Smaller requests may have waited for a wide one.
             self._wake(level)
-            if ticket.started is None and not await self._begun(level, numbers, ticket, queued):
+            if ticket.started is None and not await self._wait_for_seats(level, numbers, ticket, queued):
                 return None
         assert ticket.started is not None
         numbers.dispatched += 1
         numbers.waited.observe(BOUNDS, ticket.started - ticket.arrived)
         return ticket
 
-    async def _begun(self, level: LimitedLevel, numbers: FairnessMetrics, ticket: Ticket, queued: PeakCount) -> bool:
+    async def _wait_for_seats(self, level: LimitedLevel, numbers: FairnessMetrics, ticket: Ticket, queued: PeakCount) -> bool:
         """Wait until the request of `ticket` may begin. False after the timeout."""
         late = False
 

@@ -25,11 +25,11 @@ class CrossSite:
         self._allowed = tuple(allowed)
 
     async def __call__(self, request: Request, then: Next) -> Response:
-        if not request.credentials.certificates or self._permitted(request):
+        if not request.credentials.certificates or self._is_permitted(request):
             return await then(request)
         raise errors.forbidden("", "", "", "cross-origin request with a client certificate")
 
-    def _permitted(self, request: Request) -> bool:
+    def _is_permitted(self, request: Request) -> bool:
         if request.method in _SAFE and not request.header("upgrade"):
             return True
         site, origin = request.header("sec-fetch-site"), request.header("origin")

@@ -39,7 +39,7 @@ class Deadline:
     async def __call__(self, request: Request, then: Next) -> Response:
         if long_running(request.info):
             return await then(request)
-        seconds = self._allowed(request)
+        seconds = self._timeout(request)
         outcome: list[Any] = []
         waiting: list[Deferred[Response]] = []
 
@@ -67,7 +67,7 @@ class Deadline:
             return answer
         return await self._wait(request, rest, waiting, seconds)
 
-    def _allowed(self, request: Request) -> float:
+    def _timeout(self, request: Request) -> float:
         """Timeout of this request in seconds. Raises ApiError 400."""
         text = request.param("timeout")
         if not text:

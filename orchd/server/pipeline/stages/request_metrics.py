@@ -112,9 +112,9 @@ class RequestMetrics:
         self.own: dict[tuple[str, str, str], int] = {}
 
     def series_of(self, request: Request) -> Series:
-        return self._labelled(request)[1]
+        return self._labels_and_series(request)[1]
 
-    def _labelled(self, request: Request) -> tuple[Labels, Series]:
+    def _labels_and_series(self, request: Request) -> tuple[Labels, Series]:
         """Labels and series of a request."""
         info = request.info
         assert info is not None
@@ -153,7 +153,7 @@ class RequestMetrics:
             if lasting is not None:
                 lasting.running -= 1
             raise
-        labels, series = self._labelled(request)
+        labels, series = self._labels_and_series(request)
         code = response.code
         series.codes[code] = series.codes.get(code, 0) + 1
         if request.terminated:

@@ -15,6 +15,7 @@ from orchd.kinds.canonical import canonicalize, too_deep
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, json_, mediatype
 from orchd.kinds.codec.mediatype import Form
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers
@@ -22,7 +23,7 @@ from orchd.kinds.strictness import Strictness, of_body, strictness
 from orchd.server.pipeline.interfaces import Body, Request, Response
 from orchd.server.pipeline.representation import Presenter, Representation
 from orchd.server.pipeline.verbs.options import WriteOptions, write_options
-from orchd.server.registry.interfaces import Context, IRegistry, ListPage, Object, Written
+from orchd.server.registry.interfaces import Context, IRegistry, ListPage, Written
 from orchd.txkit.aside import LARGE, Aside
 
 #: Bytes of the objects of a list above which it is encoded away from the reactor.
@@ -62,7 +63,7 @@ class VerbContext:
     def dialect(self) -> Any:
         return self.settings.dialect
 
-    def context(self, request: Request, target: ResourceTarget, options: WriteOptions) -> Context:
+    def write_context(self, request: Request, target: ResourceTarget, options: WriteOptions) -> Context:
         """The registry context of a write: user, options and field manager."""
         assert request.user is not None
         return Context(
@@ -132,7 +133,7 @@ class VerbContext:
         data = await self.body(request)
         options = write_options(self.dialect, request, options_kind)
         looks = self.strictness(request, options)
-        settled = await self.aside(len(data), _decoded, data, form, resource, self.catalog(), self.settings, looks)
+        settled = await self.aside(len(data), _decode, data, form, resource, self.catalog(), self.settings, looks)
         request.sent = settled
         return settled, options
 
@@ -180,7 +181,7 @@ def _keep(entries: Sequence[Entry], apart: Sequence[DetachedEntry]) -> None:
             entry.keep(key, value, size)
 
 
-def _decoded(
+def _decode(
     data: bytes, form: Form, resource: Resource, catalog: Catalog, settings: ObjectSettings, strictness: Strictness
 ) -> Object:
     """The object of a body, with canonical shape and defaults. Raises ApiError."""

@@ -18,51 +18,51 @@ from orchd.server.registry.operations import Delete
 from orchd.txkit.for_each import for_each
 
 
-async def _options(tools: VerbContext, request: Request, scheme: str) -> dict[str, Any]:
+async def _options(context: VerbContext, request: Request, scheme: str) -> dict[str, Any]:
     """DeleteOptions from body or query. An invalid body is answered with 500, as in the reference."""
-    data = await tools.body(request)
+    data = await context.body(request)
     body: Mapping[str, Any] | None = None
     if data:
-        form = mediatype.body_form(request.header("content-type"), dialect=tools.dialect)
-        type_ = tools.catalog().type("meta/v1.DeleteOptions")
+        form = mediatype.body_form(request.header("content-type"), dialect=context.dialect)
+        type_ = context.catalog().type("meta/v1.DeleteOptions")
         try:
             sent = decode.decode_object(
-                data, form, catalog=tools.catalog(), api_version="v1", kind="DeleteOptions", type_=type_,
+                data, form, catalog=context.catalog(), api_version="v1", kind="DeleteOptions", type_=type_,
                 any_version=True, scheme=scheme,
             )
             body = shape.canonical(sent, type_)
             named = form is Form.PROTOBUF or b"apiVersion" in data
-            if named and not sent["apiVersion"].startswith(f"{tools.dialect.meta_group}/"):
+            if named and not sent["apiVersion"].startswith(f"{context.dialect.meta_group}/"):
                 # Options without a version have that group, and the reference cannot encode them in it.
                 request.sent = {"kind": "DeleteOptions", "apiVersion": sent["apiVersion"], **body}
         except decode.UndecodableError as error:
             raise ApiError(500, "", error.why) from None
         except shape.ShapeError as error:
             raise ApiError(500, "", str(error)) from None
-    return delete_options(tools.dialect, request, body)
+    return delete_options(context.dialect, request, body)
 
 
-def _context(tools: VerbContext, request: Request, target: ResourceTarget, options: Mapping[str, Any]) -> Context:
-    return tools.context(request, target, WriteOptions(dry_run=bool(options.get("dryRun")), given=options))
+def _context(context: VerbContext, request: Request, target: ResourceTarget, options: Mapping[str, Any]) -> Context:
+    return context.write_context(request, target, WriteOptions(dry_run=bool(options.get("dryRun")), given=options))
 
 
-async def delete(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+async def delete(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with a Status or the object; 202 for a pending foreground deletion."""
     resource = target.resource
-    view = tools.present.view(request, resource)
-    options = await _options(tools, request, decode.OPTIONS)
-    request.warnings += tools.registry.strategy(resource).deletion_warnings(options)
+    view = context.present.view(request, resource)
+    options = await _options(context, request, decode.OPTIONS)
+    request.warnings += context.registry.strategy(resource).deletion_warnings(options)
     operation = Delete(name=target.name, options=options)
-    deleted = await tools.registry.delete(_context(tools, request, target, options), operation)
-    return await finished(tools, request, target, view, deleted, options)
+    deleted = await context.registry.delete(_context(context, request, target, options), operation)
+    return await delete_response(context, request, target, view, deleted, options)
 
 
-async def finished(
-    tools: VerbContext, request: Request, target: ResourceTarget, view: Any, deleted: Deleted, options: Mapping[str, Any]
+async def delete_response(
+    context: VerbContext, request: Request, target: ResourceTarget, view: Any, deleted: Deleted, options: Mapping[str, Any]
 ) -> Response:
     """The response of a delete."""
     resource = target.resource
-    if deleted.gone and not tools.registry.strategy(resource).returns_object:
+    if deleted.gone and not context.registry.strategy(resource).returns_object:
         details = {"name": target.name, "kind": resource.plural}
         if uid := deleted.object["metadata"].get("uid"):
             # Damaged objects have none that can be read.
@@ -70,31 +70,31 @@ async def finished(
         if resource.group:
             details["group"] = resource.group
         status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-        return tools.present.response(view, tools.present.other(view, status))
-    entry = tools.registry.transient_entry(resource, target.namespace, deleted.object)
+        return context.present.response(view, context.present.other(view, status))
+    entry = context.registry.transient_entry(resource, target.namespace, deleted.object)
     late = not deleted.gone and options.get("orphanDependents") is False
-    return tools.present.response(view, await tools.encode_entry(view, entry), code=202 if late else 200)
+    return context.present.response(view, await context.encode_entry(view, entry), code=202 if late else 200)
 
 
-async def deletecollection(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+async def deletecollection(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """Delete the objects that a list with the same parameters returns; 200 with that list."""
     resource = target.resource
-    view = tools.present.view(request, resource)
+    view = context.present.view(request, resource)
     # Checked before the body.
-    query = list_query(tools.dialect, request, resource, target.namespace)
-    options = await _options(tools, request, decode.BODIES)
-    request.warnings += tools.registry.strategy(resource).deletion_warnings(options)
-    page = await tools.registry.list(query)
+    query = list_query(context.dialect, request, resource, target.namespace)
+    options = await _options(context, request, decode.BODIES)
+    request.warnings += context.registry.strategy(resource).deletion_warnings(options)
+    page = await context.registry.list(query)
 
     async def delete_one(entry: Entry) -> None:
         namespace, _, name = entry.path.rpartition("/")
         one = ResourceTarget(resource, namespace, name, "")
         try:
-            await tools.registry.delete(_context(tools, request, one, options), Delete(name=name, options=options))
+            await context.registry.delete(_context(context, request, one, options), Delete(name=name, options=options))
         except ApiError as error:
             # Deleted concurrently: the desired state is reached.
             if error.code != 404:
                 raise
 
-    await for_each(page.entries, delete_one, at_once=tools.delete_workers)
-    return tools.present.response(view, await tools.encode_page(view, page))
+    await for_each(page.entries, delete_one, at_once=context.delete_workers)
+    return context.present.response(view, await context.encode_page(view, page))

@@ -46,7 +46,7 @@ def find(catalog: Catalog, info: RequestInfo) -> Resource | None:
     return resource
 
 
-def served(catalog: Catalog, info: RequestInfo) -> bool:
+def is_served(catalog: Catalog, info: RequestInfo) -> bool:
     """True if the path of a resource request is served."""
     resource = find(catalog, info)
     return resource is not None and (not info.subresource or info.subresource in resource.subresources)
@@ -68,15 +68,15 @@ class Dispatch:
     """The last stage: calls the verb. `named` are the verbs of subresources and of kinds that are not stored, by the name
     in their row (`served_by`) and by verb."""
 
-    def __init__(self, tools: VerbContext, *, watch: Verb, named: Mapping[str, Mapping[str, Verb]]) -> None:
-        self._tools = tools
+    def __init__(self, context: VerbContext, *, watch: Verb, named: Mapping[str, Mapping[str, Verb]]) -> None:
+        self._context = context
         self._watch = watch
         self._named = named
 
     async def __call__(self, request: Request) -> Response:
         info = request.info
         assert info is not None
-        catalog = self._tools.catalog()
+        catalog = self._context.catalog()
         resource = None if info.verb == "proxy" else find(catalog, info)
         if resource is None:
             if info.prefix == "apis" and not _builtin(catalog, info.group):
@@ -95,16 +95,16 @@ class Dispatch:
             verb = self._of_resource(resource, info, request.method, named)
         if resource.deprecation is not None:
             request.warnings.append(resource.deprecation.warning(resource.kind, resource.api_version))
-            request.annotations[self._tools.dialect("{abbr}.io/deprecated")] = "true"
+            request.annotations[self._context.dialect("{abbr}.io/deprecated")] = "true"
             if resource.deprecation.removed:
                 removed = resource.deprecation.removed.removeprefix("v")
-                request.annotations[self._tools.dialect("{abbr}.io/removed-release")] = removed
+                request.annotations[self._context.dialect("{abbr}.io/removed-release")] = removed
         unnamed = resource.custom and not info.subresource and info.verb in _COLLECTION
         name = info.name if named and not unnamed else ""
         if info.verb == "watch" and not named:
             name = ""
         namespace = info.namespace if resource.namespaced else ""
-        return await verb(self._tools, request, ResourceTarget(resource, namespace, name, info.subresource))
+        return await verb(self._context, request, ResourceTarget(resource, namespace, name, info.subresource))
 
     def _of_custom(self, resource: Resource, info: RequestInfo) -> Verb:
         """The reference dispatches custom kinds by the verb of a request, whatever its path and method are

@@ -8,12 +8,12 @@ from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import boolean
 
 
-async def get(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+async def get(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with one object in the negotiated representation."""
-    view = tools.present.view(request, target.resource)
+    view = context.present.view(request, target.resource)
     if boolean(request, "export"):
         raise errors.bad_request("the export parameter, deprecated since v1.14, is no longer supported")
-    entry = await tools.registry.get(
+    entry = await context.registry.get(
         target.resource, target.namespace, target.name, resource_version=request.param("resourceVersion")
     )
-    return tools.present.response(view, await tools.encode_entry(view, entry))
+    return context.present.response(view, await context.encode_entry(view, entry))

@@ -39,7 +39,7 @@ def boolean(request: Request, name: str) -> bool | None:
     return request.query.flag(name)
 
 
-def _quoted(values: Sequence[str]) -> str:
+def _quote(values: Sequence[str]) -> str:
     return "[]string{" + ", ".join(f'"{v}"' for v in values) + "}"
 
 
@@ -47,7 +47,7 @@ def _dry_run(values: Sequence[str] | None, causes: list[Cause]) -> bool:
     if not values:
         return False
     if any(v != "All" for v in values):
-        message = f'Unsupported value: {_quoted(values)}: supported values: "All"'
+        message = f'Unsupported value: {_quote(values)}: supported values: "All"'
         causes.append(Cause("FieldValueNotSupported", message, "dryRun"))
     return True
 

@@ -11,23 +11,23 @@ from orchd.server.pipeline.verbs.options import WriteOptions, write_options
 from orchd.server.registry.operations import Apply, Patch
 
 
-async def patch(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+async def patch(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with the stored object, 201 when apply created it."""
     sent = patch_type(request.header("content-type"), custom=target.resource.custom)
-    view = tools.present.view(request, target.resource)
-    data = await tools.body(request)
-    options = write_options(tools.dialect, request, "PatchOptions", apply=sent == APPLY_PATCH)
-    operation = patch_operation(tools, request, target.name, sent, data, options)
-    written = await tools.registry.write(tools.context(request, target, options), operation)
-    return await tools.written_response(request, view, written)
+    view = context.present.view(request, target.resource)
+    data = await context.body(request)
+    options = write_options(context.dialect, request, "PatchOptions", apply=sent == APPLY_PATCH)
+    operation = patch_operation(context, request, target.name, sent, data, options)
+    written = await context.registry.write(context.write_context(request, target, options), operation)
+    return await context.written_response(request, view, written)
 
 
 def patch_operation(
-    tools: VerbContext, request: Request, name: str, media_type: str, data: bytes, options: WriteOptions
+    context: VerbContext, request: Request, name: str, media_type: str, data: bytes, options: WriteOptions
 ) -> Patch | Apply:
     """The operation of a PATCH request."""
-    strictness = tools.strictness(request, options)
+    strictness = context.strictness(request, options)
     if media_type != APPLY_PATCH:
         return Patch(name=name, media_type=media_type, data=data, strictness=strictness)
-    may_create = partial(tools.authorize, request, "create")
+    may_create = partial(context.authorize, request, "create")
     return Apply(name=name, data=data, force=bool(options.force), strictness=strictness, authorize_create=may_create)

@@ -9,11 +9,11 @@ from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.registry.operations import Replace, check_name
 
 
-async def update(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+async def update(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with the stored object, 201 when it was created."""
-    view = tools.present.view(request, target.resource)
-    obj, options = await tools.decode_object(request, target.resource, "UpdateOptions")
+    view = context.present.view(request, target.resource)
+    obj, options = await context.decode_object(request, target.resource, "UpdateOptions")
     check_name(target.name, target.namespace, obj)
-    operation = Replace(name=target.name, obj=obj, authorize_create=partial(tools.authorize, request, "create"))
-    written = await tools.registry.write(tools.context(request, target, options), operation)
-    return await tools.written_response(request, view, written)
+    operation = Replace(name=target.name, obj=obj, authorize_create=partial(context.authorize, request, "create"))
+    written = await context.registry.write(context.write_context(request, target, options), operation)
+    return await context.written_response(request, view, written)

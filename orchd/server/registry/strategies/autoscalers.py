@@ -11,10 +11,11 @@ from typing import Final
 
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch as validation
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
 _WIDEST: Final = "autoscaling/v2"
@@ -29,17 +30,17 @@ class AutoscalerStrategy(Strategy):
         self._catalog = catalog
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        wide = self._ungated({**self._wide(obj), "status": {}}, None)
+        wide = self._drop_disabled({**self._wide(obj), "status": {}}, None)
         return super().prepare_create(context, self._to_stored_version(wide))
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         wide, before = self._wide(obj), self._wide(old)
         if context.subresource == "status":
             return self._to_stored_version({**before, "metadata": wide["metadata"], "status": wide.get("status") or {}})
-        wide = self._ungated({**wide, "status": before.get("status") or {}}, before)
+        wide = self._drop_disabled({**wide, "status": before.get("status") or {}}, before)
         return super().prepare_update(context, self._to_stored_version(wide), old)
 
-    def _ungated(self, wide: Object, before: Object | None) -> Object:
+    def _drop_disabled(self, wide: Object, before: Object | None) -> Object:
         """`obj` without container resource metrics while their feature gate is off, unless they are stored already."""
         if self.settings.feature("HPAContainerMetrics", False) or (before and _has_container_metrics(before)):
             return wide

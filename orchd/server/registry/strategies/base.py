@@ -10,11 +10,12 @@ from zope.interface import implementer
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.ir import Type
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import feature_gates, shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.fieldset import FieldSet, of_paths
-from orchd.server.registry.interfaces import Context, IStrategy, Object
+from orchd.server.registry.interfaces import Context, IStrategy
 
 _NO_CLAIMS: frozenset[str] = frozenset()
 

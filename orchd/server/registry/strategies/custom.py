@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from orchd import errors
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert
 from orchd.kinds.objects.schema_check import objects as check
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch.fieldset import of_paths
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
 
@@ -42,9 +43,9 @@ class CustomStrategy(Strategy):
             raise errors.invalid(self.resource.group, obj.get("kind") or "", name, causes)
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
-        return check.create_causes(self._requested(obj), self.resource, self.settings)
+        return check.create_causes(self._to_requested(obj), self.resource, self.settings)
 
-    def _requested(self, obj: Object) -> Object:
+    def _to_requested(self, obj: Object) -> Object:
         """An object of the storage version in the requested version, whose schema it must satisfy."""
         if obj["apiVersion"] == self.resource.api_version:
             return obj
@@ -85,7 +86,7 @@ class CustomStrategy(Strategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         return check.update_causes(
-            self._requested(obj), self._requested(old), self.resource, self.settings, subresource=context.subresource
+            self._to_requested(obj), self._to_requested(old), self.resource, self.settings, subresource=context.subresource
         )
 
     def warnings(self, context: Context, obj: Object, old: Object | None) -> Sequence[str]:

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import apiextensions
 from orchd.kinds.objects.validate.report import Report
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
 
-def _stored(obj: Object) -> Object:
+def _with_storage_version(obj: Object) -> Object:
     """`obj` with its storage version added to status.storedVersions."""
     status = obj.get("status") or {}
     known = list(status.get("storedVersions") or ())
@@ -36,11 +37,11 @@ class DefinitionStrategy(Strategy):
         self._old_form = resource.version == "v1beta1"
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        return _stored(super().prepare_create(context, obj))
+        return _with_storage_version(super().prepare_create(context, obj))
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         obj = super().prepare_update(context, obj, old)
-        return obj if context.subresource == "status" else _stored(obj)
+        return obj if context.subresource == "status" else _with_storage_version(obj)
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
         if not self._old_form:

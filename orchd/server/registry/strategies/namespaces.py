@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from orchd.server.registry.interfaces import Context, Object
+from orchd.kinds.jsonvalues import Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies import seccomp
 from orchd.server.registry.strategies.base import Strategy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.server.registry.interfaces import Object
+from orchd.kinds.jsonvalues import Object
 
 _OF_POD: Final = "seccomp.security.alpha.{long}.io/pod"
 _OF_CONTAINER: Final = "container.seccomp.security.alpha.{long}.io/"

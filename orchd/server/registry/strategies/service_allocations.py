@@ -55,12 +55,12 @@ class ServiceAllocations:
         self._subscription = None
 
     def _count(self, entry: Entry, step: int) -> None:
-        for counter, value in self._held(entry):
+        for counter, value in self._allocations(entry):
             counter[value] += step
             if counter[value] <= 0:
                 del counter[value]
 
-    def _held(self, entry: Entry) -> Iterator[tuple[Counter[int], int]]:
+    def _allocations(self, entry: Entry) -> Iterator[tuple[Counter[int], int]]:
         spec = orjson.loads(entry.json).get("spec") or {}
         for address in addresses_of(spec):
             yield self._addresses[address.version], int(address)

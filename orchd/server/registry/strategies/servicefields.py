@@ -74,7 +74,7 @@ def _with_ports(ports: Sequence[Spec], before: Sequence[Spec]) -> list[Spec]:
     return out
 
 
-def normalized(spec: Spec, before: Mapping[str, Any] | None) -> Spec:
+def normalize(spec: Spec, before: Mapping[str, Any] | None) -> Spec:
     """`spec` with clusterIP and clusterIPs in sync, where the client's intent is unambiguous. `before` is None on
     creation."""
     one, many = spec.get("clusterIP") or "", spec.get("clusterIPs") or []

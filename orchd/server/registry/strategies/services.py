@@ -11,11 +11,12 @@ from orchd import errors
 from orchd.cache.interfaces import ICache
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.core.services import address_fields
 from orchd.kinds.objects.validate.names import parse_ip
 from orchd.kinds.objects.validate.report import Report
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.ranges import (
     AddressRange,
     Allocated,
@@ -74,7 +75,7 @@ class ServiceStrategy(Strategy):
         before: Mapping[str, Any] = (old or {}).get("spec") or {}
         if old is not None:
             spec = fields.carried_over(spec, before)
-        spec = fields.normalized(spec, None if old is None else before)
+        spec = fields.normalize(spec, None if old is None else before)
         settlers: list[Callable[[], None]] = []
 
         def settle() -> None:
@@ -244,7 +245,7 @@ class ServiceStrategy(Strategy):
         try:
             return self._take_port(wanted, settlers, numbers)
         except (Allocated, OutOfRange) as error:
-            why = f"Invalid value: {wanted}: {self._refused(error)}"
+            why = f"Invalid value: {wanted}: {self._refusal(error)}"
             raise self._invalid(name, f"spec.ports[{position}].nodePort", why) from None
         except Exhausted:
             raise errors.internal("failed to allocate a nodePort: range is full") from None
@@ -262,7 +263,7 @@ class ServiceStrategy(Strategy):
         try:
             spec["healthCheckNodePort"] = self._take_port(wanted, settlers, numbers)
         except (Allocated, OutOfRange) as error:
-            why = f"failed to allocate requested HealthCheck NodePort {wanted}: {self._refused(error)}"
+            why = f"failed to allocate requested HealthCheck NodePort {wanted}: {self._refusal(error)}"
             raise errors.internal(why) from None
         except Exhausted:
             raise errors.internal("failed to allocate a HealthCheck NodePort 0: range is full") from None
@@ -278,7 +279,7 @@ class ServiceStrategy(Strategy):
         settlers.append(lambda: numbers.settle(taken))
         return taken
 
-    def _refused(self, error: Exception) -> str:
+    def _refusal(self, error: Exception) -> str:
         if isinstance(error, Allocated):
             return "provided port is already allocated"
         low, high = self.settings.node_ports

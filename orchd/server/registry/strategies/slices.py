@@ -8,10 +8,11 @@ from typing import Final
 from orchd.errors import Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.gotext import differences
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.names import subdomain
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
 _FIRST: Final = "v1beta1"
@@ -29,10 +30,10 @@ class SliceStrategy(Strategy):
         self._stable = settings.dialect(_STABLE)
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        return self._dropped(context, super().prepare_create(context, obj), None)
+        return self._drop_disabled(context, super().prepare_create(context, obj), None)
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
-        return self._dropped(context, super().prepare_update(context, obj, old), old)
+        return self._drop_disabled(context, super().prepare_update(context, obj, old), old)
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
         return super().validate_create(context, self._in_stable(obj))
@@ -43,7 +44,7 @@ class SliceStrategy(Strategy):
     def _in_stable(self, obj: Object) -> Object:
         return convert.convert(obj, self._stable, self._catalog)
 
-    def _dropped(self, context: Context, obj: Object, old: Object | None) -> Object:
+    def _drop_disabled(self, context: Context, obj: Object, old: Object | None) -> Object:
         if context.resource.version == _FIRST:
             return obj
         stable = self._in_stable(obj)

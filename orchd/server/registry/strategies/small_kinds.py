@@ -11,13 +11,14 @@ from orchd.errors import Cause
 from orchd.kinds import verbatim
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.digits import integer, is_whole
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import feature_gates
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.single_kind_groups import SYSTEM_PRIORITIES
 from orchd.pki.certificates import load_chain
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 from orchd.txkit.instruments import Counter
 
@@ -229,16 +230,16 @@ class DaemonSetStrategy(Strategy):
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         given = int((obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0"))
-        return self._numbered(super().prepare_create(context, obj), max(given, 1))
+        return self._with_template_generation(super().prepare_create(context, obj), max(given, 1))
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
         text = (old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
         number = integer(text) if is_whole(text) else 0
         changed = (obj.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
         # The server's own annotation must not count as a change.
-        return super().raise_generation(self._numbered(obj, number + 1 if changed else number), old)
+        return super().raise_generation(self._with_template_generation(obj, number + 1 if changed else number), old)
 
-    def _numbered(self, obj: Object, number: int) -> Object:
+    def _with_template_generation(self, obj: Object, number: int) -> Object:
         metadata = obj["metadata"]
         annotations = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(number)}
         return {**obj, "metadata": {**metadata, "annotations": annotations}}

@@ -131,7 +131,7 @@ KEYWORDS: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("schema", "expected"), KEYWORDS)
-def test_keywords(schema: dict[str, Any], expected: list[str]) -> None:
+def test_keyword_rules(schema: dict[str, Any], expected: list[str]) -> None:
     """Every keyword has its rules."""
     assert wrong(schema) == expected
 
@@ -202,7 +202,7 @@ STRUCTURE: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("schema", "expected"), STRUCTURE)
-def test_structure(schema: dict[str, Any], expected: list[str]) -> None:
+def test_structural_schema_rules(schema: dict[str, Any], expected: list[str]) -> None:
     """A structural schema says what everything is, and says nothing new under a junctor."""
     if "not-" in (inner := (schema.get("properties") or {}).get("a") or {}):
         inner["not"] = inner.pop("not-")
@@ -261,7 +261,7 @@ DEFAULTS: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("schema", "expected"), DEFAULTS)
-def test_defaults(schema: dict[str, Any], expected: list[str]) -> None:
+def test_defaults_must_fit_their_schema(schema: dict[str, Any], expected: list[str]) -> None:
     """A default is a value that its own schema takes whole."""
     found = wrong(schema)
     assert len(found) == len(expected)
@@ -277,7 +277,7 @@ RULES = [
 
 
 @pytest.mark.parametrize(("rule", "said"), RULES)
-def test_rules(rule: dict[str, str], said: str) -> None:
+def test_validation_rules_are_checked_or_refused(rule: dict[str, str], said: str) -> None:
     """Rules are checked as far as that goes without knowing what they mean; with the gate on they are refused, since
     nobody would evaluate them."""
     schema = member(type="string", x_orch_validations=[rule])
@@ -293,7 +293,7 @@ def test_rules(rule: dict[str, str], said: str) -> None:
         assert last == first
 
 
-def test_root_with_status() -> None:
+def test_root_keywords_with_a_status_subresource() -> None:
     """Where status is a subresource the root may only say what holds for each part of it."""
     assert wrong({"type": "object", "required": ["spec"]}, status=True) == []
     (found,) = wrong({"type": "object", "nullable": False, "allOf": [{"required": ["a"]}], KEEP: True}, status=True)
@@ -317,7 +317,7 @@ OLD: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("schema", "rule"), OLD)
-def test_old_definitions(schema: dict[str, Any], rule: str) -> None:
+def test_existing_violations_are_accepted_on_update(schema: dict[str, Any], rule: str) -> None:
     """A rule that the stored definition breaks is not held against a change of it."""
     options = options_after([schema], ORCH)
     assert not getattr(options, rule)
@@ -340,12 +340,12 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize(("text", "why"), PATTERNS)
-def test_patterns(text: str, why: str) -> None:
+def test_pattern_errors_are_re2s(text: str, why: str) -> None:
     """Expressions are RE2's, and so is what is said about those that are none."""
     assert pattern_error(text) == (f"error parsing regexp: {why}" if why else "")
 
 
-def test_patterns_are_quick() -> None:
+def test_pattern_matching_takes_linear_time() -> None:
     """An expression that makes others try every way through a text does not."""
     assert pattern("^(a+)+$").search("a" * 100_000 + "!") is None
     assert pattern("é$").search("caf\u00e9") is not None
@@ -353,7 +353,7 @@ def test_patterns_are_quick() -> None:
 
 
 @given(st.text(alphabet="ab()[]*+?{}12,|^$\\-.dpLQE<:i", max_size=12))
-def test_any_text_is_judged(text: str) -> None:
+def test_any_pattern_is_accepted_or_refused(text: str) -> None:
     """Any text is an expression or is refused with a reason."""
     try:
         pattern(text)

@@ -84,7 +84,7 @@ TABLE: list[tuple[dict[str, Any], Any, list[str]]] = [
 
 
 @pytest.mark.parametrize(("schema", "value", "wrong"), TABLE, ids=lambda each: repr(each)[:40])
-def test_values(schema: dict[str, Any], value: Any, wrong: list[str]) -> None:
+def test_keyword_violations_are_reported(schema: dict[str, Any], value: Any, wrong: list[str]) -> None:
     """Each keyword refuses what it should in the reference's words."""
     assert found(schema, value) == wrong
 
@@ -114,17 +114,17 @@ def test_values(schema: dict[str, Any], value: Any, wrong: list[str]) -> None:
         ("bsonobjectid", "507f1f77bcf86cd799439011", "507f1f77"),
     ],
 )
-def test_formats(name: str, good: str, bad: str) -> None:
+def test_formats_accept_and_refuse(name: str, good: str, bad: str) -> None:
     """Formats that are checked accept one and refuse the other."""
     assert FORMATS[name](good) and not FORMATS[name](bad)
 
 
-def test_long_texts_in_formats() -> None:
+def test_format_checks_take_linear_time() -> None:
     """The time that a format takes grows with the text: this one would take hours if it grew with its square."""
     assert not any(FORMATS[name]("1" * 1_000_000 + "!") for name in FORMATS if name != "password")
 
 
-def test_patterns_are_of_the_other_dialect() -> None:
+def test_re2_pattern_syntax() -> None:
     """Classes by name, the very end of a text and quoted runs mean what they mean in RE2."""
     assert pattern("^[[:alpha:]]+$").search("ab")
     assert not pattern("^[[:alpha:]_]+$").search("ab\n")
@@ -157,7 +157,7 @@ schemas = st.recursive(
 
 
 @given(schemas, json_values)
-def test_any_value_gets_an_answer(schema: dict[str, Any], value: Any) -> None:
+def test_any_value_and_schema_can_be_checked(schema: dict[str, Any], value: Any) -> None:
     """No value and no schema make a check fail in any other way, and ``not`` is its opposite."""
     wrong = found(schema, value)
     if value is not None:
@@ -204,7 +204,7 @@ def _object(**members: Any) -> dict[str, Any]:
     return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, **members}
 
 
-def test_lists_may_stay_wrong() -> None:
+def test_existing_duplicates_are_accepted_on_update() -> None:
     """An object whose set has an item twice since before may be changed; a new one is refused."""
     resource = _thing(
         {"type": "object", "properties": {"s": {"type": "array", "x-orch-list-type": "set", "items": {"type": "string"}}}}
@@ -215,7 +215,7 @@ def test_lists_may_stay_wrong() -> None:
     assert objects.update_causes(wrong, _object(s=["b", "b"]), resource, SETTINGS) == []
 
 
-def test_scale_needs_numbers() -> None:
+def test_scale_replicas_must_be_numbers() -> None:
     """Replicas that the scale subresource shows must be numbers that it can show."""
     scale = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n", "labelSelectorPath": ".status.s"}
     schema = {"type": "object", "x-orch-preserve-unknown-fields": True}

@@ -100,7 +100,7 @@ def _filled(value: Any, default: Any) -> Any:
     return value
 
 
-def test_recorded_rows(reference: Load) -> None:
+def test_rows_match_the_recorded_ones(reference: Load) -> None:
     """Every cell that the reference printed is printed for the object that it had."""
     samples = {entry["id"]: entry["stored"] for entry in reference("defaults")["objects"]}
     wrong = []
@@ -134,7 +134,7 @@ def test_recorded_rows(reference: Load) -> None:
     assert count > 150
 
 
-def test_recorded_columns(reference: Load) -> None:
+def test_columns_match_the_recorded_ones(reference: Load) -> None:
     """Names, types, formats and priorities are those recorded, and nothing is printed without being recorded."""
     seen = set()
     for entry in reference("columns")["resources"]:
@@ -200,13 +200,13 @@ def test_recorded_custom_columns(reference: Load) -> None:
         ("date", 5, None),
     ],
 )
-def test_custom_cells(type_: str, value: Any, cell: Any) -> None:
+def test_custom_cells_have_the_columns_type(type_: str, value: Any, cell: Any) -> None:
     """A custom cell has the column's type or is empty; as a string anything can be shown."""
     resource = _custom([{"name": "X", "type": type_, "jsonPath": ".x"}])
     assert row_cells({"metadata": {"name": "a"}, "x": value}, resource, NOW, ORCH) == ["a", cell]
 
 
-def test_table_forms() -> None:
+def test_row_object_policies() -> None:
     """A row carries metadata, nothing or the object; later events of a watch carry no columns."""
     resource = CATALOG.resource("", "v1", "configmaps")
     assert resource is not None
@@ -286,7 +286,7 @@ def _pod(status: Any, **spec: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_pods(status: Any, cells: list[str]) -> None:
+def test_pod_status_column(status: Any, cells: list[str]) -> None:
     """A pod's reason goes before its phase; restarts say when the last one was; init containers' do not stay."""
     resource = CATALOG.resource("", "v1", "pods")
     assert resource is not None
@@ -329,7 +329,7 @@ def test_autoscaler_of_v1_keeps_metrics_in_annotations() -> None:
         (["a", "b", "c", "d", "e"], "a,b,c + 2 more..."),
     ],
 )
-def test_hosts_of_ingresses(hosts: list[str | None], cell: str) -> None:
+def test_ingress_shows_three_hosts(hosts: list[str | None], cell: str) -> None:
     """Three hosts are shown; rules after them count, with a host or without."""
     resource = CATALOG.resource(ORCH("networking.{abbr}.io"), "v1", "ingresses")
     assert resource is not None
@@ -339,7 +339,7 @@ def test_hosts_of_ingresses(hosts: list[str | None], cell: str) -> None:
 
 
 @pytest.mark.parametrize(("port", "cell"), [({}, "*"), ({"name": ""}, "<unset>"), ({"name": "a"}, "a"), ({"name": "a", "port": 1}, "1")])
-def test_ports_of_slices(port: Any, cell: str) -> None:
+def test_slice_ports_by_number_or_name(port: Any, cell: str) -> None:
     """A port is shown by its number, else by its name; without either it stands for all."""
     resource = CATALOG.resource(ORCH("discovery.{abbr}.io"), "v1", "endpointslices")
     assert resource is not None

@@ -16,7 +16,7 @@ from tests.kinds.objects.validate import validate_prepared as prepared
 SETTINGS = ObjectSettings(dialect=ORCH, allow_privileged=True)
 
 
-def test_stored_objects_are_fine(reference: Callable[[str], Any]) -> None:
+def test_stored_objects_are_valid(reference: Callable[[str], Any]) -> None:
     """Every object that was stored has no causes, new or unchanged."""
     catalog = builtin_catalog(ORCH, enabled=lambda group, version, default: True)
     wrong = []
@@ -41,7 +41,7 @@ def test_stored_objects_are_fine(reference: Callable[[str], Any]) -> None:
     assert not wrong, "\n".join(map(str, wrong))
 
 
-def test_empty_objects_break_nothing() -> None:
+def test_validation_accepts_empty_objects() -> None:
     """Rules take objects without any member, defaulted or not."""
     catalog = builtin_catalog(ORCH, enabled=lambda group, version, default: True)
     for resource in catalog.resources:

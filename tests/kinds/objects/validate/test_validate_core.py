@@ -103,7 +103,7 @@ BAD_PROBE: Object = {"exec": {"command": []}}
      [f"{V}.projected.sources[0].serviceAccountToken: Forbidden"]),
     (in_pod(dnsPolicy="None", dnsConfig={}), ["spec.dnsConfig.nameservers: Required"]),
 ])
-def test_pods(obj: Object, wanted: list[str]) -> None:
+def test_pod_rules(obj: Object, wanted: list[str]) -> None:
     assert causes("pods", obj) == wanted
 
 
@@ -128,7 +128,7 @@ def test_tolerations_in_annotations_are_read_as_the_reference_reads_them(text: s
     assert found == [f'metadata.annotations: Invalid | Invalid value: "{key}": {why}']
 
 
-def test_ephemeral_containers() -> None:
+def test_ephemeral_container_rules() -> None:
     """They need a name, and may not have what a part of the workload has, even when it is empty."""
     new = in_pod(ephemeralContainers=[{"image": "i"}, {"name": "d", "image": "i ", "lifecycle": {}, "resources": {}}])
     assert causes("pods", new, in_pod(), "ephemeralcontainers") == [
@@ -137,7 +137,7 @@ def test_ephemeral_containers() -> None:
     ]
 
 
-def test_changed_images_are_judged_twice() -> None:
+def test_images_are_validated_on_create_and_update() -> None:
     """Images with white space and missing images are rejected in new and in updated pods."""
     old = pod(imagePullPolicy="Never")
     assert causes("pods", pod(image=" i", imagePullPolicy="Never"), old) == [f"{K}.image: Invalid"] * 2
@@ -156,7 +156,7 @@ def status(**members: Any) -> Object:
     (status(podIPs=[{"ip": "1.1.1.1"}, {"ip": "x"}]),
      ["status.podIPs[1]: Invalid", "status.podIPs: InternalError", "status.podIPs: Invalid"]),
 ])
-def test_pod_statuses(new: Object, wanted: list[str]) -> None:
+def test_pod_status_rules(new: Object, wanted: list[str]) -> None:
     assert causes("pods", new, in_pod(), "status") == wanted
 
 
@@ -194,7 +194,7 @@ MOUNT = {"volume.beta.orch.io/mount-options": "ro"}
     (volume(MOUNT, nfs={"server": "s", "path": "/p"}), []),
     (volume(MOUNT, hostPath={"path": "/a"}), ["metadata.annotations.volume.beta.orch.io/mount-options: Forbidden"]),
 ])
-def test_persistent_volumes(obj: Object, wanted: list[str]) -> None:
+def test_persistent_volume_rules(obj: Object, wanted: list[str]) -> None:
     assert causes("persistentvolumes", obj) == wanted
 
 
@@ -239,7 +239,7 @@ LESS = {"requests": {"storage": "500Mi"}}
     (claim(phase="Bound", resources=LESS), claim(phase="Bound"), ["spec.resources.requests.storage: Forbidden"]),
     (claim(volumeMode="Block"), claim(), ["spec: Forbidden", "volumeMode: Invalid"]),
 ])
-def test_changed_claims(new: Object, old: Object, wanted: list[str]) -> None:
+def test_claim_update_rules(new: Object, old: Object, wanted: list[str]) -> None:
     assert causes("persistentvolumeclaims", new, old) == wanted
 
 
@@ -277,7 +277,7 @@ TWO = [{"name": "a", "port": 1}, {"name": "b", "port": 2, "protocol": "UDP"}]
     ]),
     (service(type="LoadBalancer", ports=TWO), ["spec.ports: Invalid"]),
 ])
-def test_services(obj: Object, wanted: list[str]) -> None:
+def test_service_rules(obj: Object, wanted: list[str]) -> None:
     assert causes("services", obj) == wanted
 
 
@@ -305,7 +305,7 @@ BOTH: Object = {"ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "PreferDualSta
     (service(type="LoadBalancer", ports=TWO), service(), ["spec.ports: Invalid"]),
     (service(type="LoadBalancer", ports=TWO), service(type="LoadBalancer", ports=TWO), []),
 ])
-def test_changed_services(new: Object, old: Object, wanted: list[str]) -> None:
+def test_service_update_rules(new: Object, old: Object, wanted: list[str]) -> None:
     assert causes("services", new, old) == wanted
 
 
@@ -330,7 +330,7 @@ FIXED = "spec.podCIDRs: Forbidden"
     (node({"preferAvoidPods": [1]}), ["metadata.annotations.AvoidPods: Invalid"]),
     (node(podCIDRs=["10.0.0.0/24", "x"]), ["spec.podCIDRs[1]: Invalid", "spec.podCIDRs: InternalError", "spec.podCIDRs: Invalid"]),
 ])
-def test_nodes(obj: Object, wanted: list[str]) -> None:
+def test_node_rules(obj: Object, wanted: list[str]) -> None:
     assert causes("nodes", obj) == wanted
 
 
@@ -339,7 +339,7 @@ def test_nodes(obj: Object, wanted: list[str]) -> None:
     (["10.1.0.0/24", "fd01::/64"], [FIXED] * 2),
     (["10.0.0.0/24"], [FIXED]),
 ])
-def test_ranges_of_a_node_stay(new: list[str], wanted: list[str]) -> None:
+def test_pod_cidrs_of_a_node_are_immutable(new: list[str], wanted: list[str]) -> None:
     """Of two that differ both are named; of another number of them one cause is enough."""
     assert causes("nodes", node(podCIDRs=new), node(podCIDRs=["10.0.0.0/24", "fd00::/64"])) == wanted
 
@@ -352,7 +352,7 @@ def test_limits_that_must_be_equal_blame_the_request() -> None:
     ]
 
 
-def test_scopes_of_a_quota_are_a_set() -> None:
+def test_quota_scopes_are_compared_as_sets() -> None:
     new, old = ({"spec": {"scopes": s}} for s in (["Terminating", "Terminating"], ["Terminating"]))
     assert causes("resourcequotas", new, old) == []
 
@@ -374,6 +374,6 @@ def test_quota_selectors_are_shown_as_structs() -> None:
     ("500m", False, "500, scale:-3"), ("500m", True, "5, scale:-1"), ("2", True, "2, scale:0"), ("1k", False, "1000, scale:0"),
     ("2M", False, "2, scale:6"), ("1e3", False, "1, scale:3"), ("2Gi", False, "2147483648, scale:0"), ("-1", False, "-1, scale:0"),
 ])  # fmt: skip
-def test_quantities_as_go_structs(text: str, short: bool, shown: str) -> None:
+def test_quantities_are_shown_as_structs(text: str, short: bool, shown: str) -> None:
     """Canonical text does not say how a quantity was written; the likelier way is shown."""
     assert f"int64Amount{{value:{shown}}}" in go_quantity(text, short=short)

@@ -42,14 +42,14 @@ def _pod(dialect: Dialect, **spec: Any) -> dict[str, Any]:
     return default.apply(shape.canonical(raw, resource.type), resource, ObjectSettings(dialect=dialect))
 
 
-def test_an_ordinary_pod_is_fine(dialect: Dialect) -> None:
+def test_minimal_pod_is_valid(dialect: Dialect) -> None:
     """A minimal pod is accepted on creation and unchanged."""
     settings, resource, pod = ObjectSettings(dialect=dialect), _pods(dialect), _pod(dialect)
     assert dispatch.validate_create(pod, resource, settings) == []
     assert dispatch.validate_update(pod, pod, resource, settings) == []
 
 
-def test_objects_are_left_as_they_are(dialect: Dialect) -> None:
+def test_validation_does_not_mutate(dialect: Dialect) -> None:
     """Rules only look."""
     settings, resource = ObjectSettings(dialect=dialect), _pods(dialect)
     old, new = _pod(dialect), _pod(dialect, nodeName="n", tolerations=[{"operator": "Exists"}])
@@ -67,7 +67,7 @@ def test_an_image_may_change_and_tolerations_be_added(dialect: Dialect) -> None:
     assert dispatch.validate_update(new, old, resource, settings) == []
 
 
-def test_privileged_containers_hang_on_a_setting(dialect: Dialect) -> None:
+def test_privileged_containers_need_allow_privileged(dialect: Dialect) -> None:
     """Without --allow-privileged they are forbidden."""
     resource = _pods(dialect)
     pod = _pod(dialect, containers=[{"name": "c", "image": "i", "securityContext": {"privileged": True}}])
@@ -86,7 +86,7 @@ def test_privileged_containers_hang_on_a_setting(dialect: Dialect) -> None:
         ("apps", "v1", "deployments", "a.b", "a_b"),
     ],
 )
-def test_names_have_their_kinds_form(
+def test_names_follow_the_kinds_rule(
     dialect: Dialect, group: str, version: str, plural: str, good: str, bad: str
 ) -> None:
     """The rule for a name belongs to the kind."""
@@ -96,7 +96,7 @@ def test_names_have_their_kinds_form(
     assert not rule(good, False) and rule(bad, False)
 
 
-def test_warnings_name_what_is_out_of_date(dialect: Dialect) -> None:
+def test_warnings_name_deprecated_fields(dialect: Dialect) -> None:
     """Old node labels, repeated variables, nameless pull secrets."""
     settings, resource = ObjectSettings(dialect=dialect), _pods(dialect)
     label = dialect("beta.{long}.io/os")
@@ -113,7 +113,7 @@ def test_warnings_name_what_is_out_of_date(dialect: Dialect) -> None:
 
 
 @pytest.mark.parametrize(("kind", "field"), [("secrets", "data"), ("configmaps", "[]")])
-def test_a_megabyte_is_the_limit(dialect: Dialect, kind: str, field: str) -> None:
+def test_data_is_limited_to_a_mebibyte(dialect: Dialect, kind: str, field: str) -> None:
     """Data of exactly one mebibyte fits; one byte more does not."""
     resource = builtin_catalog(dialect).resource("", "v1", kind)
     assert resource is not None

@@ -54,7 +54,7 @@ ONE_WRITER = (
 
 @pytest.mark.parametrize("replicas", [0, 1, 2])
 @pytest.mark.parametrize("api", ["apps/v1/deployments", "apps/v1/replicasets", "v1/replicationcontrollers"])
-def test_a_disk_with_one_writer_is_for_one_pod(api: str, replicas: int) -> None:
+def test_single_writer_disk_must_be_read_only_for_replicas(api: str, replicas: int) -> None:
     """From two replicas on it has to be read-only."""
     selector = {"a": "b"} if api.startswith("v1") else {"matchLabels": {"a": "b"}}
     spec = {
@@ -78,7 +78,7 @@ JOB: Object = {
 }
 
 
-def test_restart_policies_of_jobs() -> None:
+def test_job_restart_policies() -> None:
     """The default is missed; anything else that is not for jobs is not supported."""
     for policy, words in (
         ("Always", 'Required value: valid values: "OnFailure", "Never"'),
@@ -89,7 +89,7 @@ def test_restart_policies_of_jobs() -> None:
         assert causes[-1] == f"spec.template.spec.restartPolicy: {words}"
 
 
-def test_generated_labels_of_jobs() -> None:
+def test_job_labels_must_match() -> None:
     """A label that is gone is missed, one that differs is wrong."""
     template = {**JOB["template"], "metadata": {"labels": {"controller-uid": "x"}}}
     causes = found("batch/v1/jobs", {"metadata": {"uid": "u"}, "spec": {**JOB, "template": template}})
@@ -100,7 +100,7 @@ def test_generated_labels_of_jobs() -> None:
     ]
 
 
-def test_tracking_of_jobs_begins_with_them() -> None:
+def test_job_tracking_annotation_cannot_be_added() -> None:
     """The annotation may be kept, never added."""
     key = ORCH("batch.{long}.io/job-tracking")
     tracked = {"metadata": {"uid": "u", "annotations": {key: ""}}, "spec": JOB}
@@ -110,7 +110,7 @@ def test_tracking_of_jobs_begins_with_them() -> None:
     assert added == [f"metadata.annotations[{key}]: Forbidden: cannot add this annotation"]
 
 
-def test_uncounted_pods_of_jobs() -> None:
+def test_uncounted_terminated_pods_of_jobs() -> None:
     status = {"ready": -1, "uncountedTerminatedPods": {"succeeded": ["a", ""], "failed": ["a"]}}
     job = {"metadata": {"uid": "u"}, "spec": JOB}
     assert found("batch/v1/jobs", {**job, "status": status}, job, "status") == [
@@ -134,7 +134,7 @@ def test_uncounted_pods_of_jobs() -> None:
         "failed to parse int from 99999999999999999999: strconv.Atoi: parsing \"99999999999999999999\": value out of range"
     )),
 ])
-def test_schedules(schedule: str, why: str) -> None:
+def test_cron_schedule_rules(schedule: str, why: str) -> None:
     """What the parser of the reference takes and what it says of the rest."""
     from orchd.kinds.objects.validate.cron import schedule_error
 
@@ -144,7 +144,7 @@ def test_schedules(schedule: str, why: str) -> None:
 TARGET = {"kind": "D", "name": "d"}
 
 
-def test_only_the_first_source_of_a_metric_is_judged() -> None:
+def test_second_metric_source_is_forbidden() -> None:
     """Others are forbidden, whatever is in them."""
     metric = {"type": "Pods", "pods": {}, "resource": {}, "external": {}}
     spec = {"maxReplicas": 1, "scaleTargetRef": TARGET, "metrics": [metric]}
@@ -153,7 +153,7 @@ def test_only_the_first_source_of_a_metric_is_judged() -> None:
     assert causes[-1] == "spec.metrics[0].resource: Forbidden: must populate the given metric source only"
 
 
-def test_autoscalers_keep_a_floor_of_zero() -> None:
+def test_min_replicas_zero_is_kept_on_update() -> None:
     spec = {"minReplicas": 0, "maxReplicas": 1, "scaleTargetRef": TARGET}
     metric = {"type": "External", "external": {
         "metric": {"name": "m"}, "target": {"type": "Value", "value": "1"},
@@ -164,7 +164,7 @@ def test_autoscalers_keep_a_floor_of_zero() -> None:
     assert found(api, new, new) == []
 
 
-def test_behaviour_in_annotations_is_judged_too() -> None:
+def test_behavior_annotation_is_validated() -> None:
     """People may write the members as they like."""
     note = '{"scaleup": {"Policies": [{"type": "Pods", "value": 0, "periodSeconds": 1}]}}'
     annotations = {ORCH("autoscaling.alpha.{long}.io/behavior"): note}
@@ -173,7 +173,7 @@ def test_behaviour_in_annotations_is_judged_too() -> None:
     assert causes == ["spec.behavior.scaleUp.policies[0].value: Invalid value: 0: must be greater than zero"]
 
 
-def test_ingresses() -> None:
+def test_ingress_rules() -> None:
     """A path without a type ends there; the class in an annotation comes last."""
     key = ORCH("{long}.io/ingress.class")
     spec = {"ingressClassName": "c", "rules": [{"http": {"paths": [{"backend": {}}]}}], "tls": [{"hosts": ["*"]}]}
@@ -188,7 +188,7 @@ def test_ingresses() -> None:
     ]
 
 
-def test_one_bad_hole_in_a_block_is_enough() -> None:
+def test_ip_block_except_reports_the_first_problem() -> None:
     block = {"cidr": "10.0.0.0/8", "except": ["x", "11.0.0.0/9"]}
     spec = {"podSelector": {}, "ingress": [{"from": [{"ipBlock": block}]}]}
     assert found("networking.{abbr}.io/v1/networkpolicies", {"spec": spec}) == [
@@ -236,7 +236,7 @@ POLICY = {
         'allowedCapabilities: Invalid value: "A": capability is listed in allowedCapabilities and requiredDropCapabilities',
     ]),
 ])
-def test_security_policies(spec: Object, causes: list[str]) -> None:
+def test_pod_security_policy_rules(spec: Object, causes: list[str]) -> None:
     assert found("policy/v1beta1/podsecuritypolicies", {"spec": {**POLICY, **spec}}) == causes
 
 
@@ -252,7 +252,7 @@ def test_profiles_in_annotations_of_security_policies() -> None:
 @pytest.mark.parametrize(("version", "more"), [
     ("v1", ["status.currentHealthy: Invalid value: -1: must be greater than or equal to 0"]), ("v1beta1", []),
 ])
-def test_conditions_of_budgets(version: str, more: list[str]) -> None:
+def test_budget_conditions_are_validated(version: str, more: list[str]) -> None:
     """Conditions are looked at in every version, numbers since the stable one."""
     status = {"currentHealthy": -1, "conditions": [{"type": "A b", "status": "x", "reason": "1"}]}
     causes = found(f"policy/{version}/poddisruptionbudgets", {"status": status}, {}, "status")
@@ -268,7 +268,7 @@ def test_conditions_of_budgets(version: str, more: list[str]) -> None:
     ]
 
 
-def test_attachments() -> None:
+def test_volume_attachment_rules() -> None:
     """A volume's name is looked at in new attachments; what an attempt said is short."""
     spec = {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "A"}}
     causes = found("storage.{abbr}.io/v1/volumeattachments", {"spec": spec})
@@ -291,7 +291,7 @@ HOOK: Object = {
     (["pods", "*"], ""),
     (["*/*", "pods"], "if '*/*' is present, must not specify other resources"),
 ])
-def test_resources_of_webhooks(resources: list[str], words: str) -> None:
+def test_webhook_rule_resources(resources: list[str], words: str) -> None:
     """Who answers comes before in which versions; of resources without subresources the last one decides."""
     rule = {**HOOK["rules"][0], "resources": resources}
     body = {"webhooks": [{**HOOK, "rules": [rule]}]}
@@ -305,7 +305,7 @@ def test_resources_of_webhooks(resources: list[str], words: str) -> None:
     ]
 
 
-def test_names_of_endpoints() -> None:
+def test_endpoint_hostname_rules() -> None:
     """All that is wrong with a domain name comes in one cause."""
     endpoints = [{"addresses": [address]} for address in ("a_b.c", "a.", "", f"{'a' * 64}.b", "x.y.")]
     body = {"addressType": "FQDN", "endpoints": endpoints}
@@ -318,7 +318,7 @@ def test_names_of_endpoints() -> None:
     ]
 
 
-def test_conditions_of_signing_requests() -> None:
+def test_signing_request_condition_rules() -> None:
     """A condition without a type is judged like any other."""
     status = {"conditions": [{"status": "x"}, {"status": "True"}]}
     request: Object = {"spec": {}}
@@ -337,7 +337,7 @@ def test_conditions_of_signing_requests() -> None:
     ("_a._b/C.D", ['Invalid value: "_a._b": validating label "_a"', 'Invalid value: "C.D": validating label "C"']),
     (f"{'a.' * 126}aa/c", ["Too long: must have at most 253 bytes"]),
 ])
-def test_names_of_signers(signer: str, causes: list[str]) -> None:
+def test_signer_name_rules(signer: str, causes: list[str]) -> None:
     """Of each half the first part that is wrong is named."""
     found_ = found("certificates.{abbr}.io/v1/certificatesigningrequests", {"spec": {"signerName": signer}})
     told = [cause.removeprefix("spec.signerName: ") for cause in found_ if cause.startswith("spec.signerName")]
@@ -348,7 +348,7 @@ def test_names_of_signers(signer: str, causes: list[str]) -> None:
     ("", "Approved", ["add"]), ("status", "Approved", ["add"]), ("approval", "Approved", []), ("status", "Failed", []),
     ("approval", "Failed", []),
 ])
-def test_who_may_add_conditions_to_requests(sub: str, kind: str, words: list[str]) -> None:
+def test_approval_conditions_need_the_approval_endpoint(sub: str, kind: str, words: list[str]) -> None:
     """Approval is for its own endpoint."""
     status = {"conditions": [{"type": kind, "status": "True"}]}
     causes = found("certificates.{abbr}.io/v1/certificatesigningrequests", {"status": status}, {"status": {}}, sub)
@@ -357,7 +357,7 @@ def test_who_may_add_conditions_to_requests(sub: str, kind: str, words: list[str
     ]
 
 
-def test_certificates_are_for_good() -> None:
+def test_issued_certificates_are_immutable() -> None:
     """Set once, through the status endpoint."""
     api, old = "certificates.{abbr}.io/v1/certificatesigningrequests", {"status": {"certificate": "YQ=="}}
     new = {"status": {"certificate": "Yg=="}}
@@ -367,7 +367,7 @@ def test_certificates_are_for_good() -> None:
     )
 
 
-def test_hints_of_endpoints() -> None:
+def test_endpoint_hint_rules() -> None:
     """Zones are label values, each named once; numbers of ports are not looked at."""
     hints = {"forZones": [{"name": "a"}, {"name": "a"}, {"name": "b c"}]}
     body = {"addressType": "IPv4", "endpoints": [{"addresses": ["1.1.1.1"], "hints": hints}]}
@@ -378,7 +378,7 @@ def test_hints_of_endpoints() -> None:
     ]
 
 
-def test_names_of_api_services() -> None:
+def test_api_service_name_is_version_and_group() -> None:
     """A name that can be none is only that; any other is the version and the group."""
     spec = {"group": "g.x", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
     for name, words in (("a/b", "may not contain '/'"), ("a", 'must be `spec.version+"."+spec.group`: "v1.g.x"')):
@@ -394,7 +394,7 @@ def test_metadata_of_changed_webhooks_is_judged_again() -> None:
     assert (len(found(api, bad)), len(found(api, bad, {}))) == (1, 3)
 
 
-def test_rollbacks_of_deployments() -> None:
+def test_deployment_rollback_annotation() -> None:
     """The stable version keeps the revision in an annotation; it is a number from 0 on."""
     metadata = {"annotations": {"deprecated.deployment.rollback.revision": "-2"}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": POD, "strategy": {"type": "Recreate"}}
@@ -413,7 +413,7 @@ def test_data_of_revisions_is_shown_as_bytes() -> None:
     ]
 
 
-def test_only_the_capacity_is_no_less_than_nothing() -> None:
+def test_storage_capacity_must_not_be_negative() -> None:
     """Asked twice of new ones; the largest volume is not looked at."""
     body = {"storageClassName": "a", "capacity": "-1", "maximumVolumeSize": "-1"}
     causes = found("storage.{abbr}.io/v1beta1/csistoragecapacities", body)

@@ -44,7 +44,7 @@ def test_topologies_are_compared_with_an_empty_one_per_term() -> None:
     ]
 
 
-def test_the_form_of_an_attacher_comes_last() -> None:
+def test_attacher_name_is_checked_last() -> None:
     """What only the stable version asks for follows the rest, on creation alone."""
     head = ["spec.attacher: Required", "spec.source: Required", "spec.nodeName: Invalid"]
     api = ("storage.{abbr}.io", "v1", "volumeattachments")
@@ -53,14 +53,14 @@ def test_the_form_of_an_attacher_comes_last() -> None:
 
 
 @pytest.mark.parametrize("plural", ["roles", "clusterroles"])
-def test_changed_roles_are_judged_twice(plural: str) -> None:
+def test_changed_roles_are_validated_twice(plural: str) -> None:
     api = ("rbac.authorization.{abbr}.io", "v1", plural)
     bad = ["rules[0].apiGroups: Required", "rules[0].resources: Required"]
     assert causes(*api, {"rules": [{"verbs": ["get"]}]}) == bad
     assert causes(*api, {"rules": [{"verbs": ["get"]}]}, {"rules": None}) == bad * 2
 
 
-def test_common_metadata_is_judged_before_and_with_a_change() -> None:
+def test_metadata_is_validated_before_and_with_a_change() -> None:
     """Labels of a config map: as every object's, as every changed object's, and twice by the kind's own rules."""
     assert causes("", "v1", "configmaps", {"metadata": {"labels": {"$": ""}}}, {}) == ["metadata.labels: Invalid"] * 4
 
@@ -104,11 +104,11 @@ def test_topology_is_named_as_the_stable_version_has_it(version: str, member: st
     (b"\x30", "asn1: syntax error: truncated tag or length"),
     (b"garbage" * 20, "asn1: structure error: tags don't match (16 vs {class:1 tag:7 length:97 isCompound:true})"),
 ])
-def test_broken_der(data: bytes, wrong: str) -> None:
+def test_invalid_der_errors(data: bytes, wrong: str) -> None:
     assert der_error(data, "certificateRequest").startswith(wrong)
 
 
-def test_sound_der() -> None:
+def test_trailing_der_bytes() -> None:
     """The frame of a request, then the same with a byte too many."""
     algorithm = bytes.fromhex("3003060103")
     key = b"\x30\x08" + algorithm + b"\x03\x01\x00"
@@ -132,7 +132,7 @@ def test_sound_der() -> None:
     ("/just/a/path", ""),
     ("mailto:x", ""),
 ])
-def test_broken_urls(text: str, wrong: str) -> None:
+def test_invalid_url_errors(text: str, wrong: str) -> None:
     assert url_error(text) == wrong
 
 
@@ -144,5 +144,5 @@ def test_broken_urls(text: str, wrong: str) -> None:
     (b"[1]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
     (b"-1", "json: cannot unmarshal number into Go value of type map[string]interface {}"),
 ])
-def test_broken_json(text: bytes, wrong: str) -> None:
+def test_invalid_json_errors(text: bytes, wrong: str) -> None:
     assert json_error(text) == wrong

@@ -30,7 +30,7 @@ from orchd.kinds.quantities import amount, is_integer
         (names.wildcard, ["*.a", "*.a.b"], ["*", "a", "a.*.b", "*a"]),
     ],
 )
-def test_forms(rule: Any, good: Any, bad: Any) -> None:
+def test_name_and_value_rules(rule: Any, good: Any, bad: Any) -> None:
     """Each rule takes its good words and says something about each bad one."""
     assert [w for w in good if rule(w)] == []
     assert [w for w in bad if not rule(w)] == []
@@ -47,7 +47,7 @@ def test_a_prefix_may_end_with_a_dash() -> None:
     "schedule",
     ["* * * * *", "*/5 1-3,7 ? jan-mar SUN", "@daily", "@every 1h30m", "0 0 31 12 6", "TZ=UTC 1 * * * *"],
 )
-def test_schedules_that_are_fine(schedule: str) -> None:
+def test_valid_cron_schedules(schedule: str) -> None:
     """Five fields with lists, ranges, steps and names, or a descriptor."""
     assert schedule_error(schedule) == ""
 
@@ -65,7 +65,7 @@ def test_schedules_that_are_fine(schedule: str) -> None:
         ("x * * * *", 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'),
     ],
 )
-def test_schedules_that_are_not(schedule: str, wrong: str) -> None:
+def test_invalid_cron_schedules(schedule: str, wrong: str) -> None:
     """The reason is the parser's own."""
     assert schedule_error(schedule) == wrong
 

@@ -70,14 +70,14 @@ CASES: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str | None]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_choice(case: str) -> None:
+def test_smallest_suitable_volume_is_chosen(case: str) -> None:
     """A claim gets the volume reserved for it, else the smallest that suits it on the node."""
     wanted, volumes, expected = CASES[case]
     found = find_volume(wanted, volumes, ORCH, node=NODE, excluded={"x"}, delayed=True)
     assert (found and found["metadata"]["name"]) == expected
 
 
-def test_without_a_node() -> None:
+def test_without_a_node_topology_does_not_matter() -> None:
     """Without a node, topology does not matter; a claim that waits for its consumer gets a reserved volume only."""
     far, own = volume("a", **on("n2")), volume("b", "9Gi", **on("n2"), **reserved())
     assert find_volume(claim(), [far], ORCH) is far
@@ -85,7 +85,7 @@ def test_without_a_node() -> None:
     assert find_volume(claim(), [far, own], ORCH, delayed=True) is own
 
 
-def test_binding() -> None:
+def test_bound_volume_names_its_claim() -> None:
     """A bound volume names its claim and is marked as a controller's choice, unless the user had reserved it."""
     bound, changed = claims.bind(volume("a"), claim(), ORCH)
     assert changed
@@ -100,12 +100,12 @@ def test_binding() -> None:
     assert "annotations" not in chosen["metadata"]
 
 
-def test_claims() -> None:
+def test_claim_is_fully_bound_after_the_binding() -> None:
     """A claim is fully bound once it has a volume and the binding was carried through."""
     done = {"annotations": {"pv.orch.io/bind-completed": "yes"}}
-    assert claims.fully_bound(claim(volumeName="v", metadata=done), ORCH)
-    assert not claims.fully_bound(claim(volumeName="v"), ORCH)
-    assert not claims.fully_bound(claim(metadata=done), ORCH)
+    assert claims.is_fully_bound(claim(volumeName="v", metadata=done), ORCH)
+    assert not claims.is_fully_bound(claim(volumeName="v"), ORCH)
+    assert not claims.is_fully_bound(claim(metadata=done), ORCH)
     assert claims.select_node(claim(), "n1", ORCH)["metadata"]["annotations"] == {"volume.orch.io/selected-node": "n1"}
 
 
@@ -118,13 +118,13 @@ EXPRESSIONS: list[tuple[str, str, list[str], bool]] = [
 
 
 @pytest.mark.parametrize(("key", "operator", "values", "expected"), EXPRESSIONS)
-def test_expressions(key: str, operator: str, values: list[str], expected: bool) -> None:
+def test_node_selector_expressions(key: str, operator: str, values: list[str], expected: bool) -> None:
     """Expressions of node selector terms."""
     term = {"matchExpressions": [{"key": key, "operator": operator, "values": values}]}
     assert matches_terms([term], {"a": "5"}) is expected
 
 
-def test_terms() -> None:
+def test_node_selector_terms_are_ored() -> None:
     """Terms are ORed; an empty one, and no term at all, match nothing. Fields speak of the node's name."""
     yes = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
     assert matches_terms([{}, yes], {"a": ""})
@@ -136,7 +136,7 @@ def test_terms() -> None:
     assert usable_on(volume("a"), {})
 
 
-def test_topologies() -> None:
+def test_allowed_topologies_and_label_selectors() -> None:
     """A class without topologies allows every node; a label selector without conditions matches every node, none nothing."""
     assert allowed_terms({}) is None
     allowed = allowed_terms({"allowedTopologies": [{"matchLabelExpressions": [{"key": "z", "values": ["a", "b"]}]}]})
@@ -152,6 +152,6 @@ def test_topologies() -> None:
 
 
 @pytest.mark.parametrize(("label", "expected"), [("a", {"a"}), ("a__b", {"a", "b"}), (" a __b", {"a", "b"}), ("", None), ("a__", None)])
-def test_zones(label: str, expected: set[str] | None) -> None:
+def test_zone_labels_with_several_zones(label: str, expected: set[str] | None) -> None:
     """Zones in a label have two underscores between them; an empty one makes the label say nothing."""
     assert zones(label) == expected

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from orchd.client.interfaces import Object
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import Catalog, Resource, builtin_catalog
 from orchd.kinds.crd.resources import custom_kind
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import Review
 from orchd.server.admission.webhooks.matching import calls_for, fits, hooks_of, objects_fit
 

@@ -10,12 +10,12 @@ from typing import Any
 import orjson
 import pytest
 
-from orchd.client.interfaces import Object
 from orchd.config.choices import DEFAULT_ADMISSION_PLUGINS
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource, builtin_catalog
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.builtin import NAMES, make_chain
 from orchd.server.admission.interfaces import WebhookServices
 from orchd.server.admission.webhooks.identity import same_kind

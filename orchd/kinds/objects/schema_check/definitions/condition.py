@@ -22,7 +22,7 @@ def with_structure(
     definition: Mapping[str, Any], status: dict[str, Any], settings: ObjectSettings, *, now: str
 ) -> dict[str, Any]:
     """`status` with the condition if a schema of `definition` is not structural, without it otherwise."""
-    said = _said(definition["spec"], settings)
+    said = _summarize(definition["spec"], settings)
     found = find_condition(status, NON_STRUCTURAL)
     if said is None:
         if found is None:
@@ -33,7 +33,7 @@ def with_structure(
     return with_condition(status, NON_STRUCTURAL, *said, now=now)
 
 
-def _said(spec: Mapping[str, Any], settings: ObjectSettings) -> tuple[str, str, str] | None:
+def _summarize(spec: Mapping[str, Any], settings: ObjectSettings) -> tuple[str, str, str] | None:
     """Status, reason and message of the condition, None if all schemas are structural."""
     causes: list[Cause] = []
     if spec.get("preserveUnknownFields"):

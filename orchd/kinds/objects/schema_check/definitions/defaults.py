@@ -112,13 +112,13 @@ class _Defaults:
     def _plain(self, given: Any, schema: Schema, at: Path) -> None:
         if self._pruned_ones and pruned(given, schema, self._words) != given:
             self._report.invalid(at, _format(given), "must not have unknown fields")
-        wrong = self._unlike(given, schema, str(at)) or self._embedded(given, schema, str(at))
+        wrong = self._unlike(given, schema, str(at)) or self._check_embedded(given, schema, str(at))
         self._report.causes += wrong or self._unfit(given, schema, at)
 
     def _of_metadata(self, given: Any, schema: Schema, at: Path, owner: Schema, around: _Around) -> None:
         obj = {"kind": "Validation", "apiVersion": "validation/v1", **around(given)}
         whole = {**owner, self._words.embedded: True}
-        wrong = self._unlike(obj, whole, "") or self._embedded(obj, whole, "")
+        wrong = self._unlike(obj, whole, "") or self._check_embedded(obj, whole, "")
         if wrong:
             self._report.invalid(at, _format(given), f"must result in valid metadata: {aggregate(wrong)}")
         else:
@@ -129,7 +129,7 @@ class _Defaults:
         found = compiled.compile_schema(schema, self._report.dialect)(given)
         return list(dict.fromkeys(each.cause(field=str(at)) for each in found))
 
-    def _embedded(self, value: Any, schema: Schema, at: str) -> list[Cause]:
+    def _check_embedded(self, value: Any, schema: Schema, at: str) -> list[Cause]:
         walk = embedded.compile_all(schema, self._report.dialect)
         return [] if walk is None else embedded.embedded_causes(walk, value, self._report.settings, at)
 

@@ -57,16 +57,16 @@ def avoided_controllers(text: str) -> tuple[list[Object | None], str]:
         return [], wrong
     entries = (json.loads(text) or {}).get(_ENTRIES)
     if entries is not None and not isinstance(entries, list):
-        return [], _misplaced(entries, "[]v1.PreferAvoidPodsEntry")
+        return [], _describe_mismatch(entries, "[]v1.PreferAvoidPodsEntry")
     out: list[Object | None] = []
     for entry in entries or ():
         if entry is not None and not isinstance(entry, dict):
-            return [], _misplaced(entry, "v1.PreferAvoidPodsEntry")
+            return [], _describe_mismatch(entry, "v1.PreferAvoidPodsEntry")
         signature = (entry or {}).get("podSignature")
         controller = signature.get("podController") if isinstance(signature, dict) else None
         out.append(controller if isinstance(controller, dict) else None)
     return out, ""
 
 
-def _misplaced(value: Any, type_name: str) -> str:
+def _describe_mismatch(value: Any, type_name: str) -> str:
     return f"json: cannot unmarshal {json_kind(value)} into Go struct field AvoidPods.{_ENTRIES} of type {type_name}"

@@ -36,7 +36,7 @@ def object_field(reference: Object, allowed: tuple[str, ...], at: Path, report: 
     if not path:
         report.required(at / "fieldPath")
         return
-    base, subscript = _subscripted(path)
+    base, subscript = _split_subscript(path)
     if version != "v1":
         _unconverted(f"unsupported pod version: {version}", path, at, report)
     elif subscript is not None:
@@ -58,7 +58,7 @@ def _unconverted(why: str, path: str, at: Path, report: Report) -> None:
     report.invalid(at / "fieldPath", path, f"error converting fieldPath: {why}")
 
 
-def _subscripted(path: str) -> tuple[str, str | None]:
+def _split_subscript(path: str) -> tuple[str, str | None]:
     """Split ``metadata.labels['a']`` into field and key; the key is None without a subscript."""
     if path.endswith("']"):
         base, found, subscript = path[:-2].partition("['")

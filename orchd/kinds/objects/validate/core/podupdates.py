@@ -46,7 +46,7 @@ def update(pod: Object, old: Object, report: Report) -> None:
     _tolerations(spec.get("tolerations") or [], before.get("tolerations") or [], report)
     if spec == before:
         return
-    munged = _munged(spec, before)
+    munged = _with_old_mutable_fields(spec, before)
     if not differences.same(munged, before):
         report.forbidden(SPEC, f"{_CHANGEABLE}\n{differences.text('core.PodSpec', before, munged)}")
 
@@ -77,7 +77,7 @@ def _tolerations(new: list[Object], old: list[Object], report: Report) -> None:
     placement.tolerations(new, at, report)
 
 
-def _munged(spec: Object, before: Object) -> Object:
+def _with_old_mutable_fields(spec: Object, before: Object) -> Object:
     """The new spec with the old values of mutable fields."""
     out = dict(spec)
     for member in ("containers", "initContainers"):

@@ -27,20 +27,20 @@ def create(service: Object, report: Report) -> None:
     _one_protocol(service.get("spec") or {}, {}, report)
 
 
-def _health_checked(spec: Object) -> bool:
+def _has_health_check(spec: Object) -> bool:
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
 def _one_protocol(spec: Object, old: Object, report: Report) -> None:
     """Validate protocols of a load balancer: one, unless the stored service has several."""
-    if report.settings.feature("MixedProtocolLBService", False) or (_mixed(old) and _mixed(spec)):
+    if report.settings.feature("MixedProtocolLBService", False) or (_mixes_protocols(old) and _mixes_protocols(spec)):
         return
-    if _mixed(spec):
+    if _mixes_protocols(spec):
         shown = dump("[]core.ServicePort", spec.get("ports") or [])
         report.invalid(SPEC / "ports", shown, "may not contain more than 1 protocol when type is 'LoadBalancer'")
 
 
-def _mixed(spec: Object) -> bool:
+def _mixes_protocols(spec: Object) -> bool:
     return spec.get("type") == "LoadBalancer" and len({p.get("protocol") for p in spec.get("ports") or ()}) > 1
 
 
@@ -255,7 +255,7 @@ def _traffic(kind: str, spec: Object, report: Report) -> None:
         report.required(SPEC / "externalTrafficPolicy")
     elif policy not in ("Cluster", "Local"):
         report.unsupported(SPEC / "externalTrafficPolicy", policy, ("Cluster", "Local"))
-    if _health_checked(spec):
+    if _has_health_check(spec):
         if not number:
             report.required(SPEC / "healthCheckNodePort")
         else:
@@ -286,7 +286,7 @@ def update(service: Object, old: Object, report: Report) -> None:
     # Checked twice for a change.
     _balancer_class(new, report)
     number, was = new.get("healthCheckNodePort") or 0, before.get("healthCheckNodePort") or 0
-    if number != was and _health_checked(new) and _health_checked(before):
+    if number != was and _has_health_check(new) and _has_health_check(before):
         report.forbidden(SPEC / "healthCheckNodePort", "field is immutable")
     body(service, report)
     _one_protocol(new, before, report)

@@ -19,7 +19,7 @@ def findings(policy: Object, volumes: Iterable[Object], containers: list[tuple[s
         path = f"spec.volumes[{i}]"
         kind = next((k for k in volume if k != "name" and volume[k] is not None), "")
         word = _WORDS.get(kind, kind)
-        if not _type_allowed(policy.get("volumes") or (), word, volume, dialect):
+        if not _is_type_allowed(policy.get("volumes") or (), word, volume, dialect):
             out.append(invalid(path, word, f"{word} volumes are not allowed to be used"))
         elif kind == "hostPath":
             out += _host_path(policy, path, volume, containers)
@@ -36,7 +36,7 @@ def findings(policy: Object, volumes: Iterable[Object], containers: list[tuple[s
     return out
 
 
-def _type_allowed(allowed: Iterable[str], word: str, volume: Object, dialect: Dialect) -> bool:
+def _is_type_allowed(allowed: Iterable[str], word: str, volume: Object, dialect: Dialect) -> bool:
     # The projected service account token, which every pod has, is allowed like a secret.
     return "*" in allowed or word in allowed or (
         word == "projected" and "secret" in allowed and _is_account_token(volume[word], dialect)

@@ -6,11 +6,11 @@ from typing import Any
 
 from orchd import errors
 from orchd.kinds.identity import User
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.verbs.context import ResourceTarget
 from orchd.server.pipeline.verbs.reviews.posted import Answer
-from orchd.server.registry.interfaces import Object
 
 
 def action(user: User, spec: Object) -> Action:
@@ -41,7 +41,7 @@ def subject(spec: Object) -> User:
     )
 
 
-async def _decided(authorizer: IAuthorizer, asked: Action) -> Object:
+async def _decide(authorizer: IAuthorizer, asked: Action) -> Object:
     verdict = await authorizer.authorize(asked)
     status: Object = {"allowed": verdict.decision is Decision.ALLOW}
     if verdict.decision is Decision.DENY:
@@ -58,7 +58,7 @@ def access_review(authorizer: IAuthorizer) -> Answer:
 
     async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         spec = posted.get("spec") or {}
-        return await _decided(authorizer, action(subject(spec), spec))
+        return await _decide(authorizer, action(subject(spec), spec))
 
     return answer
 
@@ -70,7 +70,7 @@ def local_access_review(authorizer: IAuthorizer) -> Answer:
         spec = posted.get("spec") or {}
         if ((posted.get("metadata") or {}).get("namespace") or "") != target.namespace:
             raise errors.bad_request(f"spec.resourceAttributes.namespace must match namespace: {target.namespace}")
-        return await _decided(authorizer, action(subject(spec), spec))
+        return await _decide(authorizer, action(subject(spec), spec))
 
     return answer
 
@@ -80,7 +80,7 @@ def self_access_review(authorizer: IAuthorizer) -> Answer:
 
     async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         assert request.user is not None
-        return await _decided(authorizer, action(request.user, posted.get("spec") or {}))
+        return await _decide(authorizer, action(request.user, posted.get("spec") or {}))
 
     return answer
 

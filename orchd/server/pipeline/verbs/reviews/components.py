@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.tabulate import table
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import Representation
@@ -13,7 +14,6 @@ from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import list_query
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
-from orchd.server.registry.interfaces import Object
 
 #: The reason for being unhealthy; "" when healthy.
 Probe = Callable[[], str]
@@ -49,31 +49,31 @@ class Components:
             "conditions": [condition],
         }
 
-    async def get(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+    async def get(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """One component; 500 for an unknown name, as in the reference."""
-        view = tools.present.view(request, target.resource)
+        view = context.present.view(request, target.resource)
         if target.name not in self._probes:
             raise bare_error(f"Component not found: {target.name}")
         status = self._status(target.name)
         if view.chosen.as_ == "Table":
-            return tools.present.response(view, self._table(tools, view, [status]))
-        return tools.present.response(view, tools.present.other(view, status))
+            return context.present.response(view, self._table(context, view, [status]))
+        return context.present.response(view, context.present.other(view, status))
 
-    async def list_(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+    async def list_(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """All components that match the selectors."""
-        view = tools.present.view(request, target.resource)
-        chosen = list_query(tools.dialect, request, target.resource, target.namespace).selection
+        view = context.present.view(request, target.resource)
+        chosen = list_query(context.dialect, request, target.resource, target.namespace).selection
         found = [self._status(name) for name in self._probes if chosen.accepts(_Component({}, {"metadata.name": name}))]
         if view.chosen.as_ == "Table":
-            return tools.present.response(view, self._table(tools, view, found))
+            return context.present.response(view, self._table(context, view, found))
         items = [{k: v for k, v in status.items() if k not in ("kind", "apiVersion")} for status in found]
         listed: Object = {"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": items}
-        return tools.present.response(view, tools.present.other(view, listed))
+        return context.present.response(view, context.present.other(view, listed))
 
-    def _table(self, tools: VerbContext, view: Representation, found: list[Object]) -> bytes:
-        tools.present.check_table(view)
-        now = datetime.fromtimestamp(tools.wall(), UTC)
+    def _table(self, context: VerbContext, view: Representation, found: list[Object]) -> bytes:
+        context.present.check_table(view)
+        now = datetime.fromtimestamp(context.wall(), UTC)
         include = view.include_object or table.METADATA
-        shown = table.table(found, view.resource, {}, now, tools.dialect, include_object=include)
+        shown = table.table(found, view.resource, {}, now, context.dialect, include_object=include)
         shown["apiVersion"] = view.chosen.api_version
-        return tools.present.encode(view, shown)
+        return context.present.encode(view, shown)

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 
 from orchd import errors
 from orchd.kinds.canonical import canonicalize
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, mutate
-from orchd.server.registry.interfaces import Object
 from orchd.server.registry.operations import Create
 
 #: Makes the status of a review; may raise ApiError.
@@ -23,23 +23,23 @@ def review(foreign: ForeignBodyContext, answer: Answer, *, echoed: bool = True, 
     """The create verb of a review kind: 201 with the review and its status, or (`echoed` false) with only the status in
     an otherwise empty review, which has its time of creation if it is `stamped`."""
 
-    async def create(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+    async def create(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         resource = target.resource
-        view = tools.present.view(request, resource, table=False)
-        posted, options = await tools.decode_object(request, resource, "CreateOptions")
-        context = tools.context(request, target, options)
-        posted = await tools.registry.transform(context, Create(obj=posted), None)
-        admission = foreign.admission.review(context, "CREATE", None)
-        posted = await mutate(tools, admission, resource, posted)
-        causes = validation.validate_create(posted, resource, tools.settings)
+        view = context.present.view(request, resource, table=False)
+        posted, options = await context.decode_object(request, resource, "CreateOptions")
+        write_context = context.write_context(request, target, options)
+        posted = await context.registry.transform(write_context, Create(obj=posted), None)
+        admission = foreign.admission.review(write_context, "CREATE", None)
+        posted = await mutate(context, admission, resource, posted)
+        causes = validation.validate_create(posted, resource, context.settings)
         if causes:
             raise errors.invalid(resource.group, "", "", causes)
         status = await answer(request, target, posted)
         await admission.validate(posted)
         said = posted if echoed else {"apiVersion": posted["apiVersion"], "kind": posted["kind"], "metadata": {}, "spec": {}}
         if stamped:
-            said = {**said, "metadata": {"creationTimestamp": timestamp(tools.wall())}}
-        reviewed = canonicalize({**said, "status": status}, resource, tools.settings)
-        return tools.present.response(view, tools.present.other(view, reviewed), code=201)
+            said = {**said, "metadata": {"creationTimestamp": timestamp(context.wall())}}
+        reviewed = canonicalize({**said, "status": status}, resource, context.settings)
+        return context.present.response(view, context.present.other(view, reviewed), code=201)
 
     return create

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from orchd.kinds.jsonvalues import Object
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.verbs.context import ResourceTarget
-from orchd.server.registry.interfaces import Object
 
 
 async def self_review(request: Request, target: ResourceTarget, posted: Object) -> Object:

@@ -7,11 +7,11 @@ from typing import Protocol
 
 from orchd import errors
 from orchd.kinds.identity import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP
+from orchd.kinds.jsonvalues import Object
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.verbs.context import ResourceTarget
 from orchd.server.pipeline.verbs.reviews.posted import Answer
-from orchd.server.registry.interfaces import Object
 
 
 class TokenMethods(Protocol):

@@ -63,7 +63,7 @@ def global_unicast(text: str) -> bool:
         return False
     if address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified:
         return False
-    return all(_is_global(inner) for inner in _embedded(address))
+    return all(_is_global(inner) for inner in _embedded_addresses(address))
 
 
 def _is_global(address: IPv4Address) -> bool:
@@ -72,7 +72,7 @@ def _is_global(address: IPv4Address) -> bool:
     return not (address.is_loopback or address.is_link_local or address.is_multicast)
 
 
-def _embedded(address: IPv6Address) -> Iterator[IPv4Address]:
+def _embedded_addresses(address: IPv6Address) -> Iterator[IPv4Address]:
     """The IPv4 addresses to which packets for an IPv6 address may be routed."""
     value = int(address)
     for network, shift in _EMBEDDING:

@@ -7,6 +7,7 @@ from typing import Any
 
 from orchd import errors
 from orchd.kinds.catalog import Catalog
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
@@ -17,7 +18,7 @@ from orchd.server.pipeline.verbs.subresources.foreign import (
     mutate,
     success,
 )
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.operations import Create, Edit
 
 
@@ -28,42 +29,42 @@ class Bindings:
         self._kind = catalog.body_kind("core/v1", "Binding")
         self._foreign = foreign
 
-    async def create(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+    async def create(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """POST to pods/binding: 201 with a Status."""
-        return await self._bind(tools, request, target, named=True)
+        return await self._bind(context, request, target, named=True)
 
-    async def create_legacy(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+    async def create_legacy(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """POST to bindings: the same, the pod is named by the Binding."""
-        return await self._bind(tools, request, target, named=False)
+        return await self._bind(context, request, target, named=False)
 
-    async def _bind(self, tools: VerbContext, request: Request, target: ResourceTarget, *, named: bool) -> Response:
-        view = tools.present.view(request, self._kind, table=False)
-        binding, options = await tools.decode_object(request, self._kind, "CreateOptions")
-        context = tools.context(request, target, options)
-        binding = await tools.registry.transform(replace(context, resource=self._kind), Create(obj=binding), None)
+    async def _bind(self, context: VerbContext, request: Request, target: ResourceTarget, *, named: bool) -> Response:
+        view = context.present.view(request, self._kind, table=False)
+        binding, options = await context.decode_object(request, self._kind, "CreateOptions")
+        write_context = context.write_context(request, target, options)
+        binding = await context.registry.transform(replace(write_context, resource=self._kind), Create(obj=binding), None)
         # Mutating admission runs before the endpoint reads the body's fields, as for every POST.
-        review = self._foreign.admission.review(context, "CREATE", None, name=target.name)
-        binding = await mutate(tools, review, self._kind, binding)
+        review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
+        binding = await mutate(context, review, self._kind, binding)
         metadata = binding.get("metadata") or {}
         name = metadata.get("name", "")
         if named and name != target.name:
             raise errors.bad_request("name in URL does not match name in Binding object")
-        causes = validation.validate_create(binding, self._kind, tools.settings)
+        causes = validation.validate_create(binding, self._kind, context.settings)
         if causes:
             texts = [f"{cause.field}: {cause.message}" for cause in causes]
             raise bare_error(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
         await review.validate(binding)
         if not name:
             raise errors.bad_request("Name parameter required.")
-        pods = tools.catalog().resource("", "v1", "pods")
+        pods = context.catalog().resource("", "v1", "pods")
         assert pods is not None
-        inner = replace(context, resource=pods, subresource="binding")
+        inner = replace(write_context, resource=pods, subresource="binding")
 
         async def assign(live: Object) -> Object:
             return bound_pod(inner, live, binding)
 
         await self._foreign.registry.write(inner, Edit(name=name, change=assign))
-        return success(tools, view)
+        return success(context, view)
 
 
 def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
@@ -88,11 +89,11 @@ def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
     if given.get("annotations"):
         changed["annotations"] = {**(metadata.get("annotations") or {}), **given["annotations"]}
     status = dict(pod.get("status") or {})
-    status["conditions"] = _scheduled(status.get("conditions") or [], timestamp(context.now))
+    status["conditions"] = _with_scheduled(status.get("conditions") or [], timestamp(context.now))
     return {**pod, "metadata": changed, "spec": {**pod["spec"], "nodeName": binding["target"]["name"]}, "status": status}
 
 
-def _scheduled(conditions: list[Any], now: str) -> list[Any]:
+def _with_scheduled(conditions: list[Any], now: str) -> list[Any]:
     """`conditions` with PodScheduled true."""
     condition: dict[str, Any] = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
     out = []

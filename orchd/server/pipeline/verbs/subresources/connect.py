@@ -11,6 +11,7 @@ import orjson
 from orchd import errors
 from orchd.errors import ApiError, Cause
 from orchd.kinds.digits import integer
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import ScalarError, canonical_time
 from orchd.kinds.simulated import is_simulated
 from orchd.server.pipeline.interfaces import Request, Response
@@ -22,7 +23,6 @@ from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext,
 from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location, container_of, node_location
 from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, Reply, UnreachableError, text
-from orchd.server.registry.interfaces import Object
 
 #: Maximum size in bytes of a forwarded kubelet error text.
 _COMPLAINT = 50_000
@@ -34,28 +34,28 @@ def flag(request: Request, name: str) -> bool:
     return name in request.query and request.param(name).lower() not in _FALSE
 
 
-async def read(tools: VerbContext, plural: str, namespace: str, name: str) -> Object:
+async def read(context: VerbContext, plural: str, namespace: str, name: str) -> Object:
     """Read an object of the core group. Raises ApiError 404."""
-    resource = tools.catalog().resource("", "v1", plural)
+    resource = context.catalog().resource("", "v1", plural)
     assert resource is not None
-    entry = await tools.registry.get(resource, namespace, name)
+    entry = await context.registry.get(resource, namespace, name)
     obj: Object = orjson.loads(entry.json)
     return obj
 
 
-async def agent_of(tools: VerbContext, pod: Object, preferred: Sequence[str], lacking: str) -> Location:
+async def agent_of(context: VerbContext, pod: Object, preferred: Sequence[str], lacking: str) -> Location:
     """The address of the node agent of a pod's node. Raises ApiError 404 if the node does not exist (the reference's message
     names a pod), and 400 for a simulated node; `lacking` ends that message ("no logs")."""
     name = pod["spec"]["nodeName"]
     try:
-        node = await read(tools, "nodes", "", name)
+        node = await read(context, "nodes", "", name)
     except ApiError as error:
         if error.code != 404:
             raise
         raise errors.not_found("", "pods", name) from None
     if is_simulated(node):
         raise errors.bad_request(f"node {name} is simulated: nothing runs in pod {pod['metadata']['name']}, so there is {lacking}")
-    return node_location(tools.dialect, node, preferred)
+    return node_location(context.dialect, node, preferred)
 
 
 class Logs:
@@ -66,14 +66,14 @@ class Logs:
         self._preferred = preferred
         self.verbs: Mapping[str, Verb] = {"get": self.get}
 
-    async def get(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+    async def get(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the log as text; 204 for an unscheduled pod."""
         params = log_parameters(request, target.name)
-        pod = await read(tools, "pods", target.namespace, target.name)
+        pod = await read(context, "pods", target.namespace, target.name)
         container = container_of(pod, request.param("container"))
         if not (pod.get("spec") or {}).get("nodeName"):
             return Response(code=204, content_type="", headers=[NO_STORE])
-        agent = await agent_of(tools, pod, self._preferred, "no log")
+        agent = await agent_of(context, pod, self._preferred, "no log")
         path = "/".join(quote(word, safe="") for word in (target.namespace, target.name, container))
         url = f"{agent.origin}/containerLogs/{path}" + (f"?{urlencode(params)}" if params else "")
         try:
@@ -142,24 +142,24 @@ class Streams:
     def verbs(self, what: str) -> Mapping[str, Verb]:
         """GET and POST of exec, attach or portforward."""
 
-        async def connect(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-            return await self._connect(tools, request, target, what)
+        async def connect(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
+            return await self._connect(context, request, target, what)
 
         return {"get": connect, "create": connect}
 
-    async def _connect(self, tools: VerbContext, request: Request, target: ResourceTarget, what: str) -> Response:
+    async def _connect(self, context: VerbContext, request: Request, target: ResourceTarget, what: str) -> Response:
         options = _OPTIONS[what](request)
-        context = tools.context(request, target, WriteOptions())
-        review = self._foreign.admission.review(context, "CONNECT", None, name=target.name)
+        write_context = context.write_context(request, target, WriteOptions())
+        review = self._foreign.admission.review(write_context, "CONNECT", None, name=target.name)
         await review.mutate(options)
         await review.validate(options)
-        pod = await read(tools, "pods", target.namespace, target.name)
+        pod = await read(context, "pods", target.namespace, target.name)
         words = [target.namespace, target.name]
         if what != "portforward":
             words.append(container_of(pod, request.param("container")))
         if not (pod.get("spec") or {}).get("nodeName"):
             raise errors.bad_request(f"pod {target.name} does not have a host assigned")
-        agent = await agent_of(tools, pod, self._preferred, f"nothing to {_PURPOSES[what]}")
+        agent = await agent_of(context, pod, self._preferred, f"nothing to {_PURPOSES[what]}")
         if not wants_upgrade(request) or request.hijack is None:
             raise errors.bad_request("Upgrade request required")
         path = "/".join(quote(word, safe="") for word in words)

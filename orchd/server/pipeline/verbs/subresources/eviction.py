@@ -14,6 +14,7 @@ from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.conditions import is_true, with_condition
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.server.pipeline.interfaces import Request, Response
@@ -25,7 +26,7 @@ from orchd.server.pipeline.verbs.subresources.foreign import (
     mutate,
     success,
 )
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.operations import Delete
 
 #: Maximum attempts when a pod or budget changes concurrently.
@@ -47,7 +48,7 @@ class Budgets(Protocol):
     async def update_status(self, budget: Object) -> Object: ...
 
 
-def _refused(cause: str, retry_after: int) -> ApiError:
+def _refusal(cause: str, retry_after: int) -> ApiError:
     """429; without Retry-After unless `retry_after` is set."""
     details: dict[str, Any] = {"causes": [Cause("DisruptionBudget", cause).as_json()]}
     headers = {}
@@ -57,8 +58,8 @@ def _refused(cause: str, retry_after: int) -> ApiError:
     return ApiError(429, "TooManyRequests", _REFUSED, details=details, headers=headers)
 
 
-def _being_processed(name: str) -> ApiError:
-    return _refused(f"The disruption budget {name} is still being processed by the server.", 10)
+def _processing_error(name: str) -> ApiError:
+    return _refusal(f"The disruption budget {name} is still being processed by the server.", 10)
 
 
 def _ready(pod: Object) -> bool:
@@ -69,7 +70,7 @@ def take_disruption(budget: Object, pod: str, now: str) -> Object:
     """The status of a budget after evicting `pod`. Raises ApiError 429 or 403 when that is not allowed."""
     name, status = budget["metadata"]["name"], budget.get("status") or {}
     if (status.get("observedGeneration") or 0) < (budget["metadata"].get("generation") or 0):
-        raise _being_processed(name)
+        raise _processing_error(name)
     allowed = status.get("disruptionsAllowed") or 0
     if allowed < 0:
         raise errors.forbidden("policy", "poddisruptionbudget", name, "pdb disruptions allowed is negative")
@@ -79,7 +80,7 @@ def take_disruption(budget: Object, pod: str, now: str) -> Object:
         raise errors.forbidden("policy", "poddisruptionbudget", name, why)
     if allowed == 0:
         healthy, wanted = status.get("currentHealthy") or 0, status.get("desiredHealthy") or 0
-        raise _refused(f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently", 0)
+        raise _refusal(f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently", 0)
     out = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": {**pods, pod: now}}
     if allowed == 1:
         out["conditions"] = _insufficient(status, now)
@@ -103,7 +104,7 @@ def _insufficient(status: Mapping[str, Any], now: str) -> list[Any]:
 class _Round:
     """One eviction: user, pod and DeleteOptions."""
 
-    context: Context
+    write_context: Context
     name: str
     options: Mapping[str, Any]
 
@@ -126,47 +127,47 @@ class Evictions:
         self._foreign = foreign
         self._budgets = budgets
 
-    async def create(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+    async def create(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """201 with a Status, 429 when a budget forbids it now."""
-        view = tools.present.view(request, self._kind, table=False)
-        eviction, options = await self._sent(tools, request)
-        context = tools.context(request, target, options)
-        review = self._foreign.admission.review(context, "CREATE", None, name=target.name)
-        eviction = await mutate(tools, review, self._kind, eviction)
+        view = context.present.view(request, self._kind, table=False)
+        eviction, options = await self._decode(context, request)
+        write_context = context.write_context(request, target, options)
+        review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
+        eviction = await mutate(context, review, self._kind, eviction)
         name = (eviction.get("metadata") or {}).get("name", "")
         if name != target.name:
             raise errors.bad_request("name in URL does not match name in Eviction object")
         given = dict(eviction.get("deleteOptions") or {})
         if options.dry_run:
             given["dryRun"] = given.get("dryRun") or ["All"]
-        given = delete_options(tools.dialect, request, given)
+        given = delete_options(context.dialect, request, given)
         dry_run = bool(given.get("dryRun"))
         await review.validate(eviction)
-        inner = replace(context, subresource="", dry_run=dry_run, options=given)
+        inner = replace(write_context, subresource="", dry_run=dry_run, options=given)
         await self._evict(_Round(inner, name, given))
-        return success(tools, view)
+        return success(context, view)
 
-    async def _sent(self, tools: VerbContext, request: Request) -> tuple[Object, WriteOptions]:
-        form = mediatype.body_form(request.header("content-type"), dialect=tools.dialect)
-        data = await tools.body(request)
-        options = write_options(tools.dialect, request, "CreateOptions")
+    async def _decode(self, context: VerbContext, request: Request) -> tuple[Object, WriteOptions]:
+        form = mediatype.body_form(request.header("content-type"), dialect=context.dialect)
+        data = await context.body(request)
+        options = write_options(context.dialect, request, "CreateOptions")
 
-        def decoded(any_version: bool) -> Object:
+        def decode_as(any_version: bool) -> Object:
             return decode.decode_object(
-                data, form, catalog=tools.catalog(), api_version=self._kind.api_version, kind="Eviction",
+                data, form, catalog=context.catalog(), api_version=self._kind.api_version, kind="Eviction",
                 type_=self._kind.type, any_version=any_version,
             )  # fmt: skip
 
-        eviction = decoded(True)
+        eviction = decode_as(True)
         if eviction["apiVersion"] not in _VERSIONS:
-            eviction = decoded(False)
+            eviction = decode_as(False)
         # Admission sees evictions in one version, whichever was sent.
-        settled = canonicalize({**eviction, "apiVersion": self._kind.api_version}, self._kind, tools.settings)
-        tools.check_fields(request, options, data, form, eviction, self._kind)
+        settled = canonicalize({**eviction, "apiVersion": self._kind.api_version}, self._kind, context.settings)
+        context.check_fields(request, options, data, form, eviction, self._kind)
         return settled, options
 
     async def _evict(self, asked: _Round) -> None:
-        context = asked.context
+        write_context = asked.write_context
         pod = await self._without_budget(asked)
         if pod is None:
             return
@@ -182,17 +183,17 @@ class Evictions:
                 await self._take(asked, budget)
         try:
             options = asked.only(pod) if guard else asked.options
-            await self._foreign.registry.delete(context, Delete(name=asked.name, options=options))
+            await self._foreign.registry.delete(write_context, Delete(name=asked.name, options=options))
         except ApiError as error:
             if error.reason == "Conflict" and guard and not asked.guarded and budget is not None:
-                raise _being_processed(budget["metadata"]["name"]) from None
+                raise _processing_error(budget["metadata"]["name"]) from None
             raise
 
     async def _without_budget(self, asked: _Round) -> Object | None:
         """Delete a pod that no budget protects; returns the pod if a budget may apply."""
-        context = asked.context
+        write_context = asked.write_context
         for attempt in range(_ATTEMPTS):
-            entry = await self._foreign.registry.get(context.resource, context.namespace, asked.name)
+            entry = await self._foreign.registry.get(write_context.resource, write_context.namespace, asked.name)
             pod: Object = orjson.loads(entry.json)
             phase = (pod.get("status") or {}).get("phase")
             going = bool(pod["metadata"].get("deletionTimestamp"))
@@ -202,7 +203,7 @@ class Evictions:
             racing = phase not in _ENDED and not going and not asked.guarded
             try:
                 options = asked.only(pod) if racing else asked.options
-                await self._foreign.registry.delete(context, Delete(name=asked.name, options=options))
+                await self._foreign.registry.delete(write_context, Delete(name=asked.name, options=options))
             except ApiError as error:
                 if error.reason != "Conflict" or asked.guarded or not racing or attempt == _ATTEMPTS - 1:
                     raise
@@ -225,11 +226,11 @@ class Evictions:
 
     async def _take(self, asked: _Round, budget: Object) -> None:
         """Take one disruption from the budget, or raise ApiError."""
-        now = timestamp(asked.context.now)
+        now = timestamp(asked.write_context.now)
         namespace, name = budget["metadata"]["namespace"], budget["metadata"]["name"]
         for _ in range(_ATTEMPTS):
             status = take_disruption(budget, asked.name, now)
-            if asked.context.dry_run:
+            if asked.write_context.dry_run:
                 return
             try:
                 await self._budgets.update_status({**budget, "status": status})

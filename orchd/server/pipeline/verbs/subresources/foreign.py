@@ -14,10 +14,11 @@ from zope.interface import implementer
 from orchd.errors import ApiError
 from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
 from orchd.server.pipeline.interfaces import Response
 from orchd.server.pipeline.representation import Representation
 from orchd.server.pipeline.verbs.context import VerbContext
-from orchd.server.registry.interfaces import Context, IAdmission, IRegistry, IReview, Object
+from orchd.server.registry.interfaces import Context, IAdmission, IRegistry, IReview
 
 
 @implementer(IAdmission, IReview)
@@ -43,18 +44,18 @@ class ForeignBodyContext:
     admission: IAdmission
 
 
-async def mutate(tools: VerbContext, review: IReview, kind: Resource, obj: Object) -> Object:
+async def mutate(context: VerbContext, review: IReview, kind: Resource, obj: Object) -> Object:
     """`obj` of `kind` after mutating admission, in canonical shape."""
     admitted = await review.mutate(obj)
     if admitted is None or admitted is obj:
         return obj
-    return canonicalize(admitted, kind, tools.settings)
+    return canonicalize(admitted, kind, context.settings)
 
 
-def success(tools: VerbContext, view: Representation) -> Response:
+def success(context: VerbContext, view: Representation) -> Response:
     """201 with a success Status. `view` was negotiated before the operation."""
     status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-    return tools.present.response(view, tools.present.other(view, status), code=201)
+    return context.present.response(view, context.present.other(view, status), code=201)
 
 
 def bare_error(message: str) -> ApiError:

@@ -11,9 +11,9 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.digits import integer, is_whole
+from orchd.kinds.jsonvalues import Object
 from orchd.server.pipeline.verbs.subresources.addresses import global_unicast
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
-from orchd.server.registry.interfaces import Object
 
 #: Default preference of node address types.
 PREFERRED = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")

@@ -10,6 +10,7 @@ import orjson
 
 from orchd import errors
 from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
@@ -27,7 +28,6 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     encoded,
     forwardable_headers,
 )
-from orchd.server.registry.interfaces import Object
 
 #: Maximum size in bytes of a forwarded request body, which is held in memory.
 BODY_LIMIT = 64 * 1024 * 1024
@@ -61,23 +61,23 @@ class Proxies:
         return self._verbs("NodeProxyOptions", self._node)
 
     def _verbs(self, kind: str, locate: Locate) -> Mapping[str, Verb]:
-        async def proxy(tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-            return await self._proxy(tools, request, target, kind, locate)
+        async def proxy(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
+            return await self._proxy(context, request, target, kind, locate)
 
         return dict.fromkeys(_VERBS, proxy)
 
     # -- target
 
-    async def _pod(self, tools: VerbContext, target: ResourceTarget) -> Location:
+    async def _pod(self, context: VerbContext, target: ResourceTarget) -> Location:
         scheme, name, port = locations.split(target.name, "pod")
-        return locations.pod_location(await read(tools, "pods", target.namespace, name), scheme, port)
+        return locations.pod_location(await read(context, "pods", target.namespace, name), scheme, port)
 
-    async def _service(self, tools: VerbContext, target: ResourceTarget) -> Location:
+    async def _service(self, context: VerbContext, target: ResourceTarget) -> Location:
         scheme, name, port = locations.split(target.name, "service")
-        service = await read(tools, "services", target.namespace, name)
+        service = await read(context, "services", target.namespace, name)
         port = locations.service_port(service, port)
         try:
-            endpoints = await read(tools, "endpoints", target.namespace, name)
+            endpoints = await read(context, "endpoints", target.namespace, name)
         except ApiError as error:
             if error.code != 404:
                 raise
@@ -85,17 +85,17 @@ class Proxies:
             raise errors.not_found("", "services", name) from None
         for address, number in locations.service_candidates(endpoints, port, self._random):
             ref = address.get("targetRef") or {}
-            pod = await self._pod_or_none(tools, ref.get("namespace") or "", ref.get("name") or "")
+            pod = await self._pod_or_none(context, ref.get("namespace") or "", ref.get("name") or "")
             if locations.belongs(address, pod):
                 return Location(scheme or "http", locations.proxyable(address["ip"]), str(number))
         shown = target.name if endpoints.get("subsets") else name
         raise locations.unavailable(f'no endpoints available for service "{shown}"')
 
-    async def _pod_or_none(self, tools: VerbContext, namespace: str, name: str) -> Object | None:
-        pods = tools.catalog().resource("", "v1", "pods")
+    async def _pod_or_none(self, context: VerbContext, namespace: str, name: str) -> Object | None:
+        pods = context.catalog().resource("", "v1", "pods")
         assert pods is not None
         try:
-            entry = await tools.registry.get(pods, namespace, name, resource_version="0")
+            entry = await context.registry.get(pods, namespace, name, resource_version="0")
         except ApiError as error:
             if error.code != 404:
                 raise
@@ -103,9 +103,9 @@ class Proxies:
         pod: Object = orjson.loads(entry.json)
         return pod
 
-    async def _node(self, tools: VerbContext, target: ResourceTarget) -> Location:
+    async def _node(self, context: VerbContext, target: ResourceTarget) -> Location:
         scheme, name, port = locations.split(target.name, "node")
-        agent = locations.node_location(tools.dialect, await read(tools, "nodes", "", name), self._preferred)
+        agent = locations.node_location(context.dialect, await read(context, "nodes", "", name), self._preferred)
         # The host is an address or a name, which is checked at connection time.
         if port in ("", agent.port):
             return agent
@@ -113,20 +113,20 @@ class Proxies:
 
     # -- forwarding
 
-    async def _proxy(self, tools: VerbContext, request: Request, target: ResourceTarget, kind: str, locate: Locate) -> Response:
+    async def _proxy(self, context: VerbContext, request: Request, target: ResourceTarget, kind: str, locate: Locate) -> Response:
         path = rest_of(request.raw_path, 7 if target.namespace else 5)
         options = {"kind": kind, "apiVersion": "v1", "path": path}
-        context = tools.context(request, target, WriteOptions())
-        review = self._foreign.admission.review(context, "CONNECT", None, name=target.name)
+        write_context = context.write_context(request, target, WriteOptions())
+        review = self._foreign.admission.review(write_context, "CONNECT", None, name=target.name)
         await review.mutate(options)
         await review.validate(options)
-        location = await locate(tools, target)
+        location = await locate(context, target)
         pairs = [(name, value) for name, values in request.query.items() for value in values]
         query = f"?{urlencode(pairs)}" if pairs else ""
         url = f"{location.origin}{path or '/'}{query}"
         try:
             if wants_upgrade(request) and request.hijack is not None:
-                return await self._upgraded(request, url)
+                return await self._upgrade(request, url)
             if not path:
                 # Relative links in the response must resolve below this path.
                 return Response(code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")])
@@ -141,7 +141,7 @@ class Proxies:
             headers.insert(0, NO_STORE)
         return Response(code=reply.code, content_type=reply.header("content-type"), headers=headers, stream=reply.stream)
 
-    async def _upgraded(self, request: Request, url: str) -> Response:
+    async def _upgrade(self, request: Request, url: str) -> Response:
         """Raises ApiError."""
         try:
             return await self._upstream.hand_through(request, url)

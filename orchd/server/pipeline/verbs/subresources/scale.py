@@ -15,6 +15,7 @@ from orchd import errors
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec.mediatype import APPLY_PATCH, patch_type
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.scale import Replicas, to_parent, to_scale
@@ -24,7 +25,7 @@ from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.patch import patch_operation
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, mutate
-from orchd.server.registry.interfaces import Context, Object
+from orchd.server.registry.interfaces import Context
 from orchd.server.registry.operations import Apply, Edit, Patch, Replace, check_name
 
 #: A field path: ``("spec", "replicas")``.
@@ -53,7 +54,7 @@ class ScaleMapping:
         """The Scale of an object. Raises ApiError 500 where it has none."""
         replicas = _at(obj, self.spec)
         if replicas is None and self.required:
-            raise errors.internal(f'the spec replicas field "{_dotted(self.spec)}" does not exist')
+            raise errors.internal(f'the spec replicas field "{_join_path(self.spec)}" does not exist')
         return self._scale(obj, replicas or 0, fields)
 
     def _scale(self, obj: Object, replicas: int, fields: Replicas) -> Object:
@@ -109,7 +110,7 @@ def _with(obj: Any, path: Path, value: Any) -> Any:
     return {**inside, path[0]: _with(inside.get(path[0]), path[1:], value)}
 
 
-def _dotted(path: Path) -> str:
+def _join_path(path: Path) -> str:
     return "." + ".".join(path)
 
 
@@ -174,83 +175,83 @@ class Scales:
             raise errors.page_not_found()
         return found
 
-    def _fields(self, tools: VerbContext, target: ResourceTarget, mapping: ScaleMapping) -> Replicas:
+    def _fields(self, context: VerbContext, target: ResourceTarget, mapping: ScaleMapping) -> Replicas:
         """Field paths of the replicas in every served version of the kind."""
         path = tuple("f:" + name for name in mapping.spec)
-        return {r.api_version: path for r in tools.catalog().versions_of(target.resource)}
+        return {r.api_version: path for r in context.catalog().versions_of(target.resource)}
 
-    async def get(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+    async def get(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the Scale of an object."""
         mapping = self._mapping(target.resource)
-        view = tools.present.view(request, self._kind, table=False)
+        view = context.present.view(request, self._kind, table=False)
         resource = target.resource
         try:
-            entry = await tools.registry.get(
+            entry = await context.registry.get(
                 resource, target.namespace, target.name, resource_version=request.param("resourceVersion")
             )
         except ApiError as error:
             if error.code != 404:
                 raise
             raise errors.not_found(*mapping.missing, target.name) from None
-        scale = mapping.scale(tools.present.in_version(resource, entry), {})
-        return tools.present.response(view, tools.present.other(view, scale))
+        scale = mapping.scale(context.present.in_version(resource, entry), {})
+        return context.present.response(view, context.present.other(view, scale))
 
-    async def update(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+    async def update(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the updated Scale."""
         mapping = self._mapping(target.resource)
-        sent, options = await tools.decode_object(request, self._kind, "UpdateOptions")
+        sent, options = await context.decode_object(request, self._kind, "UpdateOptions")
         check_name(target.name, target.namespace, sent)
-        context = tools.context(request, target, options)
-        operation = Replace(name=target.name, obj=sent, authorize_create=partial(tools.authorize, request, "create"))
+        write_context = context.write_context(request, target, options)
+        operation = Replace(name=target.name, obj=sent, authorize_create=partial(context.authorize, request, "create"))
         uid = sent["metadata"].get("uid") or ""
-        return await self._change(tools, request, target, context, mapping, operation, uid)
+        return await self._change(context, request, target, write_context, mapping, operation, uid)
 
-    async def patch(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+    async def patch(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """200 with the updated Scale; every patch type, apply included."""
         mapping = self._mapping(target.resource)
         sent = patch_type(request.header("content-type"), custom=target.resource.custom)
-        data = await tools.body(request)
-        options = write_options(tools.dialect, request, "PatchOptions", apply=sent == APPLY_PATCH)
-        context = tools.context(request, target, options)
-        operation = patch_operation(tools, request, target.name, sent, data, options)
-        return await self._change(tools, request, target, context, mapping, operation)
+        data = await context.body(request)
+        options = write_options(context.dialect, request, "PatchOptions", apply=sent == APPLY_PATCH)
+        write_context = context.write_context(request, target, options)
+        operation = patch_operation(context, request, target.name, sent, data, options)
+        return await self._change(context, request, target, write_context, mapping, operation)
 
     async def _change(
         self,
-        tools: VerbContext,
+        context: VerbContext,
         request: Request,
         target: ResourceTarget,
-        context: Context,
+        write_context: Context,
         mapping: ScaleMapping,
         operation: Replace | Patch | Apply,
         uid: str = "",
     ) -> Response:
         resource = target.resource
-        view = tools.present.view(request, self._kind, table=False)
-        fields = self._fields(tools, target, mapping)
+        view = context.present.view(request, self._kind, table=False)
+        fields = self._fields(context, target, mapping)
 
         async def scale_object(live: Object) -> Object:
             old = mapping.before(live, fields)
-            new = await tools.registry.transform(replace(context, resource=self._kind), operation, old)
+            new = await context.registry.transform(replace(write_context, resource=self._kind), operation, old)
             if not mapping.tracked and not isinstance(operation, Apply):
                 new = {**new, "metadata": {k: v for k, v in new["metadata"].items() if k != "managedFields"}}
-            review = self._foreign.admission.review(context, "UPDATE", old, name=target.name)
-            new = await mutate(tools, review, self._kind, new)
-            self._check(tools, target, mapping, new, old)
+            review = self._foreign.admission.review(write_context, "UPDATE", old, name=target.name)
+            new = await mutate(context, review, self._kind, new)
+            self._check(context, target, mapping, new, old)
             changed = mapping.scaled(live, new, fields, resource.api_version)
             # Validating admission sees the Scales of the objects before and after the change instead of the body.
             await review.validate(mapping.before(changed, {}), mapping.before(live, {}))
             return changed
 
-        written = await self._foreign.registry.write(context, Edit(name=target.name, change=scale_object, uid=uid))
-        scale = mapping.scale(tools.present.in_version(resource, written.entry), {})
-        return tools.present.response(view, tools.present.other(view, scale))
+        written = await self._foreign.registry.write(write_context, Edit(name=target.name, change=scale_object, uid=uid))
+        scale = mapping.scale(context.present.in_version(resource, written.entry), {})
+        return context.present.response(view, context.present.other(view, scale))
 
-    def _check(self, tools: VerbContext, target: ResourceTarget, mapping: ScaleMapping, new: Object, old: Object) -> None:
+    def _check(self, context: VerbContext, target: ResourceTarget, mapping: ScaleMapping, new: Object, old: Object) -> None:
         """Validate a Scale. Raises ApiError 422 or 409."""
         resource = target.resource
         if mapping.validated:
-            causes = validation.validate_update(new, old, self._kind, tools.settings)
+            causes = validation.validate_update(new, old, self._kind, context.settings)
             if causes:
                 raise errors.invalid(self._kind.group, self._kind.kind, target.name, causes)
         uid, known = new["metadata"].get("uid"), old["metadata"].get("uid")

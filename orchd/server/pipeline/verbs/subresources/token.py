@@ -10,12 +10,12 @@ import orjson
 
 from orchd import errors
 from orchd.kinds.catalog import Catalog, split_group_version
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, mutate
-from orchd.server.registry.interfaces import Object
 from orchd.server.registry.operations import Create
 
 _DEFAULT_SECONDS = 3600
@@ -51,24 +51,24 @@ class Tokens:
         self._audiences = list(audiences)
         self._most_seconds = most_seconds
 
-    async def create(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
+    async def create(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """201 with the TokenRequest and the token in its status."""
         kind = self._kind
-        view = tools.present.view(request, kind, table=False)
-        asked, options = await tools.decode_object(request, kind, "CreateOptions")
-        context = tools.context(request, target, options)
-        asked = await tools.registry.transform(replace(context, resource=kind), Create(obj=_with_lifetime(asked)), None)
-        review = self._foreign.admission.review(context, "CREATE", None, name=target.name)
-        asked = await mutate(tools, review, kind, asked)
-        account = await self._read(tools, "serviceaccounts", target.namespace, target.name)
+        view = context.present.view(request, kind, table=False)
+        asked, options = await context.decode_object(request, kind, "CreateOptions")
+        write_context = context.write_context(request, target, options)
+        asked = await context.registry.transform(replace(write_context, resource=kind), Create(obj=_with_lifetime(asked)), None)
+        review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
+        asked = await mutate(context, review, kind, asked)
+        account = await self._read(context, "serviceaccounts", target.namespace, target.name)
         spec = dict(asked.get("spec") or {})
         spec["audiences"] = spec.get("audiences") or self._audiences
         asked = {**asked, "spec": spec}
-        causes = validation.validate_create(asked, kind, tools.settings)
+        causes = validation.validate_create(asked, kind, context.settings)
         if causes:
             raise errors.invalid(kind.group, kind.kind, "", causes)
         await review.validate(asked)
-        bound = await self._bound(tools, target, spec.get("boundObjectRef"))
+        bound = await self._bound_object(context, target, spec.get("boundObjectRef"))
         if 0 < self._most_seconds < spec["expirationSeconds"]:
             asked_for, most = spec["expirationSeconds"], self._most_seconds
             request.warnings.append(f"requested expiration of {asked_for} seconds shortened to {most} seconds")
@@ -81,16 +81,16 @@ class Tokens:
             secret=bound if bound and bound.get("kind") == "Secret" else None,
         )
         status = {"token": issued.token, "expirationTimestamp": timestamp(issued.expires)}
-        return tools.present.response(view, tools.present.other(view, {**asked, "status": status}), code=201)
+        return context.present.response(view, context.present.other(view, {**asked, "status": status}), code=201)
 
-    async def _read(self, tools: VerbContext, plural: str, namespace: str, name: str) -> Object:
-        resource = tools.catalog().resource("", "v1", plural)
+    async def _read(self, context: VerbContext, plural: str, namespace: str, name: str) -> Object:
+        resource = context.catalog().resource("", "v1", plural)
         assert resource is not None
-        entry = await tools.registry.get(resource, namespace, name)
+        entry = await context.registry.get(resource, namespace, name)
         obj: Object = orjson.loads(entry.json)
         return obj
 
-    async def _bound(self, tools: VerbContext, target: ResourceTarget, ref: Any) -> Object | None:
+    async def _bound_object(self, context: VerbContext, target: ResourceTarget, ref: Any) -> Object | None:
         """The object to which the token is bound. Raises ApiError 400, 404 or 409."""
         if not ref:
             return None
@@ -99,7 +99,7 @@ class Tokens:
         plural = {"Pod": "pods", "Secret": "secrets"}.get(kind)
         if group or plural is None:
             raise errors.bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
-        bound = await self._read(tools, plural, target.namespace, name)
+        bound = await self._read(context, plural, target.namespace, name)
         if kind == "Pod" and (bound.get("spec") or {}).get("serviceAccountName", "") != target.name:
             raise errors.bad_request(
                 f'cannot bind token for serviceaccount "{target.name}" to pod running with different serviceaccount name.'

@@ -255,12 +255,12 @@ class BackendSide(Side):
             return await self._chunks()
         if not lengths:
             # The end of the connection delimits the body.
-            return await self._until(lambda data: _bounded(data, len(data) if self._lost else -1))
+            return await self._until(lambda data: _check_size(data, len(data) if self._lost else -1))
         text = lengths.pop()
         if lengths or not (text.isascii() and text.isdigit()) or len(text) > 18:
             raise UpgradeError("bad Content-Length")
         size = int(text)
-        return await self._until(lambda data: _bounded(data, size if len(data) >= size else -1, size))
+        return await self._until(lambda data: _check_size(data, size if len(data) >= size else -1, size))
 
     async def _chunks(self) -> bytes:
         decoder, pieces, size = ChunkDecoder(), [], 0
@@ -323,7 +323,7 @@ def _head_of(data: bytes, most: int) -> int:
     return -1
 
 
-def _bounded(data: bytes, size: int, expected: int = 0) -> int:
+def _check_size(data: bytes, size: int, expected: int = 0) -> int:
     """`size`, if received and expected bytes stay within the limit. Raises UpgradeError otherwise."""
     if max(len(data), expected) > MOST_REFUSAL:
         raise UpgradeError("the answer to an upgrade is too large")

@@ -205,7 +205,7 @@ class Upstream:
             far.transport.write(upgrade_request(request, parts.netloc, url.partition(parts.netloc)[2] or "/", said, body))
             answer = await within(start(far.answer()), self._head_seconds, self._reactor)
             if answer.agrees(offered_protocols(request)):
-                near = _joined(request, far, answer)
+                near = _join(request, far, answer)
                 near.limit(self._reactor, self._idle_seconds)
                 if self._bytes_per_second:
                     near.slow_down(self._reactor, self._bytes_per_second)
@@ -224,7 +224,7 @@ class Upstream:
         return Response(code=answer.code, content_type=shown, headers=kept, body=data, close=True)
 
 
-def _joined(request: Request, far: BackendSide, answer: UpgradeAnswer) -> Side:
+def _join(request: Request, far: BackendSide, answer: UpgradeAnswer) -> Side:
     """Join a client with a backend that has agreed; the client's side."""
     assert request.hijack is not None
     taken = request.hijack()
@@ -334,7 +334,7 @@ class _Collecting:
         self.ended.callback(None)
 
 
-async def _collected(reply: Reply, most: int) -> _Collecting:
+async def _collect(reply: Reply, most: int) -> _Collecting:
     sink = _Collecting(most)
     reply.stream.start(sink)
     try:
@@ -347,12 +347,12 @@ async def _collected(reply: Reply, most: int) -> _Collecting:
 
 async def text(reply: Reply, most: int) -> str:
     """The first `most` bytes of a response body."""
-    return (await _collected(reply, most)).data.decode("utf-8", "replace")
+    return (await _collect(reply, most)).data.decode("utf-8", "replace")
 
 
 async def content(reply: Reply, most: int) -> bytes:
     """The first `most` bytes of a response body. Raises UnreachableError when the connection breaks before its end."""
-    sink = await _collected(reply, most)
+    sink = await _collect(reply, most)
     if not sink.is_complete:
         raise UnreachableError("the connection was lost before the end of the response")
     return bytes(sink.data)

@@ -79,8 +79,8 @@ class SharedConversions:
 class ConvertedFeed:
     """The converted feed of one watch. `past` is True if selectors need the previous objects too."""
 
-    def __init__(self, tools: VerbContext, shared: SharedConversions, resource: Resource, *, past: bool) -> None:
-        self._tools = tools
+    def __init__(self, context: VerbContext, shared: SharedConversions, resource: Resource, *, past: bool) -> None:
+        self._context = context
         self._shared = shared
         self._resource = resource
         self._past = past
@@ -92,17 +92,17 @@ class ConvertedFeed:
         """True if every change has been delivered."""
         return not self._working
 
-    def _served(self) -> Resource:
+    def _served_resource(self) -> Resource:
         """The resource in the current catalog. Raises ApiError 410 when the version is no longer served."""
         old = self._resource
-        found = self._tools.catalog().resource(old.group, old.version, old.plural)
+        found = self._context.catalog().resource(old.group, old.version, old.plural)
         if found is None:
             raise errors.expired(f"{old.api_version} {old.kind} is served no more")
         return found
 
     async def entries(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries of the initial state. Raises ApiError."""
-        return await self._convert(self._served(), entries)
+        return await self._convert(self._served_resource(), entries)
 
     async def _convert(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries in the version of `resource`. Results are cached with the entry until the definition changes: a
@@ -111,7 +111,7 @@ class ConvertedFeed:
         found: dict[Entry, Entry] = {entry: made for entry in entries if (made := entry.derived.get(mark)) is not None}
         missing = [entry for entry in entries if entry not in found]
         if missing:
-            for entry, made in zip(missing, await self._tools.registry.to_requested_version(resource, missing), strict=True):
+            for entry, made in zip(missing, await self._context.registry.to_requested_version(resource, missing), strict=True):
                 found[entry] = made
                 if made is not entry:
                     entry.keep(mark, made, len(made.json))
@@ -119,7 +119,7 @@ class ConvertedFeed:
 
     async def changes(self, changes: Sequence[Change]) -> Sequence[Change]:
         """Changes in their order. Raises ApiError."""
-        resource = self._served()
+        resource = self._served_resource()
 
         async def convert(entries: list[Entry]) -> Sequence[Entry]:
             return await self._convert(resource, entries)

@@ -29,7 +29,7 @@ class EventEncoder:
     def change(self, change: Change) -> bytes | None:
         """The event of a change; None if the object is not selected, neither before nor after it."""
         if not self._selection.everything:
-            return self._selected(change)
+            return self._encode_selected(change)
         frame: bytes | None = change.frames.get(self._key)
         if frame is None:
             frame = self.entry(change.type.value, change.entry)
@@ -37,7 +37,7 @@ class EventEncoder:
                 change.keep(self._key, frame, len(frame))
         return frame
 
-    def _selected(self, change: Change) -> bytes | None:
+    def _encode_selected(self, change: Change) -> bytes | None:
         """Objects enter and leave the selection: that is ADDED and DELETED to this watch."""
         accepts, previous = self._selection.accepts, change.previous
         was = previous is not None and accepts(previous)

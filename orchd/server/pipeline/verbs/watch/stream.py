@@ -15,7 +15,7 @@ from orchd import errors
 from orchd.cache.interfaces import Change, ICache, ISubscription, under
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects.list_options import cached, parse_version
+from orchd.kinds.objects.list_options import has_watch_cache, parse_version
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.server.pipeline.interfaces import ISink, IStream, StreamEnded
 from orchd.server.pipeline.verbs.watch.conversion import BATCH, ConvertedFeed
@@ -182,7 +182,7 @@ class WatchStream:
         if failure.check(CancelledError, StreamEnded):
             return
         error = failure.value
-        if isinstance(error, ApiError) and error.code == 410 and not cached(self.resource):
+        if isinstance(error, ApiError) and error.code == 410 and not has_watch_cache(self.resource):
             error = errors.expired("The resourceVersion for the provided watch is too old.")
         if not isinstance(error, ApiError):
             self.log.failure("a watch of {resource} failed", failure, resource=self.resource)

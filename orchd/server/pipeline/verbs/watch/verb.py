@@ -77,12 +77,12 @@ class WatchVerb:
         for stream in list(self.running):
             stream.finish()
 
-    async def __call__(self, tools: VerbContext, request: Request, target: ResourceTarget) -> Response:
-        view = tools.present.view(request, target.resource, watch=True)
-        query = list_query(tools.dialect, request, target.resource, target.namespace)
-        cache = tools.registry.cache(target.resource)
-        stream = self._stream(tools, cache, view, query)
-        tools.present.check_table(view)
+    async def __call__(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
+        view = context.present.view(request, target.resource, watch=True)
+        query = list_query(context.dialect, request, target.resource, target.namespace)
+        cache = context.registry.cache(target.resource)
+        stream = self._stream(context, cache, view, query)
+        context.present.check_table(view)
         await self._wait(cache, query.options, stream)
         if websocket.is_requested(request):
             return websocket.answer(request, stream, text=view.chosen.form is Form.JSON)
@@ -101,10 +101,10 @@ class WatchVerb:
             except ApiError as error:
                 stream.refuse(error)
 
-    def _stream(self, tools: VerbContext, cache: ICache, view: Representation, query: ListQuery) -> WatchStream:
+    def _stream(self, context: VerbContext, cache: ICache, view: Representation, query: ListQuery) -> WatchStream:
         seconds = query.options.timeout_seconds or self._shortest + self._random.randrange(self._shortest)
         feed = None
         if query.resource.converter is not None:
-            feed = ConvertedFeed(tools, self._conversions, query.resource, past=not query.selection.everything)
-        encoder = EventEncoder(tools.present, view, query.selection)
+            feed = ConvertedFeed(context, self._conversions, query.resource, past=not query.selection.everything)
+        encoder = EventEncoder(context.present, view, query.selection)
         return WatchStream(self, self._clock, cache, query, encoder, feed, seconds=float(max(seconds, 0)))

@@ -41,12 +41,12 @@ def answer(request: Request, stream: IStream, *, text: bool) -> Response:
     """Perform the handshake and start `stream` on the connection; 400 for an invalid handshake."""
     key = request.header("sec-websocket-key").strip()
     if request.header("sec-websocket-version").strip() != "13":
-        return _refused("missing or bad WebSocket Version", ("Sec-WebSocket-Version", "13"))
+        return _refusal("missing or bad WebSocket Version", ("Sec-WebSocket-Version", "13"))
     if not key or not key.isascii():
-        return _refused("mismatch challenge/response")
+        return _refusal("mismatch challenge/response")
     offered = request.header("sec-websocket-protocol").partition(",")[0].strip()
     if offered and not _TOKEN.fullmatch(offered):
-        return _refused("malformed Sec-WebSocket-Protocol")
+        return _refusal("malformed Sec-WebSocket-Protocol")
     accept = b64encode(hashlib.sha1(key.encode("ascii") + _MAGIC, usedforsecurity=False).digest()).decode()
     lines = [
         "HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade", f"Sec-WebSocket-Accept: {accept}",
@@ -65,7 +65,7 @@ def answer(request: Request, stream: IStream, *, text: bool) -> Response:
     return Response(code=101)
 
 
-def _refused(why: str, *headers: tuple[str, str]) -> Response:
+def _refusal(why: str, *headers: tuple[str, str]) -> Response:
     return Response(code=400, content_type="text/plain; charset=utf-8", headers=list(headers), body=why.encode())
 
 
