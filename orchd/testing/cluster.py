@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import os
 import socket
 import time
@@ -33,6 +34,8 @@ T = TypeVar("T")
 
 #: Default time limit of starts, requests and waits in seconds: enough for machines under load.
 LIMIT = 60.0
+#: Seconds by which one command advances time; longer times take several commands, each with a limit of its own.
+_MAX_STEP = 600.0
 #: Limit of an object's text in errors, in characters.
 _MAX_OBJECT_TEXT = 1500
 
@@ -349,7 +352,13 @@ class Cluster:
     def advance(self, seconds: float) -> float:
         """Let time pass in the server at once: wall clock, leases, time limits, back-off, controllers. Delayed calls that come due
         run in order, each at its time. Returns the wall clock afterwards. Clients check TLS certificates by their own clock."""
-        return float(self._running().command("advance", seconds=float(seconds)))
+        left = float(seconds)
+        if not math.isfinite(left):
+            raise ValueError(f"advance: {seconds!r} is not a number of seconds")
+        while left > _MAX_STEP:
+            self._running().command("advance", seconds=_MAX_STEP)
+            left -= _MAX_STEP
+        return float(self._running().command("advance", seconds=left))
 
     def now(self) -> float:
         """The server's wall clock, in seconds since the epoch."""
