@@ -29,7 +29,7 @@ ROUNDS ?= 100
 TRIO ?= orchd-data-trio
 
 # The tests of a module stay together: they share servers. WORKERS= runs all of them in one process.
-WORKERS ?= --numprocesses=4 --dist=loadfile --no-loadscope-reorder
+WORKERS ?= --numprocesses=6 --dist=loadfile --no-loadscope-reorder
 
 SERVE ?=
 

@@ -110,8 +110,8 @@ def _command_line(release: str) -> list[str]:
 
 def completion_files() -> dict[str, str]:
     """File name and text of every completion script."""
-    known = [completion.Completed(program=name, flags=flags) for name, (_, flags) in programs().items()]
-    known += [completion.Completed(program=name, flags=table(), commands=commands) for name, (_, commands) in TOOLS.items()]
+    known = [completion.Program(program=name, flags=flags) for name, (_, flags) in programs().items()]
+    known += [completion.Program(program=name, flags=table(), commands=commands) for name, (_, commands) in TOOLS.items()]
     files = {}
     for one in known:
         files[f"bash/{one.program}"] = completion.bash(one)

@@ -34,7 +34,7 @@ def test_every_program_has_its_files(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_built_flag_is_there(folder: Path, name: str) -> None:
+def test_pages_and_scripts_have_every_built_flag(folder: Path, name: str) -> None:
     """A page and the scripts have each flag that is built, and no other."""
     page = (folder / "man" / f"{name}.8").read_text(encoding="utf-8")
     fish = (folder / "completion" / "fish" / f"{name}.fish").read_text(encoding="utf-8").split()
@@ -48,7 +48,7 @@ def test_every_built_flag_is_there(folder: Path, name: str) -> None:
         assert shown == (flag.built,) * 4, spelled
 
 
-def test_the_page_of_the_command_line(folder: Path) -> None:
+def test_command_line_page_has_every_command(folder: Path) -> None:
     """Every command has its usage and options, those of groups included; global options are there once."""
     page = (folder / "man" / "orchctl.1").read_text(encoding="utf-8")
     titles = [line.removeprefix(".SS ").replace("\\", "") for line in page.splitlines() if line.startswith(".SS ")]
@@ -60,7 +60,7 @@ def test_the_page_of_the_command_line(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*(f"{name}.8" for name in (*PROGRAMS, *manuals.TOOLS)), "orchctl.1"])
-def test_man_reads_the_pages(folder: Path, name: str) -> None:
+def test_mandoc_accepts_the_pages(folder: Path, name: str) -> None:
     """mandoc finds no more than long lines and a missing date to complain of."""
     mandoc = shutil.which("mandoc")
     if mandoc is None:
@@ -72,7 +72,7 @@ def test_man_reads_the_pages(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_read_the_scripts(folder: Path, shell: str) -> None:
+def test_shells_accept_the_scripts(folder: Path, shell: str) -> None:
     """Each shell takes its scripts without complaint."""
     program = shutil.which(shell)
     if program is None:
@@ -96,7 +96,7 @@ def test_shells_read_the_scripts(folder: Path, shell: str) -> None:
         ("orchd-store", ["check", "--data-d"], ["--data-dir="]),
     ],
 )
-def test_bash_completes(folder: Path, tmp_path: Path, program: str, words: list[str], expected: list[str]) -> None:
+def test_bash_completes_flags_and_values(folder: Path, tmp_path: Path, program: str, words: list[str], expected: list[str]) -> None:
     """bash offers flags, and after a flag its values; COMP_WORDS has = as a word of its own."""
     bash = shutil.which("bash")
     if bash is None:
@@ -131,13 +131,13 @@ def test_values_are_completed_by_kind(one: Flag, expected: str) -> None:
     assert completion.values(one) == expected
 
 
-def test_markup_characters_are_text() -> None:
+def test_markup_characters_are_escaped() -> None:
     """Backslashes, hyphens, leading dots and quotes reach the reader as they are."""
     assert manpage.escape(".x\\y-z\n'q") == "\\&.x\\ey\\-z\n\\&'q"
     one = FlagTable([flag("x", help_="It's [one]: a\\b. More.")])
-    fish = completion.fish(completion.Completed(program="p", flags=one))
+    fish = completion.fish(completion.Program(program="p", flags=one))
     assert "-d 'It\\'s [one]: a\\\\b'" in fish
-    zsh = completion.zsh(completion.Completed(program="p", flags=one))
+    zsh = completion.zsh(completion.Program(program="p", flags=one))
     assert "[It'\\''s \\[one\\]\\: a\\b]" in zsh
 
 

@@ -59,7 +59,7 @@ def admission_chain(
         webhooks=WebhookServices(
             client=webhooks,
             uid=objects.naming.uid,
-            settle=objects.store.versions.settle,
+            to_working=objects.store.versions.canonicalize,
             translate=objects.store.versions.to_requested,
             serving=state.is_open,
             observe=metrics.webhooks.observe,

@@ -42,6 +42,9 @@ from orchd.server.state import ServerState
 from orchd.store.interfaces import IStore, StoreError
 from orchd.txkit.services import Member, ServiceGroup, as_member
 
+#: Seconds that the stop of a member may take, in addition to --shutdown-delay-duration.
+_PATIENCE = 60.0
+
 
 class ApiServer:
     """One API server. Make it, run `service`, wait for `service.wait_ready()`.
@@ -112,7 +115,8 @@ class ApiServer:
         self.background = BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files)
         self.reactor_metrics = ReactorMetrics(reactor)
         self.api.metric_sources += self._metrics(admission, registries)
-        self.service = ServiceGroup(self._members(), failed, plain=(OSError, StoreError))
+        patience = _PATIENCE + settings.serving.shutdown_delay
+        self.service = ServiceGroup(self._members(), failed, clock=reactor, patience=patience, plain=(OSError, StoreError))
 
     def _members(self) -> list[Member]:
         """Members in start order; they stop in reverse."""

@@ -170,7 +170,8 @@ def store_metrics(store: IStore) -> Iterable[metrics.Source]:
             metrics.gauge("orchd_store_watchers", "Active watches of the store.", lambda: disk.watchers),
         ]
     elif not store.exclusive:
-        from orchd.store.etcd.store import REQUEST_BUCKETS, EtcdStore
+        from orchd.store.etcd.request_durations import REQUEST_BUCKETS
+        from orchd.store.etcd.store import EtcdStore
 
         assert isinstance(store, EtcdStore), "the only store that others write as well"
         etcd = store

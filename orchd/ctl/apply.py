@@ -1,4 +1,4 @@
-"""``apply`` and ``diff``: objects of files as the server is to have them."""
+"""``apply`` and ``diff``: server-side apply of objects in files, and what it would change."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def report(api: Api, target: Target, obj: Object, done: str, *, form: str,
 
 
 def check_namespace(api: Api, session: Session, target: Target) -> None:
-    """Raises CommandError for an object of another namespace than -n says."""
+    """Raises CommandError if an object is in another namespace than -n names."""
     if target.namespace and session.flags.namespace and target.namespace != session.flags.namespace:
         raise CommandError(
             f"{target.label} is of namespace {target.namespace!r}, -n says {session.flags.namespace!r}: leave out one of them"

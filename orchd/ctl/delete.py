@@ -1,4 +1,4 @@
-"""``delete``: objects by name, selector or file."""
+"""``delete``: deletes objects by name, selector or file."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def delete(
             found = await selected(
                 api, rest, selector=selector, field_selector=field_selector, every=every, everywhere=everywhere
             )
-            # What was chosen by a selector may go by itself meanwhile, which is what was asked for.
+            # An object that a selector chose may have been deleted by others meanwhile.
             listed = {target for target, _ in found}
             chosen = [*(target for target in targets if target.name), *(target for target, _ in found)]
         if not chosen:

@@ -1,4 +1,4 @@
-"""``get``: objects as the server's tables, or in another form; on request every change of them."""
+"""``get``: prints objects as the server's tables or in another format, optionally followed by every change."""
 
 from __future__ import annotations
 

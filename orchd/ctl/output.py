@@ -1,4 +1,4 @@
-"""Text on standard output: aligned columns, YAML and JSON, coloured at a terminal only."""
+"""Output on standard output: aligned columns, YAML and JSON, with colours at a terminal only."""
 
 from __future__ import annotations
 

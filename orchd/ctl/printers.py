@@ -1,4 +1,4 @@
-"""How objects are printed: the forms that ``-o`` names."""
+"""Output formats of ``-o``."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.codec import yaml_
 from orchd.kinds.gotext import json_syntax
+from orchd.kinds.gotext.values import json_name
 from orchd.pki.clientconfig import ClientConfig
 from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import describe, was_cancelled, was_lost
@@ -425,5 +426,5 @@ def read_document(data: bytes, code: int) -> dict[str, Any]:
     what = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
     raise WebhookError(
         "couldn't get version/kind; json parse error: json: cannot unmarshal "
-        f"{json_syntax.type_name(found)} into Go value of type {what}"
+        f"{json_name(found)} into Go value of type {what}"
     )

@@ -95,7 +95,7 @@ def test_two_servers_at_once() -> None:
     assert len(client.objects) == len(bootstrap_objects(ORCH))
 
 
-def test_defaults_are_written_side_by_side() -> None:
+def test_defaults_are_written_concurrently() -> None:
     """Writes do not wait for one another, so that they share commits."""
     client = SlowClient()
     partial: Any = client
@@ -130,7 +130,7 @@ _actions = [
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(_rules, max_size=3), _rules)
-def test_who_covers_a_rule_may_do_what_it_allows(held: Any, granted: Any) -> None:
+def test_covered_rule_allows_no_more_actions(held: Any, granted: Any) -> None:
     """If nothing of a rule is missing from the rules held, no action that it allows is beyond them."""
     if not uncovered(held, [granted]):
         mine, theirs = CompiledRules(held), CompiledRules([granted])
@@ -139,7 +139,7 @@ def test_who_covers_a_rule_may_do_what_it_allows(held: Any, granted: Any) -> Non
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(_rules, max_size=3), st.lists(_rules, max_size=3))
-def test_rules_are_covered_part_by_part(held: Any, granted: Any) -> None:
+def test_uncovered_parts_are_reported(held: Any, granted: Any) -> None:
     """What is missing are the parts that no rule held covers, also if a rule is held as it is."""
     expected = [part for rule in granted for part in breakdown(rule) if not any(rule_covers(each, part) for each in held)]
     assert uncovered(held, granted) == expected
@@ -148,7 +148,7 @@ def test_rules_are_covered_part_by_part(held: Any, granted: Any) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(_rules, min_size=1, max_size=4))
-def test_compiling_rules_together_loses_nothing(rules: Any) -> None:
+def test_compiled_role_allows_what_its_rules_allow(rules: Any) -> None:
     """A role allows exactly what one of its rules allows."""
     together = CompiledRules(rules)
     alone = [CompiledRules([rule]) for rule in rules]

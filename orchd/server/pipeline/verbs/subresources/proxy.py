@@ -88,7 +88,7 @@ class Proxies:
             # Addresses that are not of a pod, such as those of external services, are not connected to.
             pod = await self._pod_or_none(context, ref.get("namespace") or "", ref["name"]) if ref.get("name") else None
             if locations.belongs(address, pod):
-                return Location(scheme or "http", locations.proxyable(address["ip"]), str(number))
+                return Location(scheme or "http", locations.require_proxyable(address["ip"]), str(number))
         shown = target.name if endpoints.get("subsets") else name
         raise locations.unavailable(f'no endpoints available for service "{shown}"')
 
