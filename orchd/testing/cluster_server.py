@@ -36,7 +36,7 @@ from orchd.testing.virtual_time import VirtualReactor
 #: Port in the objects of a cluster until its own port is known.
 PROVISIONAL_PORT = 6443
 #: Limit of reactor steps in a start without sockets.
-_MAX_STEPS = 200
+_MAX_STEPS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
