@@ -32,7 +32,7 @@ class Strictness:
     located: bool = False
 
     @property
-    def looks(self) -> bool:
+    def checks(self) -> bool:
         """True unless problems are ignored."""
         return self.mode != "Ignore"
 

@@ -17,21 +17,16 @@ Errors are `ShapeError`s with the reference's messages; `typenames` has the name
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Callable
 from typing import Any, Final
 
 from orchd import errors
 from orchd.kinds.compiling import COMPILING
 from orchd.kinds.gotext import typenames
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.ir import Field, Type
-from orchd.kinds.objects.scalars import (
-    ScalarError,
-    canonical_duration,
-    canonical_microtime,
-    canonical_quantity,
-    canonical_time,
-)
+from orchd.kinds.objects.scalars import ScalarError
+from orchd.kinds.objects.shape_scalars import MismatchError, identity, scalar
 
 #: Conversion of a value. Those of structs, lists and maps also take the known value at its place, None without one.
 Convert = Callable[..., Any]
@@ -49,13 +44,6 @@ _OPTIONS: Final = (
     *(f"{verb}Options" for verb in ("Create", "Delete", "Get", "List", "Patch", "Update", "Table")),
     *(f"{what}Options" for what in ("Log", "Exec", "Attach", "PortForward", "Proxy")),
 )
-_RANGES: Final = {
-    "int32": (-(2**31), 2**31 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-    "int64ns": (-(2**63), 2**63 - 1),
-    "uint32": (0, 2**32 - 1),
-    "uint64": (0, 2**64 - 1),
-}
 _KEEP, _DROP = 0, 1
 #: Kinds of types whose values have parts.
 _PARTED: Final = frozenset(("struct", "list", "map"))
@@ -67,31 +55,6 @@ _EMPTIABLE: Final = frozenset(("string", "bool", "bytes", "int32", "int64", "int
 
 class ShapeError(ValueError):
     """A value that does not fit its type. `str()` is the text that follows ``... cannot be handled as a Kind: ``."""
-
-
-class NumberText(float):
-    """A number with its spelling in the body, for exact error messages."""
-
-    text: str
-
-    def __new__(cls, text: str) -> NumberText:
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
-
-
-class _MismatchError(Exception):
-    """A type mismatch, which propagates to the struct that adds its name."""
-
-    def __init__(self, found: str, wanted: str) -> None:
-        self.found = found
-        self.wanted = wanted
-        self.owner = ""
-        self.path: list[str] = []
-
-    def text(self) -> str:
-        field = f"Go struct field {self.owner}.{'.'.join(reversed(self.path))}" if self.path else "Go value"
-        return f"json: cannot unmarshal {self.found} into {field} of type {self.wanted}"
 
 
 class _EmbeddedError(Exception):
@@ -114,7 +77,7 @@ def canonical(obj: dict[str, Any], type: Type, known: dict[str, Any] | None = No
     ShapeError."""
     try:
         result: dict[str, Any] = converter(type)(obj, known)
-    except (_MismatchError, _EmbeddedError) as error:
+    except (MismatchError, _EmbeddedError) as error:
         raise ShapeError(error.text()) from None
     except ScalarError as error:
         raise ShapeError(str(error)) from None
@@ -170,142 +133,6 @@ def _short(type: Type) -> str:
     return type.name.rpartition(".")[2]
 
 
-def json_type(value: Any) -> str:
-    """Name of the type of a JSON value in error messages."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, dict):
-        return "object"
-    if isinstance(value, list):
-        return "array"
-    return "string" if isinstance(value, str) else "number"
-
-
-def _number(value: Any) -> str:
-    if isinstance(value, NumberText):
-        return value.text
-    return repr(value)
-
-
-# --- scalars ------------------------------------------------------------------------------------
-
-
-def _string(wanted: str = "string") -> Convert:
-    def convert(value: Any) -> Any:
-        if value.__class__ is not str:
-            raise _MismatchError(json_type(value), wanted)
-        return value
-
-    return convert
-
-
-def _bool(wanted: str) -> Convert:
-    def convert(value: Any) -> Any:
-        if value.__class__ is not bool:
-            raise _MismatchError(json_type(value), wanted)
-        return value
-
-    return convert
-
-
-def _integer(kind: str, wanted: str) -> Convert:
-    low, high = _RANGES[kind]
-
-    def convert(value: Any) -> Any:
-        if value.__class__ is int and low <= value <= high:
-            return value
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            raise _MismatchError(f"number {_number(value)}", wanted)
-        raise _MismatchError(json_type(value), wanted)
-
-    return convert
-
-
-def _float(value: Any) -> Any:
-    if value.__class__ is int:
-        return value
-    if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value
-    raise _MismatchError(json_type(value), "float64")
-
-
-def _text(read: Callable[[str], Any]) -> Convert:
-    def convert(value: Any) -> Any:
-        if value.__class__ is not str:
-            raise _MismatchError(json_type(value), "string")
-        return read(value)
-
-    return convert
-
-
-def _int_or_string(value: Any) -> Any:
-    if value.__class__ is str:
-        return value
-    return _int32(value)
-
-
-_int32 = _integer("int32", "int32")
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _bytes(value: Any) -> Any:
-    if value.__class__ is not str:
-        raise _MismatchError(json_type(value), "[]uint8")
-    try:
-        decoded = binascii.a2b_base64(value, strict_mode=True)
-    except (binascii.Error, ValueError):
-        return _loose_base64(value)
-    if value[-1:] != "=":
-        return value
-    text = binascii.b2a_base64(decoded, newline=False).decode()
-    return value if text == value else text
-
-
-_BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-
-
-def _loose_base64(text: str) -> str:
-    """Decode base64 with line breaks, or raise the error with the offset of the invalid byte."""
-    raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
-    clean = [(at, char) for at, char in enumerate(raw) if char not in "\r\n"]
-    for index, (at, char) in enumerate(clean):
-        if char in _BASE64:
-            continue
-        place = index % 4
-        if char != "=" or place < 2:
-            raise ScalarError(f"illegal base64 data at input byte {at}")
-        end = index + (2 if place == 2 else 1)
-        if place == 2 and index + 1 == len(clean):
-            raise ScalarError(f"illegal base64 data at input byte {len(raw)}")
-        if place == 2 and clean[index + 1][1] != "=":
-            raise ScalarError(f"illegal base64 data at input byte {clean[index + 1][0] - 1}")
-        if end < len(clean):
-            raise ScalarError(f"illegal base64 data at input byte {clean[end][0]}")
-        break
-    else:
-        if len(clean) % 4:
-            raise ScalarError(f"illegal base64 data at input byte {len(raw) - len(clean) % 4}")
-    data = binascii.a2b_base64("".join(char for _, char in clean))
-    return binascii.b2a_base64(data, newline=False).decode()
-
-
-_SCALARS: Final[dict[str, Convert]] = {
-    "bytes": _bytes,
-    "number": _float,
-    "quantity": canonical_quantity,
-    "int-or-string": _int_or_string,
-    "time": _text(canonical_time),
-    "microtime": _text(canonical_microtime),
-    "duration": _text(canonical_duration),
-    "any": _same,
-    "raw": _same,
-    "fieldsv1": _same,
-}
-
-
 # --- compilation --------------------------------------------------------------------------------
 
 
@@ -317,17 +144,7 @@ def _compile(type: Type, alias: str = "") -> Convert:
         return _UNIONS[_short(type)](type) if is_union(type) else _named_struct(type)
     if kind == "list":
         return _list(type, alias)
-    return _map(type, alias) if kind == "map" else _scalar(kind, alias)
-
-
-def _scalar(kind: str, alias: str = "") -> Convert:
-    if kind == "string":
-        return _string(alias or "string")
-    if kind == "bool":
-        return _bool(alias or "bool")
-    if kind in _RANGES:
-        return _integer(kind, alias or kind.removesuffix("ns"))
-    return _SCALARS[kind]
+    return _map(type, alias) if kind == "map" else scalar(kind, alias)
 
 
 def is_custom(type: Type) -> bool:
@@ -343,7 +160,7 @@ def _list(type: Type, alias: str = "") -> Convert:
 
     def items(value: Any, known: Any = None) -> Any:
         if value.__class__ is not list:
-            raise _MismatchError(json_type(value), whole)
+            raise MismatchError(json_name(value), whole)
         if not parted or known.__class__ is not list or len(known) != len(value):
             known = None
         same = True
@@ -370,7 +187,7 @@ def _map(type: Type, alias: str = "") -> Convert:
 
     def entries(value: Any, known: Any = None) -> Any:
         if value.__class__ is not dict:
-            raise _MismatchError(json_type(value), whole)
+            raise MismatchError(json_name(value), whole)
         same = True
         out = {}
         for key, item in value.items():
@@ -434,7 +251,7 @@ def _named_struct(type: Type) -> Convert:
 
     def struct(value: Any, known: Any = None) -> Any:
         if value.__class__ is not dict:
-            raise _MismatchError(json_type(value), wanted)
+            raise MismatchError(json_name(value), wanted)
         if not ready:
             prepare()
         out = {}
@@ -465,7 +282,7 @@ def _named_struct(type: Type) -> Convert:
                     continue
                 if convert is None:
                     if item.__class__ is not str:
-                        raise _MismatchError(json_type(item), text)
+                        raise MismatchError(json_name(item), text)
                     new = item
                 else:
                     new = convert(item, was) if parted else convert(item)
@@ -475,7 +292,7 @@ def _named_struct(type: Type) -> Convert:
                 if new is not item:
                     same = False
                 out[key] = new
-        except _MismatchError as error:
+        except MismatchError as error:
             if not error.path:
                 error.owner = owner
             error.path.append(key)
@@ -509,8 +326,9 @@ def _schema_or(type: Type, other: Callable[[Type], Convert], accepts: type[Any],
 _UNIONS: Final[dict[str, Callable[[Type], Convert]]] = {
     "JSONSchemaPropsOrArray": lambda t: _schema_or(t, lambda t: _list(t.fields["JSONSchemas"].type), list, ""),
     "JSONSchemaPropsOrStringArray": lambda t: _schema_or(t, lambda t: _list(t.fields["Property"].type), list, ""),
-    "JSONSchemaPropsOrBool": lambda t: _schema_or(t, lambda t: _same, bool, "boolean or JSON schema expected"),
+    "JSONSchemaPropsOrBool": lambda t: _schema_or(t, lambda t: identity, bool, "boolean or JSON schema expected"),
 }
+
 
 def is_union(type: Type) -> bool:
     """True if a built-in struct has several JSON forms (a JSONSchemaPropsOr... struct)."""
@@ -556,7 +374,7 @@ def _embedded_metadata(convert: Convert) -> Convert:
     def metadata(value: Any) -> Any:
         try:
             out = convert(value)
-        except _MismatchError as error:
+        except MismatchError as error:
             raise _EmbeddedError(value, error.text()) from None
         except ScalarError as error:
             raise _EmbeddedError(value, str(error)) from None

@@ -35,7 +35,7 @@ class Context:
     #: The stored object as text, for a change.
     stored: bytes = b""
     #: True if the stored object has the canonical shape, the defaults and the order of members of this release.
-    settled: bool = False
+    stored_canonical: bool = False
     #: Field manager of the write (metadata.managedFields).
     manager: str = ""
     warn: Callable[[str], None] = lambda text: None
@@ -79,8 +79,8 @@ class ICreateStrategy(Interface):
 class IUpdateStrategy(Interface):
     """Kind-specific rules for updates."""
 
-    creates_on_update: bool = Attribute("May PUT and apply create the object?")
-    unconditional_update: bool = Attribute("May PUT leave out metadata.resourceVersion?")
+    creates_on_update: bool = Attribute("True if PUT and apply may create the object.")
+    unconditional_update: bool = Attribute("True if PUT may omit metadata.resourceVersion.")
 
     def reset_fields(subresource: str) -> FieldSet:
         """Fields that this endpoint resets to their stored values; writers do not become their field managers."""
@@ -95,10 +95,10 @@ class IUpdateStrategy(Interface):
 class IDeleteStrategy(Interface):
     """What is special about deletions of a kind's objects."""
 
-    graceful_deletion: bool = Attribute("Does a deletion have a grace period (pods)?")
-    two_phase_deletion: bool = Attribute("Does a first deletion only begin what a second one ends (namespaces, definitions)?")
-    waits_for_content: bool = Attribute("Does a deletion change nothing while `blocks_deletion` is true of a marked object?")
-    returns_object: bool = Attribute("Does DELETE answer with the object, not a Status?")
+    graceful_deletion: bool = Attribute("True if deletions have a grace period (pods).")
+    two_phase_deletion: bool = Attribute("True if a deletion only marks the object until its content is removed (namespaces, definitions).")
+    waits_for_content: bool = Attribute("True if a deletion changes nothing while `blocks_deletion` is true of a marked object.")
+    returns_object: bool = Attribute("True if DELETE returns the object, not a Status.")
     dependents_finalizer: str = Attribute("Finalizer that orphanDependents=false sets, '' for none.")
     default_propagation: str = Attribute("Default propagation policy: Background, Orphan, or '' where there is no collection.")
 

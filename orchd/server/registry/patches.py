@@ -77,7 +77,7 @@ def apply_patch(
         why = nested.out_of_range(changed)
         if why:
             raise patch_errors.unusable_result(rules.shown(raw), why)
-    if patch.strictness.looks:
+    if patch.strictness.checks:
         why = patch.strictness.refusal([*rules.repeated(), *rules.unknown(raw)])
         if why:
             raise patch_errors.unusable_result(rules.shown(raw), why)
@@ -128,13 +128,13 @@ def _strategic(data: bytes, resource: Resource, live: Object) -> Object:
 
 
 def _apply_merge(data: bytes, strictness: Strictness, live: Object) -> Object:
-    if strictness.looks:
+    if strictness.checks:
         merge_patch.check(data)
     return merge_patch.apply(live, data)
 
 
 def _apply_operations(data: bytes, strictness: Strictness, live: Object) -> Object:
-    if strictness.looks:
+    if strictness.checks:
         json_patch.check(data)
     edited: Object = json_patch.apply(live, data)
     return edited

@@ -71,7 +71,7 @@ class Versions:
         except shape.ShapeError as error:
             raise errors.internal(f"conversion made an object that is no {resource.kind}: {error}") from None
 
-    def settle(self, resource: Resource, obj: Object, known: Object | None = None) -> Object:
+    def canonicalize(self, resource: Resource, obj: Object, known: Object | None = None) -> Object:
         """Canonical shape and defaults, which parts of `known` have, of an object in the working version, after admission changed
         it."""
         type_ = resource.type if resource.converter is not None else self._catalog().storage_type(resource)
