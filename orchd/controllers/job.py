@@ -69,7 +69,7 @@ _SYNC = ("completion_mode", "result", "action")
 
 @dataclass(slots=True)
 class _Sync:
-    """What one look at a job did, for metrics."""
+    """Result of one reconcile of a job, for metrics."""
 
     action: str
 
@@ -177,7 +177,7 @@ class JobController(PodViewController):
             self._failures[key] = self._failures.get(key, 0) + 1
             return self._backoff(key)
         if succeeded > int(status(job).get("succeeded") or 0):
-            # A job that gets on does not pay for what failed before.
+            # Progress resets the backoff.
             self._failures.pop(key, None)
         return pause or self._until_deadline(job, fresh)
 

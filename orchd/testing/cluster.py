@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Default time limit of a start in seconds: enough for machines under any load.
-START_LIMIT = 60.0
-#: Seconds by which one command lets time pass; longer times take several, each with a limit of its own.
-_MOST_ADVANCED = 600.0
-#: Characters of an object that an error shows.
-_MOST_SHOWN = 1500
+#: Default time limit of starts, requests and waits in seconds: enough for machines under load.
+LIMIT = 60.0
+#: Seconds by which one command advances; longer times take several, each with a time limit of its own.
+_MAX_ADVANCE = 600.0
+#: Limit of an object's text in errors, in characters.
+_MAX_OBJECT_TEXT = 1500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +62,11 @@ class RecordedRequest:
     agent: str
 
 
-def _always(found: Any) -> bool:
+def _exists(found: Any) -> bool:
     return True
 
 
-def _described(function: Callable[..., object]) -> str:
+def _describe(function: Callable[..., object]) -> str:
     """The source line of a lambda, the name of another function."""
     name = getattr(function, "__name__", repr(function))
     if name != "<lambda>":
@@ -77,25 +77,25 @@ def _described(function: Callable[..., object]) -> str:
         return str(name)
 
 
-def _asked(condition: Callable[[], T]) -> T:
-    """What the condition says. Raises TypeError for one that would have to be awaited, and would seem true."""
+def _evaluate(condition: Callable[[], T]) -> T:
+    """The result of `condition`. Raises TypeError for an asynchronous one, whose result would always be true."""
     found = condition()
     if inspect.isawaitable(found):
         if inspect.iscoroutine(found):
             found.close()
-        raise TypeError(f"wait_for: {_described(condition)} is asynchronous; wait_for needs an ordinary function")
+        raise TypeError(f"wait_for: {_describe(condition)} is asynchronous; wait_for needs an ordinary function")
     return found
 
 
-def _shown(code: int, answer: Any) -> str:
-    """An answer as errors show it: its code, then the message of a Status, or the object without the list of its managers."""
+def _format_answer(code: int, answer: Any) -> str:
+    """Text of an answer for errors: its code, then the message of a Status, or the object without its managed fields."""
     if isinstance(answer, dict) and answer.get("kind") == "Status":
         return f"{code} {answer.get('message', '')}"
     if isinstance(answer, dict) and isinstance(answer.get("metadata"), dict):
         plain = {name: value for name, value in answer["metadata"].items() if name != "managedFields"}
         answer = {**answer, "metadata": plain}
     text = answer if isinstance(answer, str) else json.dumps(answer)
-    return f"{code} {text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + '...'}"
+    return f"{code} {text if len(text) <= _MAX_OBJECT_TEXT else text[:_MAX_OBJECT_TEXT] + '...'}"
 
 
 class Cluster:
@@ -105,7 +105,8 @@ class Cluster:
     `controllers` is True for all, False for none, or names as for --controllers (an iterable, or one text with commas).
     `scheduler` None runs a scheduler if there are nodes. `gates` are feature gates, `flags` further flags of the server by name
     (without dashes); a list is written with commas. `folder` keeps the store on disk, for a later cluster to continue; without it,
-    the store is in memory. `port` 0 takes a free port. Raises ValueError that names an argument or flag that cannot be used.
+    the store is in memory. `port` 0 takes a free port. Raises ValueError for invalid arguments, such as flags that the cluster
+    sets itself.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class Cluster:
 
     # -- start and stop
 
-    def start(self, timeout: float = START_LIMIT) -> Self:
+    def start(self, timeout: float = LIMIT) -> Self:
         """Start the server and wait until it is ready. Raises `ClusterError` with the end of the server's log."""
         if self._channel is not None:
             raise ClusterError("the cluster is running")
@@ -262,7 +263,7 @@ class Cluster:
         *,
         content_type: str = "application/json",
         token: str | None = None,
-        timeout: float = 30,
+        timeout: float = LIMIT,
     ) -> tuple[int, Any]:
         """Send one request, as administrator unless another `token` is given ("" sends none). `body` is JSON data or bytes. Returns
         the status code, and the response body as JSON data or text."""
@@ -290,23 +291,23 @@ class Cluster:
             return answer.status, json.loads(text)
         return answer.status, text.decode("utf-8", "replace")
 
-    def wait_for(self, condition: Callable[[], T | None], *, timeout: float = 30, what: str | Callable[[], str] = "") -> T:
+    def wait_for(self, condition: Callable[[], T | None], *, timeout: float = LIMIT, what: str | Callable[[], str] = "") -> T:
         """Call `condition` until it returns something true, and return that. Its exceptions are passed on. Raises `ClusterError`
-        after `timeout` real seconds, whose message names `what`, a text or a function that returns one."""
+        after `timeout` real seconds; its message names `what`, a text or a function that returns one."""
         if not callable(condition):
-            raise TypeError(f"wait_for: {condition!r} is a value, not a function that gives one: wait_for(lambda: ...)")
+            raise TypeError(f"wait_for: {condition!r} is a value, not a function: pass wait_for(lambda: ...)")
         end = time.monotonic() + timeout
         pause = 0.005
-        while not (found := _asked(condition)):
+        while not (found := _evaluate(condition)):
             if time.monotonic() > end:
-                text = what() if callable(what) else what or f"{_described(condition)} was {found!r}"
+                text = what() if callable(what) else what or f"{_describe(condition)} was {found!r}"
                 raise ClusterError(f"not after {timeout:g} s: {text}")
             time.sleep(pause)
             pause = min(pause * 1.5, 0.2)
         return found
 
     def wait_for_object(
-        self, path: str, until: Callable[[Any], Any] = _always, *, timeout: float = 30
+        self, path: str, until: Callable[[Any], Any] = _exists, *, timeout: float = LIMIT
     ) -> dict[str, Any]:
         """Wait until there is an object at `path` for which `until` is true, and return it. Raises `ClusterError` after `timeout`."""
 
@@ -318,12 +319,12 @@ class Cluster:
             return found if code == 200 and until(found) else None
 
         def describe() -> str:
-            condition = "exists" if until is _always else f"exists, and {_described(until)} is true"
-            return f"{path} {condition}; the last answer was {_shown(*last)}"
+            condition = "exists" if until is _exists else f"exists, and {_describe(until)} is true"
+            return f"{path} {condition}; the last answer was {_format_answer(*last)}"
 
         return self.wait_for(look, timeout=timeout, what=describe)
 
-    def wait_for_absence(self, path: str, *, timeout: float = 30) -> None:
+    def wait_for_absence(self, path: str, *, timeout: float = LIMIT) -> None:
         """Wait until there is nothing at `path`. Raises `ClusterError` after `timeout`."""
         last: tuple[int, Any] = 0, None
 
@@ -332,7 +333,7 @@ class Cluster:
             last = self.request("GET", path)
             return last[0] == 404
 
-        self.wait_for(look, timeout=timeout, what=lambda: f"{path} is removed; the last answer was {_shown(*last)}")
+        self.wait_for(look, timeout=timeout, what=lambda: f"{path} is removed; the last answer was {_format_answer(*last)}")
 
     # -- recorded requests
 
@@ -354,9 +355,9 @@ class Cluster:
         left = float(seconds)
         if not math.isfinite(left):
             raise ValueError(f"advance: {seconds!r} is not a number of seconds")
-        while left > _MOST_ADVANCED:
-            self._running().command("advance", seconds=_MOST_ADVANCED)
-            left -= _MOST_ADVANCED
+        while left > _MAX_ADVANCE:
+            self._running().command("advance", seconds=_MAX_ADVANCE)
+            left -= _MAX_ADVANCE
         return float(self._running().command("advance", seconds=left))
 
     def now(self) -> float:

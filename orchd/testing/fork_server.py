@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from orchd.testing import fork_channel
+from orchd.testing.compiled_dataclasses import default_file, kept_code
 from orchd.testing.process_lifetime import die_with_parent, is_running, open_process
 
-#: Limit of templates. The least recently used one ends first, after the clusters that were forked from it.
+#: Limit of templates. The least recently used one ends first, once the clusters that were forked from it have.
 _MAX_TEMPLATES = 8
 #: Seconds between checks of the owner on systems without process descriptors.
 _POLL = 1.0
@@ -43,7 +44,8 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Children are not waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    import orchd.testing.cluster_main  # noqa: F401  # what every template needs
+    with kept_code(default_file(), write=not sys.dont_write_bytecode):
+        import orchd.testing.cluster_main  # noqa: F401  # what every template needs
 
     gc.freeze()
     try:

@@ -31,7 +31,7 @@ def _budget(name: str, allowed: int, app: str) -> Any:
         pytest.param([("n1", 10, "2", "a"), ("n2", 11, "2", "b")], "1", [], id="none of lower priority"),
     ],
 )
-def test_the_choice(pods: list[tuple[str, int, str, str]], wanted: str, victims: list[str]) -> None:
+def test_candidate_selection_rules(pods: list[tuple[str, int, str, str]], wanted: str, victims: list[str]) -> None:
     """Two full nodes of two cores; a pod of priority 10 comes."""
     bed = Bed()
     bed.put(node("n1", cpu=2), node("n2", cpu=2))
@@ -41,7 +41,7 @@ def test_the_choice(pods: list[tuple[str, int, str, str]], wanted: str, victims:
     assert sorted(bed.api.deleted) == victims
 
 
-def test_the_latest_start_decides_between_equals() -> None:
+def test_latest_start_decides_between_equal_candidates() -> None:
     """Of two nodes that are alike, the one whose victim started later is chosen."""
     bed = Bed()
     bed.put(node("n1", cpu=1), node("n2", cpu=1))
@@ -62,7 +62,7 @@ def test_budgets_are_violated_last() -> None:
     assert bed.api.deleted == ["b"]
 
 
-def test_a_budget_counts_down() -> None:
+def test_budget_allowance_is_used_up_by_victims() -> None:
     """One disruption is allowed, so that of two guarded pods on a node only the second is a violation."""
     bed = Bed()
     bed.informers.put(BUDGETS, _budget("b", 1, "guarded"))
@@ -74,7 +74,7 @@ def test_a_budget_counts_down() -> None:
     assert bed.api.deleted == ["a1"] or bed.api.deleted == ["a0"]
 
 
-def test_room_is_kept_for_the_nominated_pod() -> None:
+def test_room_is_reserved_for_the_nominated_pod() -> None:
     """A pod of lower priority does not take the room of victims that have gone; a higher one may."""
     bed = Bed()
     bed.put(node("n1", cpu=2), pod("old", cpu=2, on="n1"))
@@ -103,7 +103,7 @@ def test_no_second_preemption_while_victims_end() -> None:
     assert [each.name for each in bed.scheduler.nominator.nominated("n1")] == ["new"]
 
 
-def test_pods_that_never_preempt() -> None:
+def test_preemption_policy_never() -> None:
     """preemptionPolicy Never waits like any other pod."""
     bed = Bed()
     bed.put(node("n1", cpu=1), pod("old", cpu=1, on="n1"), pod("new", cpu=1, priority=10, preemptionPolicy="Never"))
@@ -120,7 +120,7 @@ def test_nodes_that_removal_cannot_help_are_not_tried() -> None:
     assert bed.api.deleted == ["b"]
 
 
-def test_anti_affinity_of_existing_pods_is_a_reason_to_remove_them() -> None:
+def test_preemption_resolves_anti_affinity() -> None:
     """What-if runs count affinity terms of the pods that are left."""
     term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "new"}}}
     against = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
@@ -154,7 +154,7 @@ def test_lower_nominations_are_cleared() -> None:
         ([(name, 0, "") for name in "abcdefgh"], "hgfedcba"),
     ],
 )
-def test_importance(pods: list[tuple[str, int, str]], order: str) -> None:
+def test_pods_by_importance(pods: list[tuple[str, int, str]], order: str) -> None:
     """Higher priority, then the earlier start; those that have not started come in reverse."""
     templates = Templates()
     records = [templates.pod(pod(name, priority=priority, start=start)) for name, priority, start in pods]

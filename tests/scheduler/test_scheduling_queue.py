@@ -63,7 +63,7 @@ def world() -> World:
     return World()
 
 
-def test_pods_come_by_priority_then_by_arrival(world: World) -> None:
+def test_pods_are_sorted_by_priority_then_arrival(world: World) -> None:
     """A higher priority goes first; of equal ones the pod that came earlier."""
     for name, priority in (("a", 0), ("b", 5), ("c", 0), ("d", 5)):
         world.add(name, priority=priority)
@@ -72,7 +72,7 @@ def test_pods_come_by_priority_then_by_arrival(world: World) -> None:
     assert world.queue.take_now() is None
 
 
-def test_a_refused_pod_waits_for_news(world: World) -> None:
+def test_refused_pod_stays_unschedulable_without_events(world: World) -> None:
     """Without news it stays unschedulable, whatever time passes up to the flush."""
     queued = world.fail("a", "Fit")
     world.clock.advance(59)
@@ -92,7 +92,7 @@ def test_a_refused_pod_waits_for_news(world: World) -> None:
         (("Unknown",), _NODE_ADDED, UNSCHEDULABLE),
     ],
 )
-def test_news_move_those_whose_plugins_registered(
+def test_events_move_pods_of_plugins_that_registered_for_them(
     world: World, plugins: tuple[str, ...], event: ClusterEvent, place: str
 ) -> None:
     """A pod moves when one of the plugins that refused it registered for the news, or when no plugin is known."""
@@ -102,7 +102,7 @@ def test_news_move_those_whose_plugins_registered(
     assert queued.place == place
 
 
-def test_news_during_the_pause_lead_to_backoff(world: World) -> None:
+def test_event_during_backoff_moves_the_pod_to_backoff(world: World) -> None:
     """The pod becomes active when its pause ends: one second after the first attempt, then twice as long each time."""
     queued = world.fail("a", "Fit")
     for pause in (1, 2, 4, 8, 10, 10):
@@ -115,7 +115,7 @@ def test_news_during_the_pause_lead_to_backoff(world: World) -> None:
         world.queue.retry(world.take(), frozenset(("Fit",)))
 
 
-def test_a_shorter_pause_is_not_held_up_by_a_longer_one(world: World) -> None:
+def test_pods_leave_backoff_in_the_order_of_their_ends(world: World) -> None:
     """Pods leave backoff in the order in which their pauses end."""
     slow = world.fail("a", "Fit")
     slow.attempts = 5
@@ -126,7 +126,7 @@ def test_a_shorter_pause_is_not_held_up_by_a_longer_one(world: World) -> None:
     assert (slow.place, fast.place) == (BACKOFF, ACTIVE)
 
 
-def test_news_during_an_attempt_are_not_missed(world: World) -> None:
+def test_event_during_an_attempt_leads_to_backoff(world: World) -> None:
     """An attempt that news overlapped ends in backoff, not among the unschedulable."""
     world.add("a")
     queued = world.take()
@@ -135,7 +135,7 @@ def test_news_during_an_attempt_are_not_missed(world: World) -> None:
     assert queued.place == BACKOFF
 
 
-def test_the_check_narrows_news_by_template(world: World) -> None:
+def test_event_check_is_called_once_per_template(world: World) -> None:
     """Only pods whose template the check accepts are moved, and it is asked once for pods that are alike."""
     small = [world.fail(name, "Fit", cpu=1) for name in ("a", "b")]
     large = world.fail("c", "Fit", cpu=9)
@@ -159,7 +159,7 @@ def test_pods_that_are_unschedulable_for_long_are_flushed(world: World) -> None:
     assert world.queue.incoming[ACTIVE, "UnschedulableTimeout"] == 1
 
 
-def test_nothing_is_scheduled_while_nothing_waits(world: World) -> None:
+def test_idle_queue_has_no_timers(world: World) -> None:
     """An idle queue has no timers, and one with unschedulable pods a single one."""
     assert not world.clock.getDelayedCalls()
     for number in range(100):
@@ -167,7 +167,7 @@ def test_nothing_is_scheduled_while_nothing_waits(world: World) -> None:
     assert len(world.clock.getDelayedCalls()) == 1
 
 
-def test_an_update_of_an_unschedulable_pod_tries_it_again(world: World) -> None:
+def test_spec_update_retries_an_unschedulable_pod(world: World) -> None:
     """A change of its spec does, one of its status does not."""
     queued = world.fail("a", "Fit", cpu=9)
     world.clock.advance(2)
@@ -178,7 +178,7 @@ def test_an_update_of_an_unschedulable_pod_tries_it_again(world: World) -> None:
     assert world.take().pod.template.requests == {"cpu": 1000}
 
 
-def test_an_update_during_an_attempt_is_used_in_the_next(world: World) -> None:
+def test_update_during_an_attempt_is_used_in_the_next_one(world: World) -> None:
     """The attempt fails with what the pod was; the next one comes after the pause."""
     world.add("a", cpu=9)
     queued = world.take()
@@ -189,7 +189,7 @@ def test_an_update_during_an_attempt_is_used_in_the_next(world: World) -> None:
 
 
 @pytest.mark.parametrize("place", [ACTIVE, BACKOFF, UNSCHEDULABLE, ""])
-def test_a_removed_pod_is_forgotten_at_any_stage(world: World, place: str) -> None:
+def test_removed_pod_is_dropped_from_any_place(world: World, place: str) -> None:
     """It is not taken, not retried, and no news wake it."""
     if place == ACTIVE:
         world.add("a")
@@ -211,7 +211,7 @@ def test_a_removed_pod_is_forgotten_at_any_stage(world: World, place: str) -> No
     assert [world.queue.count(each) for each in (ACTIVE, BACKOFF, UNSCHEDULABLE)] == [0, 0, 0]
 
 
-def test_activation_ends_a_pause(world: World) -> None:
+def test_activation_ends_the_backoff(world: World) -> None:
     """A pod that is activated is tried at once."""
     queued = world.fail("a", "Fit")
     world.queue.move(_NODE_ADDED)
@@ -229,7 +229,7 @@ def test_a_changed_priority_changes_the_order(world: World) -> None:
     assert world.take().pod.uid == first.uid
 
 
-def test_a_nomination_outlives_an_update_that_does_not_know_it(world: World) -> None:
+def test_nomination_survives_an_older_update(world: World) -> None:
     """The API may not show a nomination yet that was decided here; one that it shows replaces ours."""
     queued = world.fail("a", "Fit")
     world.nominator.nominate(queued.pod, "n1")

@@ -20,7 +20,7 @@ def allow(server: DaemonProcess, namespace: str) -> None:
     assert server.request("POST", f"{base}/rolebindings", binding)[0] in (201, 409)
 
 
-def test_a_user_of_few_rights(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_actions_follow_the_users_permissions(page: Page, server: DaemonProcess, namespace: str) -> None:
     """Reading works where it is allowed; changes, other resources and other views are off."""
     allow(server, namespace)
     applied(server, f"/api/v1/namespaces/{namespace}/configmaps/seen", config_map("seen", {"a": "b"}), "deploy")

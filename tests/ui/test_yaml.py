@@ -68,7 +68,7 @@ def values(seed: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_written_is_read(page: Page, seed: int) -> None:
+def test_written_yaml_is_read_back(page: Page, seed: int) -> None:
     """By the page and by the server, as the same value."""
     made = values(seed)
     texts = [found[0] for found in each(page, "yaml_write", "toYaml", made)]
@@ -77,18 +77,18 @@ def test_what_is_written_is_read(page: Page, seed: int) -> None:
     assert each(page, "yaml_read", "fromYaml", texts) == [[value] for value in made]
 
 
-def test_what_people_write_is_read_as_by_the_server(page: Page) -> None:
+def test_hand_written_yaml_is_read_as_by_the_server(page: Page) -> None:
     """Comments, flow collections, quotes, literal and folded texts, further lines."""
     assert each(page, "yaml_read", "fromYaml", list(_WRITTEN)) == [[yaml_.decode(text.encode())] for text in _WRITTEN]
 
 
-def test_what_is_not_understood_is_refused(page: Page) -> None:
+def test_unsupported_yaml_is_refused_with_its_line(page: Page) -> None:
     """With the number of a line, never by guessing."""
     for found in each(page, "yaml_read", "fromYaml", list(_REFUSED)):
         assert isinstance(found, str) and found.startswith("line "), found
 
 
-def test_differences(page: Page) -> None:
+def test_line_diff_reconstructs_both_texts(page: Page) -> None:
     """Removed and kept lines are the text before, added and kept ones that after."""
     chance = random.Random(1)
     texts = ["\n".join(chance.choices("abc", k=chance.randrange(12))) for _ in range(400)]

@@ -93,7 +93,7 @@ def fetch(port: int, path: str, context: ssl.SSLContext | None, method: str = "G
         connection.close()
 
 
-def test_the_frameworks_certificates_are_the_ones_in_use(plane: dict[str, Any]) -> None:
+def test_frameworks_certificates_are_used(plane: dict[str, Any]) -> None:
     """The serving certificate of --cert-dir is served, and users of the framework's authority are known."""
     context = ssl.create_default_context(cafile=str(plane["folder"] / "ca.pem"))
     assert fetch(plane["port"], "/api/v1/secrets", context)[0] == 403
@@ -106,7 +106,7 @@ def test_the_frameworks_certificates_are_the_ones_in_use(plane: dict[str, Any]) 
     assert asked[0] == 201 and asked[1]["status"]["token"]
 
 
-def test_no_controllers_run(plane: dict[str, Any]) -> None:
+def test_controllers_do_not_run(plane: dict[str, Any]) -> None:
     """As in envtest: a pod can be made without the service account that a controller would make."""
     context = ssl.create_default_context(cafile=str(plane["folder"] / "ca.pem"))
     context.load_cert_chain(plane["folder"] / "admin.pem")
@@ -123,7 +123,7 @@ def test_controllers_run_when_flags_say_so(flags: list[str], runs: bool, tmp_pat
     assert ("namespace" in settings.controllers.names) is runs
 
 
-def test_help_lists_flags_as_frameworks_look_for_them(assets: Path) -> None:
+def test_help_lists_current_flags(assets: Path) -> None:
     """`--help` succeeds and lists the flags of this release, without those of former ones."""
     text = subprocess.run([assets / KUBERNETES("{short}-apiserver"), "--help"], capture_output=True, text=True, check=True).stdout
     assert re.search(r"(?m)^\s*--secure-port\b", text) and re.search(r"(?m)^\s*--kubelet-client-key\b", text)
@@ -141,7 +141,7 @@ def test_help_lists_flags_as_frameworks_look_for_them(assets: Path) -> None:
         (KUBERNETES("{short}-apiserver"), "--no-such-flag=1", "no-such-flag"),
     ],
 )
-def test_what_cannot_be_is_refused(assets: Path, program: str, flag: str, complaint: str) -> None:
+def test_invalid_flags_are_refused(assets: Path, program: str, flag: str, complaint: str) -> None:
     """A flag that is unknown, or whose value cannot be, ends the program with a message that names it."""
     done = subprocess.run([assets / program, flag], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode != 0

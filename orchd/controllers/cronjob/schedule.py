@@ -1,4 +1,4 @@
-"""Schedules in the cron form: five fields, or a word such as @hourly, or @every with a duration. Times are UTC. Pure."""
+"""Schedules in cron syntax: five fields, a word such as @hourly, or @every with a duration. Times are UTC. Pure."""
 
 from __future__ import annotations
 

@@ -151,6 +151,7 @@ class EndpointsController(ServiceController[Target | None]):
         metadata = {**(current or {}).get("metadata", {}), "name": called, "namespace": within, "labels": tags}
         metadata["annotations"] = notes
         wanted = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": found}
+        self.spend(self._selected.count(key))
         try:
             if current is None:
                 await self.client.create(ENDPOINTS, within, wanted)

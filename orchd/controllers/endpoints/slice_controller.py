@@ -190,6 +190,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         if current is not None:
             if targets.same_entries(current.get("endpoints") or [], entries) and labels(current) == tags:
                 return
+            self.spend(len(entries))
             metadata = {**current["metadata"], "labels": tags}
             await self.client.update(
                 self._ref, namespace(current), name(current), {**current, "metadata": metadata, "endpoints": entries}

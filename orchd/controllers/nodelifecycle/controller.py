@@ -49,9 +49,10 @@ _TAINTING_PERIOD = 0.1
 
 
 class NodeLifecycleController(Controller):
-    """Three kinds of work: keys of the queue are nodes whose NoSchedule taints and labels follow their conditions; every
-    monitor period the health of all nodes is judged; and pods leave tainted nodes (`TaintEviction`). Without
-    `enable_taint_manager` failed nodes are not tainted but emptied when `pod_eviction_timeout` is over (`PodEviction`)."""
+    """Reconciles nodes in three ways. Keys of the queue are nodes whose NoSchedule taints and labels follow their
+    conditions. Every monitor period, the health of all nodes is checked. Pods of tainted nodes are evicted
+    (`TaintEviction`). Without `enable_taint_manager`, failed nodes are not tainted; their pods are deleted after
+    `pod_eviction_timeout` (`PodEviction`)."""
 
     log = Logger()
     name = "nodelifecycle"
@@ -167,10 +168,10 @@ class NodeLifecycleController(Controller):
 
     async def _monitor(self) -> None:
         while True:
-            await self.judge()
+            await self.check_health()
             await deferLater(self.env.clock, self._settings.node_monitor_period)
 
-    async def judge(self) -> None:
+    async def check_health(self) -> None:
         """Check the health of all nodes once."""
         began = self.env.clock.seconds()
         gone, self._removed = self._removed, []
@@ -180,7 +181,7 @@ class NodeLifecycleController(Controller):
         for health in list(self._health.values()):
             before = self.env.clock.seconds()
             try:
-                ready = await self._judge_one(health)
+                ready = await self._check_node(health)
             except ApiError as error:
                 if error.code not in (404, 409):
                     self.log.warn("health of node {name}: {error}", name=health.name, error=error.message)
@@ -193,7 +194,7 @@ class NodeLifecycleController(Controller):
         self._numbers.all_nodes.observe(self.env.clock.seconds() - began)
         await self._weigh_disruption(readiness)
 
-    async def _judge_one(self, health: NodeHealth) -> str:
+    async def _check_node(self, health: NodeHealth) -> str:
         """Update one node. Returns the status of its Ready condition."""
         new = not health.announced
         if new:

@@ -104,7 +104,7 @@ def world() -> Iterator[World]:
     assert not made.clock.getDelayedCalls()
 
 
-def test_aggregated(world: World) -> None:
+def test_aggregated_discovery_takes_one_request(world: World) -> None:
     """One request for all versions of a server; members that clients do not know are left out."""
     world.answers = [aggregated({**FOO, "more": 1, "subresources": [{"subresource": "status", "verbs": ["get"]}]})]
     world.informer.put(service())
@@ -116,7 +116,7 @@ def test_aggregated(world: World) -> None:
     assert world.discovery.versions() is world.discovery.versions() and world.asked == [("/apis", "")]
 
 
-def test_every_minute(world: World) -> None:
+def test_discovery_is_refreshed_every_minute_with_its_tag(world: World) -> None:
     """With the tag of what is known; nothing new is the same value."""
     world.answers = [aggregated(FOO), answer(304, b""), aggregated(tag="u"), answer(304, b"")]
     world.informer.put(service())
@@ -134,7 +134,7 @@ def test_every_minute(world: World) -> None:
     answer(200, {"items": [{"versions": [{}]}]}, AGGREGATED), aggregated({**FOO, "verbs": [1]}),
     aggregated({**FOO, "responseKind": "x"}), answer(200, {"items": 5}, AGGREGATED),
 ])
-def test_failures(world: World, failure: Any) -> None:
+def test_failed_discovery_is_listed_as_stale_and_retried(world: World, failure: Any) -> None:
     """What was known last is listed as stale, and the server asked again after growing pauses."""
     world.answers = [aggregated(FOO), failure, failure, aggregated(FOO)]
     world.informer.put(service())
@@ -148,7 +148,7 @@ def test_failures(world: World, failure: Any) -> None:
     assert world.found() == [("v1", CURRENT, [FOO])]
 
 
-def test_servers_without_aggregated_discovery(world: World) -> None:
+def test_unaggregated_lists_are_read_one_by_one(world: World) -> None:
     """The lists of their versions are read one by one; one that cannot be read leaves the server stale."""
     world.answers = [answer(406), answer(200, {"resources": [{"name": "foos", "namespaced": True, "verbs": ["get"]}]})]
     world.informer.put(service())
@@ -160,7 +160,7 @@ def test_servers_without_aggregated_discovery(world: World) -> None:
     assert world.found() == [("v1", STALE, [entry])]
 
 
-def test_unavailable(world: World) -> None:
+def test_unavailable_server_is_not_asked(world: World) -> None:
     """A server that is known not to answer is not asked, and asked at once when it is."""
     world.informer.put(service(available=False))
     assert world.found() == [("v1", STALE, [])] and not world.asked
@@ -169,7 +169,7 @@ def test_unavailable(world: World) -> None:
     assert world.found() == [("v1", CURRENT, [FOO])]
 
 
-def test_changes_while_asking(world: World) -> None:
+def test_changes_during_a_fetch_cause_one_further_fetch(world: World) -> None:
     """A change of an APIService during a fetch causes exactly one further fetch."""
     waiting: Deferred[Any] = Deferred()
     world.answers = [waiting, aggregated(FOO)]
@@ -181,7 +181,7 @@ def test_changes_while_asking(world: World) -> None:
     assert world.found() == [("v1", CURRENT, [FOO])] and len(world.asked) == 2
 
 
-def test_forgotten(world: World) -> None:
+def test_removed_api_service_stops_discovery(world: World) -> None:
     """Without an APIService the server is asked no more, even one that has not answered yet."""
     waiting: Deferred[Any] = Deferred()
     world.answers = [waiting]
@@ -191,7 +191,7 @@ def test_forgotten(world: World) -> None:
     assert world.found() == [] and not world.clock.getDelayedCalls()
 
 
-def test_several_versions_of_one_server(world: World) -> None:
+def test_versions_of_one_server_share_its_document(world: World) -> None:
     """They share its document."""
     world.answers = [aggregated(FOO), aggregated(FOO)]
     world.informer.put(service())

@@ -15,7 +15,7 @@ def union(*modes: Any, **more: Any) -> Any:
     return make_union(modes, dialect=ORCH, informers=MemoryInformers(), flags={}, **more)
 
 
-def test_modes_are_in_order_behind_the_masters() -> None:
+def test_modes_follow_the_privileged_group_in_order() -> None:
     """The union asks the privileged group first, then the modes as they are named."""
     assert [a.name for a in union("Node", "RBAC").authorizers] == ["privileged", "Node", "RBAC", "selfreviews"]
 
@@ -29,13 +29,13 @@ def test_modes_are_in_order_behind_the_masters() -> None:
         (("Webhook",), "not configured"),
     ],
 )
-def test_wrong_modes_are_errors(modes: Any, text: str) -> None:
+def test_invalid_modes_are_refused(modes: Any, text: str) -> None:
     """No mode, a repeated one, an unknown one and one without what it needs."""
     with pytest.raises(ValueError, match=text):
         union(*modes)
 
 
-def test_drop_ins_are_modes() -> None:
+def test_drop_in_authorizer_is_selected_by_mode() -> None:
     """A factory by name stands where its mode is named."""
 
     class Factory:

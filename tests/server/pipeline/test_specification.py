@@ -98,7 +98,7 @@ def bench() -> Bench:
     return made
 
 
-def test_a_start_does_not_build_at_once() -> None:
+def test_first_document_is_built_soon_after_the_start() -> None:
     """The first document is built soon after the start, or by the first request, whichever comes first; once."""
     late, asked = Bench(), Bench()
     run(late.specification.build.start())
@@ -113,7 +113,7 @@ def test_a_start_does_not_build_at_once() -> None:
     assert not asked.working and not asked.clock.getDelayedCalls()
 
 
-def test_a_build_on_request_of_the_owner() -> None:
+def test_begin_builds_at_once() -> None:
     """`build` begins at once, and does nothing when the document is there or under construction."""
     bench = Bench()
     run(bench.specification.build.start())
@@ -125,7 +125,7 @@ def test_a_build_on_request_of_the_owner() -> None:
     assert not bench.working and not bench.clock.getDelayedCalls()
 
 
-def test_built_in_the_background(bench: Bench) -> None:
+def test_changes_are_built_in_the_background(bench: Bench) -> None:
     """A change is in the document soon without a request; several changes at once are one build."""
     bench.change("ants")
     bench.change("ants", "bees")
@@ -137,7 +137,7 @@ def test_built_in_the_background(bench: Bench) -> None:
     assert not bench.working and not bench.clock.getDelayedCalls()
 
 
-def test_requests_wait_for_what_is_new(bench: Bench) -> None:
+def test_request_after_a_change_waits_for_the_new_document(bench: Bench) -> None:
     """A request right after a change gets the document with the change, and does not wait for the background's turn."""
     before = bench.ask()
     assert _plurals(before) == set()
@@ -150,7 +150,7 @@ def test_requests_wait_for_what_is_new(bench: Bench) -> None:
     assert not bench.working, "built twice"
 
 
-def test_requests_during_a_build(bench: Bench) -> None:
+def test_request_during_a_build_waits_for_a_current_one(bench: Bench) -> None:
     """A request waits for the end of a build that was begun too early, and for the one after it; not for later ones."""
     bench.change("ants")
     bench.clock.advance(SETTLE)
@@ -168,7 +168,7 @@ def test_requests_during_a_build(bench: Bench) -> None:
     assert _plurals(bench.ask()) == {"bees", "cats"}
 
 
-def test_a_change_during_the_build_is_built_after_it(bench: Bench) -> None:
+def test_change_during_a_build_causes_another_one(bench: Bench) -> None:
     """The background comes back to what changed while it worked."""
     bench.change("ants")
     bench.clock.advance(SETTLE)
@@ -179,7 +179,7 @@ def test_a_change_during_the_build_is_built_after_it(bench: Bench) -> None:
     assert _plurals(bench.ask()) == {"bees"}
 
 
-def test_failures(bench: Bench) -> None:
+def test_failed_build_is_500_and_retried(bench: Bench) -> None:
     """Without a document of the catalog there is an error, not the one before; the next request tries again."""
     bench.change("ants")
     asked = bench.ask()
@@ -192,7 +192,7 @@ def test_failures(bench: Bench) -> None:
     assert _plurals(again) == {"ants"}
 
 
-def test_requests_that_are_given_up(bench: Bench) -> None:
+def test_cancelled_request_does_not_affect_others(bench: Bench) -> None:
     """A client that leaves takes nothing from the others."""
     bench.change("ants")
     gone, stays = bench.ask(), bench.ask()
@@ -202,7 +202,7 @@ def test_requests_that_are_given_up(bench: Bench) -> None:
     assert _plurals(stays) == {"ants"}
 
 
-def test_stopping(bench: Bench) -> None:
+def test_stop_waits_for_the_running_build(bench: Bench) -> None:
     """Stopping waits for the build that runs and begins no other."""
     bench.change("ants")
     bench.clock.advance(SETTLE)
@@ -213,7 +213,7 @@ def test_stopping(bench: Bench) -> None:
     assert stopped.called and not bench.working and not bench.clock.getDelayedCalls()
 
 
-def test_definitions_in_a_server(tmp_path: Path) -> None:
+def test_definition_changes_document_and_etag(tmp_path: Path) -> None:
     """The first document after a definition has its kind, in JSON and in protobuf, and another tag; after the
     definition's end it has not."""
     server = make_server(tmp_path)

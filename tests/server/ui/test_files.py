@@ -15,7 +15,7 @@ FILES = page_files()
 SCRIPTS = sorted(path for path in FILES if path.endswith(".js"))
 
 
-def test_the_page_and_its_files() -> None:
+def test_every_static_file_is_served() -> None:
     """Every file of the folder is served under its own name, with its type; the page at the root too."""
     names = {entry.name for entry in resources.files("orchd.server.ui").joinpath("static").iterdir()}
     assert {f"{ROOT}/{name}" for name in names} | {f"{ROOT}/"} == set(FILES)
@@ -23,7 +23,7 @@ def test_the_page_and_its_files() -> None:
     assert FILES[f"{ROOT}/main.js"].content_type == "text/javascript; charset=utf-8"
 
 
-def test_a_known_file_is_not_sent_again() -> None:
+def test_matching_etag_is_304() -> None:
     """304 for the tag, also as a weak one in a list; the file for another tag."""
     file = FILES[f"{ROOT}/main.js"]
     for tag in (file.etag, f'"other", W/{file.etag}', "*"):

@@ -48,7 +48,7 @@ def test_ended_connections_leave_no_timer(first: int) -> None:
     assert not clock.getDelayedCalls() and sides[1 - first].transport.disconnecting
 
 
-def test_paced_connections() -> None:
+def test_connection_is_read_at_the_limited_rate() -> None:
     """A connection is read no faster than the rate: it pauses for as long as what was read takes at the rate."""
     clock = Clock()
     near, far = _joined(clock, 1000)
@@ -97,7 +97,7 @@ class _Request:
 
 
 @pytest.mark.parametrize("text", ["\u00b2", "\u0663", "x", "9" * 5000, "-1"])
-def test_ports_that_are_none(text: str) -> None:
+def test_invalid_ports_are_400(text: str) -> None:
     """A port that is no number, or one that no port can have, is the client's error."""
     with pytest.raises(ApiError) as caught:
         _forward_options(_Request(text))  # type: ignore[arg-type]  # as far as it is asked
@@ -105,12 +105,12 @@ def test_ports_that_are_none(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["\u00b2", "web"])
-def test_names_of_service_ports(text: str) -> None:
+def test_non_numeric_service_ports_are_names(text: str) -> None:
     """What is no ASCII number is a name."""
     assert service_port({"metadata": {"name": "a"}}, text) == text
 
 
-def test_service_ports_of_many_digits() -> None:
+def test_huge_service_port_is_not_found() -> None:
     """A number of any length is looked up, and found nowhere."""
     with pytest.raises(ApiError) as caught:
         service_port({"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}}, "9" * 5000)
