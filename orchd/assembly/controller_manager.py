@@ -208,6 +208,7 @@ class ControllerManager:
             issue_token=_no_key if self._issuer is None else self._issuer.issue_legacy,
             signing_authority=self._signing,
             settings=controller_settings(self.settings.flags),
+            several_servers=True,
         )
         return ManagerTerm(self.names, env, catalog, informers)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from secrets import token_bytes
-from typing import Any
 
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchd.config.documents.authentication import AuthenticationConfiguration, JwtAuthenticator, parse_authentication
@@ -66,7 +66,7 @@ class JwtConfiguration:
         disallowed: Sequence[str],
         cache_metrics: ITokenCacheMetrics,
         numbers: JwtMetrics,
-        reactor: Any,
+        reactor: IReactorTime,
         wall: Callable[[], float],
     ) -> None:
         """`calls` are clients by egress type. Raises ValueError naming the flag, the file and the field."""

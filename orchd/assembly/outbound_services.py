@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+
+from twisted.internet.interfaces import IReactorTime
 
 from orchd.server.authn.token_cache import ITokenCacheMetrics
 from orchd.server.outbound.reviews import SECONDS, ConfigurationFile, Evaluated, Observe, RemoteReviews
@@ -19,7 +20,7 @@ class OutboundServices:
     """HTTP, `wall` (epoch seconds), randomness and metrics. `issuer_calls` calls token issuers, by the egress type of their
     configuration."""
 
-    reactor: Any
+    reactor: IReactorTime
     calls: WebhookClient
     issuer_calls: Mapping[str, WebhookClient]
     wall: Callable[[], float]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from sys import intern
-from typing import Any
 
 from sortedcontainers import SortedList
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from orchd.cache.announced import Announced
@@ -44,7 +44,7 @@ class ResourceCache:
         index: Index,
         store: IStore,
         progress: Progress,
-        clock: Any,
+        clock: IReactorTime,
         *,
         limit: int,
         limit_bytes: int,

@@ -34,8 +34,8 @@ T = TypeVar("T")
 
 #: Default time limit of starts, requests and waits in seconds: enough for machines under load.
 LIMIT = 60.0
-#: Seconds by which one command advances; longer times take several, each with a time limit of its own.
-_MAX_ADVANCE = 600.0
+#: Seconds by which one command advances time; longer times take several commands, each with a limit of its own.
+_MAX_STEP = 600.0
 #: Limit of an object's text in errors, in characters.
 _MAX_OBJECT_TEXT = 1500
 
@@ -355,9 +355,9 @@ class Cluster:
         left = float(seconds)
         if not math.isfinite(left):
             raise ValueError(f"advance: {seconds!r} is not a number of seconds")
-        while left > _MAX_ADVANCE:
-            self._running().command("advance", seconds=_MAX_ADVANCE)
-            left -= _MAX_ADVANCE
+        while left > _MAX_STEP:
+            self._running().command("advance", seconds=_MAX_STEP)
+            left -= _MAX_STEP
         return float(self._running().command("advance", seconds=left))
 
     def now(self) -> float:

@@ -21,7 +21,7 @@ _STOP_LIMIT = 15.0
 
 
 class ClusterError(Exception):
-    """A cluster does not start, has ended, or refuses what a test asks."""
+    """A cluster does not start, has ended, or rejects a request of the test."""
 
 
 class ClusterChannel:
@@ -80,7 +80,7 @@ class ClusterChannel:
         return message
 
     def close(self) -> None:
-        """Have the server end, and wait until it has; it is killed when it takes too long."""
+        """Stop the server and wait until it has ended; it is killed after a time limit."""
         with self._lock:
             try:
                 self._channel.shutdown(socket.SHUT_WR)

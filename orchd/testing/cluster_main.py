@@ -1,4 +1,4 @@
-"""What the processes of test clusters run once they are forked: a template, or one cluster on a reactor."""
+"""Main functions of the forked processes of test clusters: a template, or one cluster on a reactor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BACKLOG = 1024
 
 
 def run_template(channel: socket.socket, spec: Any, folder: Path, owner: int) -> None:
-    """Start a server as far as it goes without sockets, and fork a cluster for each message."""
+    """Start a server as far as possible without sockets, and fork a cluster for each message."""
     _log_to(folder / "log")
     globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False)
     try:

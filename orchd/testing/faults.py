@@ -1,4 +1,4 @@
-"""`FaultStage`: a stage that fails or delays what clients ask, as a test says."""
+"""`FaultStage`: a stage that fails or delays requests of clients as a test requests."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class FaultStage:
         self.faults.append(fault)
 
     def clear(self) -> None:
-        """Forget all faults that are still to come."""
+        """Remove all pending faults."""
         self.faults.clear()
 
     async def __call__(self, request: Request, then: Next) -> Response:

@@ -1,7 +1,8 @@
-"""Programs as forks of the fork server, which has imported them already: the side of the fork server.
+"""Programs as forks of the fork server, which has already imported them: the fork server's side.
 
-A supervisor, itself a fork, forks the program, and tells its process id and, at its end, its status through the channel. The
-program gets what a new process would get: arguments, environment, folder, limits, standard streams, signals, no descriptors.
+A supervisor, itself a fork, forks the program, and reports its process id and finally its status through the channel. The
+program gets what a new process would get: arguments, environment, folder, limits, standard streams and signals, and no
+other descriptors.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def prepare(entry: str) -> None:
 
 
 def supervise(message: Any, descriptor: int) -> None:
-    """Run the program of `message` (see `ForkedProcess`) and tell of it until it has ended."""
+    """Run the program of `message` (see `ForkedProcess`), and report on it until it has ended."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     parent = os.getpid()
     child = os.fork()

@@ -26,7 +26,7 @@ from orchd.testing import fork_channel
 from orchd.testing.compiled_dataclasses import default_file, kept_code
 from orchd.testing.process_lifetime import die_with_parent, is_running, open_process
 
-#: Limit of templates. The least recently used one ends first, once the clusters that were forked from it have.
+#: Limit of templates. The least recently used one ends first, after the clusters that were forked from it.
 _MAX_TEMPLATES = 8
 #: Seconds between checks of the owner on systems without process descriptors.
 _POLL = 1.0

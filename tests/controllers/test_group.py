@@ -81,6 +81,7 @@ def environment(informers: MemoryInformers, clock: Clock) -> Environment:
         issue_token=lambda account, name: "",
         signing_authority=lambda signer: None,
         settings=ControllerSettings(),
+        several_servers=False,
     )
 
 

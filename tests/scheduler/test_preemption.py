@@ -49,6 +49,7 @@ def test_latest_start_decides_between_equal_candidates() -> None:
     bed.put(pod("new", cpu=1, priority=1))
     bed.settle()
     assert bed.api.deleted == ["young"]
+    assert bed.api.delete_options == {"young": {"preconditions": {"uid": "uid-young"}}}
 
 
 def test_budgets_are_violated_last() -> None:
@@ -159,3 +160,27 @@ def test_pods_by_importance(pods: list[tuple[str, int, str]], order: str) -> Non
     templates = Templates()
     records = [templates.pod(pod(name, priority=priority, start=start)) for name, priority, start in pods]
     assert "".join(each.name for each in by_importance(records)) == order
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_search_continues_until_a_candidate_without_violation(seed: int) -> None:
+    """Enough candidates end the search only if one of them violates no budget."""
+    args = {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 1}
+    bed = Bed({"profiles": [{"pluginConfig": [{"name": "DefaultPreemption", "args": args}]}]}, seed=seed)
+    bed.informers.put(BUDGETS, _budget("b", 0, "guarded"))
+    bed.put(node("n1", cpu=1), node("n2", cpu=1))
+    bed.put(pod("a", cpu=1, on="n1", labels={"app": "guarded"}), pod("b", cpu=1, on="n2", priority=5))
+    bed.put(pod("new", cpu=1, priority=10))
+    bed.settle()
+    assert bed.api.deleted == ["b"]
+
+
+def test_higher_nominations_are_kept() -> None:
+    """A preemption does not clear the nomination of a pod of higher priority to the same node."""
+    bed = Bed()
+    bed.put(node("n1", cpu=4), pod("old-1", cpu=2, on="n1"), pod("old-2", cpu=2, on="n1"))
+    bed.put(pod("high", cpu=2, priority=20))
+    bed.settle()
+    bed.put(pod("mid", cpu=2, priority=10))
+    bed.settle()
+    assert sorted(each.name for each in bed.scheduler.nominator.nominated("n1")) == ["high", "mid"]

@@ -121,6 +121,40 @@ def test_an_assumed_pod_that_is_never_seen_expires(bed: Bed) -> None:
     assert not bed.scheduler.cluster.assumed
 
 
+def test_each_assumed_pod_has_its_own_expiry(bed: Bed) -> None:
+    """A pod that is bound later expires later."""
+    bed.api.late = True
+    bed.put(node("n1", cpu=2), pod("a", cpu=1))
+    bed.settle()
+    bed.clock.advance(EXPIRES / 2)
+    bed.put(pod("b", cpu=1))
+    bed.settle()
+    assert assumed(bed) == 2
+    bed.clock.advance(EXPIRES / 2 + 1)
+    assert assumed(bed) == 1
+    bed.clock.advance(EXPIRES / 2)
+    assert assumed(bed) == 0
+
+
+def test_confirmed_pod_is_not_forgotten(bed: Bed) -> None:
+    """A binding that fails after the watch has confirmed it does not remove the pod."""
+    bed.put(node("n1", cpu=1), pod("a", cpu=1))
+    bed.settle()
+    assert not bed.scheduler.cluster.forget("uid-a")
+    assert bed.scheduler.cluster.pod("uid-a") is not None
+
+
+def test_transition_time_stays_while_the_pod_is_unschedulable(bed: Bed) -> None:
+    """Another message of the condition does not change its transition time."""
+    bed.put(node("n1", cpu=1), pod("a", cpu=2))
+    bed.settle(10)
+    bed.put(node("n2", cpu=1))
+    bed.settle(100)
+    first, last = (patch["status"]["conditions"][0] for _, patch in bed.api.patches)
+    assert first["message"] != last["message"]
+    assert first["lastTransitionTime"] == last["lastTransitionTime"]
+
+
 def test_pod_bound_by_others_is_left_alone(bed: Bed) -> None:
     """Another scheduler, or a person, may give a pending pod a node."""
     bed.put(node("n1", cpu=1), pod("a", cpu=9))

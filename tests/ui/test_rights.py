@@ -21,7 +21,7 @@ def allow(server: DaemonProcess, namespace: str) -> None:
 
 
 def test_actions_follow_the_users_permissions(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Reading works where it is allowed; changes, other resources and other views are off."""
+    """Permitted reads work; changes, other resources and other views are disabled."""
     allow(server, namespace)
     applied(server, f"/api/v1/namespaces/{namespace}/configmaps/seen", config_map("seen", {"a": "b"}), "deploy")
     page.sign_in("few-token")
@@ -38,7 +38,7 @@ def test_actions_follow_the_users_permissions(page: Page, server: DaemonProcess,
 
 
 def test_forbidden_lists_are_reported(page: Page) -> None:
-    """The server's message names the missing permission; no view shows data."""
+    """The server's message names the missing permission, and no view shows data."""
     page.sign_in("few-token")
     page.go("#/list/-/secrets")
     page.until(lambda: 'cannot list resource "secrets"' in page.one("#state").text)

@@ -136,9 +136,7 @@ class EndpointsController(ServiceController[Target | None]):
             return None
         found, cut = limited(subsets(each for each in await self.describe_pods(service) if each is not None))
         current = await self.live(ENDPOINTS, within, called)
-        tags = dict(labels(service))
-        if targets.headless(service):
-            tags[self._headless] = ""
+        tags = targets.labels_for(service, self._headless)
         notes = {k: v for k, v in annotations_of(current or {"metadata": {}}).items() if k != self._capacity}
         if cut:
             notes[self._capacity] = "truncated"

@@ -65,7 +65,10 @@ class IWebhooks(Protocol):
 
 
 class IAdmissionPlugin(Interface):
-    """An admission plugin of either chain. Rejects by raising ApiError (usually `errors.forbidden`)."""
+    """An admission plugin of either chain. Rejects by raising ApiError (usually `errors.forbidden`).
+
+    A plugin may also have `handles_resource(resource, subresource) -> bool`, which is called once for each resource and subresource;
+    `orchd.server.admission.plugin.Plugin` has one. A plugin without it runs for all."""
 
     name: str = Attribute("As in --enable-admission-plugins.")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from orchd.errors import quoted
@@ -50,7 +51,7 @@ class OpenIdTokens:
         fetch: Fetcher,
         *,
         audiences: Sequence[str],
-        reactor: Any,
+        reactor: IReactorTime,
         wall: Callable[[], float],
         background: Callable[[Coroutine[Any, Any, object], str], object],
         numbers: IssuerMetrics = NO_METRICS,

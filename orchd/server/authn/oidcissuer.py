@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from urllib.parse import urljoin, urlsplit
 
 from twisted.internet.defer import DeferredSemaphore
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchd.errors import quoted
@@ -221,7 +222,7 @@ class Issuer:
         url: str,
         rules: Rules,
         *,
-        reactor: Any,
+        reactor: IReactorTime,
         wall: Callable[[], float],
         discovery: str = "",
         numbers: IssuerMetrics = NO_METRICS,

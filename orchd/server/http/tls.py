@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from OpenSSL import SSL, crypto
+from OpenSSL import SSL
 from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
 from zope.interface import implementer
 
 from orchd.server.http.tls_names import MODERN, SUITES, VERSIONS
 from orchd.txkit.file_reloading import FileReloader
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
 
 _OPTIONS = (
     SSL.OP_NO_COMPRESSION
@@ -167,7 +170,7 @@ def _text(error: SSL.Error) -> str:
     return "; ".join(str(reason[-1]) for reason in reasons) or str(error)
 
 
-def _authorities(name: str) -> Iterable[crypto.X509]:
+def _authorities(name: str) -> Iterable[Certificate]:
     """The certificates of a PEM file. Raises OSError, and ValueError with the file's name."""
     from cryptography import x509
 
@@ -176,7 +179,7 @@ def _authorities(name: str) -> Iterable[crypto.X509]:
     if b"BEGIN CERTIFICATE" not in bundle:
         raise ValueError(f"{name}: no certificate in PEM form")
     try:
-        return [crypto.X509.from_cryptography(each) for each in x509.load_pem_x509_certificates(bundle)]
+        return x509.load_pem_x509_certificates(bundle)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
 

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import orjson
 from twisted.internet.defer import CancelledError, DeferredSemaphore
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchd.kinds.gotext.values import json_name
@@ -83,7 +84,7 @@ class RemoteReviews:
         self,
         calls: WebhookClient,
         configuration: Callable[[], ClientConfig],
-        reactor: Any,
+        reactor: IReactorTime,
         *,
         random: Random,
         observe: Observe = lambda code, seconds: None,

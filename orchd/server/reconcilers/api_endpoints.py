@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Final
 
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
@@ -34,7 +35,7 @@ class EndpointReconciler:
     """The reconciler of one server. `at` is its advertised address and port."""
 
     def __init__(
-        self, store: IStore, client: IClient, dialect: Dialect, clock: Any, wall: Callable[[], float], at: objects.ServerEndpoint
+        self, store: IStore, client: IClient, dialect: Dialect, clock: IReactorTime, wall: Callable[[], float], at: objects.ServerEndpoint
     ) -> None:
         self._store = store
         self._client = client
@@ -123,7 +124,7 @@ class CountedEndpointReconciler(EndpointReconciler):
         store: IStore,
         client: IClient,
         dialect: Dialect,
-        clock: Any,
+        clock: IReactorTime,
         wall: Callable[[], float],
         at: objects.ServerEndpoint,
         count: int,

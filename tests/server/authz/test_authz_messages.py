@@ -1,4 +1,4 @@
-"""The words of refusals, and the union."""
+"""Messages of rejected requests, and the authorizer union."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ ALICE = User(name="alice")
     ],
 )
 def test_forbidden_messages_match_the_reference(action: Action, reason: str, message: str) -> None:
-    """Resource, name, namespace and reason stand where the reference puts them."""
+    """The message has resource, name, namespace and reason in the reference's form."""
     error = forbidden(action, reason)
     assert (error.code, error.reason, error.message) == (403, "Forbidden", message)
 
 
 def test_forbidden_details_name_the_resource() -> None:
-    """Details hold name, group and resource; there are none for a path."""
+    """Details have name, group and resource; for a path there are none."""
     action = Action(user=ALICE, verb="get", group="apps", resource="deployments", namespace="ns", name="x")
     assert forbidden(action).details == {"name": "x", "group": "apps", "kind": "deployments"}
     assert forbidden(Action(user=ALICE, verb="get", path="/x")).details == {}
 
 
 def test_first_allow_ends_the_union() -> None:
-    """A union stops at the first authorizer that allows; without one the reasons are joined by lines."""
+    """The union stops at the first authorizer that allows; otherwise the reasons are joined by line breaks."""
     action = Action(user=ALICE, verb="get", path="/x")
     assert result_of(AuthorizerUnion([AlwaysDeny(), AlwaysAllow()]).authorize(action)).decision is Decision.ALLOW
     verdict = result_of(AuthorizerUnion([AlwaysDeny(), AlwaysDeny(), PrivilegedGroups()]).authorize(action))

@@ -1,4 +1,4 @@
-"""Authorizers by flag."""
+"""Selection of authorizers by --authorization-mode."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def union(*modes: Any, **more: Any) -> Any:
 
 
 def test_modes_follow_the_privileged_group_in_order() -> None:
-    """The union asks the privileged group first, then the modes as they are named."""
+    """The privileged group is checked first, then the modes in the order of the flag."""
     assert [a.name for a in union("Node", "RBAC").authorizers] == ["privileged", "Node", "RBAC", "selfreviews"]
 
 
@@ -30,13 +30,13 @@ def test_modes_follow_the_privileged_group_in_order() -> None:
     ],
 )
 def test_invalid_modes_are_refused(modes: Any, text: str) -> None:
-    """No mode, a repeated one, an unknown one and one without what it needs."""
+    """No mode, a repeated mode, an unknown mode and a mode without its configuration are errors."""
     with pytest.raises(ValueError, match=text):
         union(*modes)
 
 
 def test_drop_in_authorizer_is_selected_by_mode() -> None:
-    """A factory by name stands where its mode is named."""
+    """A drop-in factory is used for the mode of its name."""
 
     class Factory:
         def make(self, flags: Any) -> Any:

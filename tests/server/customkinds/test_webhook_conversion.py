@@ -1,4 +1,4 @@
-"""Kinds whose versions a webhook converts, on a whole server with a webhook that the test plays."""
+"""Custom kinds whose versions a webhook converts, on a whole server with a webhook played by the test."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def thing(version: str, name: str = "a", **spec: str) -> dict[str, Any]:
 
 
 def test_reads_convert_with_one_call(server: InProcessServer, webhook: Webhook) -> None:
-    """The storage version is shown without the webhook; another takes one call, for a list as well."""
+    """The storage version is read without the webhook; another version takes one call, also for a list."""
     admin = server.client()
     for name in ("a", "b"):
         run(admin.create(V1, "default", thing("v1", name, old="x")))
@@ -91,7 +91,7 @@ def test_reads_convert_with_one_call(server: InProcessServer, webhook: Webhook) 
 
 
 def test_writes_are_stored_in_the_storage_version(server: InProcessServer, webhook: Webhook) -> None:
-    """Writes work in the version that was asked for, whose schema holds, and are kept in the storage version."""
+    """Writes in any version are validated by its schema and stored in the storage version."""
     admin = server.client()
     made = run(admin.create(V2, "default", thing("v2", new="x")))
     assert (made["apiVersion"], made["spec"]) == ("example.com/v2", {"new": "x"})
@@ -135,7 +135,7 @@ def made(**members: Any) -> dict[str, Any]:
 def test_invalid_conversion_responses_are_500(
     server: InProcessServer, webhook: Webhook, spoil: dict[str, Any], message: str
 ) -> None:
-    """An answer that breaks the rules is a 500 that says so."""
+    """An invalid response is a 500 error that names the problem."""
     run(server.client().create(V1, "default", thing("v1", old="x")))
     webhook.spoil = spoil
     with pytest.raises(ApiError) as caught:
@@ -156,7 +156,7 @@ METADATA = [
 def test_webhook_may_change_labels_and_annotations_only(
     server: InProcessServer, webhook: Webhook, metadata: dict[str, Any], message: str
 ) -> None:
-    """Labels and annotations are the webhook's, as long as they are some; everything else of metadata stays."""
+    """The webhook may change labels and annotations to valid ones; other metadata is restored."""
     stored = run(server.client().create(V1, "default", thing("v1", old="x")))
     webhook.spoil = made(metadata={**stored["metadata"], **metadata})
     with pytest.raises(ApiError) as caught:
@@ -168,7 +168,7 @@ def test_webhook_may_change_labels_and_annotations_only(
 
 
 def test_list_error_is_that_of_the_object(server: InProcessServer, webhook: Webhook) -> None:
-    """What is wrong with an object in a list is said as if it had been asked for alone."""
+    """An object that fails to convert in a list gives the error that a get of it gives."""
     admin = server.client()
     for name in ("a", "b"):
         run(admin.create(V1, "default", thing("v1", name, old="x")))
@@ -179,7 +179,7 @@ def test_list_error_is_that_of_the_object(server: InProcessServer, webhook: Webh
 
 
 def owners(obj: dict[str, Any]) -> dict[tuple[str, str], Any]:
-    """Who owns which fields of the spec, by manager and version."""
+    """Owned fields of the spec, by manager and version."""
     found = {}
     for entry in obj["metadata"].get("managedFields") or ():
         fields = sorted((entry["fieldsV1"].get("f:spec") or {}).keys() - {"."})
@@ -206,7 +206,7 @@ def test_ownership_across_versions(server: InProcessServer, webhook: Webhook) ->
 
 
 def test_apply_conflicts_across_versions(server: InProcessServer, webhook: Webhook) -> None:
-    """An apply through one version meets those who applied through another."""
+    """An apply in one version conflicts with managers that applied in another."""
     assert patched(server, "v1", "one", "apply-patch+yaml", old="x").code == 201
     refused = patched(server, "v2", "two", "apply-patch+yaml", new="y")
     assert refused.code == 409
@@ -220,7 +220,7 @@ def test_apply_conflicts_across_versions(server: InProcessServer, webhook: Webho
 
 
 def test_applier_can_change_its_version(server: InProcessServer, webhook: Webhook) -> None:
-    """An applier that moves on to another version keeps what it says again and gives up the rest."""
+    """An applier that changes its version keeps the fields that it applies again and gives up the others."""
     assert patched(server, "v1", "one", "apply-patch+yaml", old="x").code == 201
     moved = patched(server, "v2", "one", "apply-patch+yaml", new="x").json
     assert owners(moved) == {("one", "v2"): ["f:new"]}
@@ -229,8 +229,8 @@ def test_applier_can_change_its_version(server: InProcessServer, webhook: Webhoo
 
 
 def test_ownership_is_dropped_when_the_webhook_fails(server: InProcessServer, webhook: Webhook) -> None:
-    """A write in the stored version goes on without the webhook, and drops all owners, because those of another version
-    cannot be compared; an apply says what is wrong."""
+    """Without the webhook a write in the storage version succeeds and drops all owners, since those of other versions
+    cannot be compared; an apply fails."""
     assert patched(server, "v2", "two", "apply-patch+yaml", new="x").code == 201
     webhook.spoil = {"result": {"status": "Failure", "message": "cannot"}}
     made = patched(server, "v1", "one", "merge-patch+json", old="y")

@@ -1,4 +1,4 @@
-"""``/openapi/v2`` while the catalog changes: what is built when, and which document a request gets."""
+"""``/openapi/v2`` while the catalog changes: when documents are built, and which one a request gets."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_first_document_is_built_soon_after_the_start() -> None:
 
 
 def test_begin_builds_at_once() -> None:
-    """`build` begins at once, and does nothing when the document is there or under construction."""
+    """`begin` starts a build unless the document is current or being built."""
     bench = Bench()
     run(bench.specification.build.start())
     bench.specification.build.begin()
@@ -126,7 +126,7 @@ def test_begin_builds_at_once() -> None:
 
 
 def test_changes_are_built_in_the_background(bench: Bench) -> None:
-    """A change is in the document soon without a request; several changes at once are one build."""
+    """A change is built soon without a request; several changes at once cause one build."""
     bench.change("ants")
     bench.change("ants", "bees")
     bench.clock.advance(SETTLE - 0.1)
@@ -138,7 +138,7 @@ def test_changes_are_built_in_the_background(bench: Bench) -> None:
 
 
 def test_request_after_a_change_waits_for_the_new_document(bench: Bench) -> None:
-    """A request right after a change gets the document with the change, and does not wait for the background's turn."""
+    """A request after a change starts the build at once and gets the document with the change."""
     before = bench.ask()
     assert _plurals(before) == set()
     bench.change("ants")
@@ -151,7 +151,7 @@ def test_request_after_a_change_waits_for_the_new_document(bench: Bench) -> None
 
 
 def test_request_during_a_build_waits_for_a_current_one(bench: Bench) -> None:
-    """A request waits for the end of a build that was begun too early, and for the one after it; not for later ones."""
+    """A request during an outdated build waits for the next one, not for later ones."""
     bench.change("ants")
     bench.clock.advance(SETTLE)
     early = bench.ask()
@@ -169,7 +169,7 @@ def test_request_during_a_build_waits_for_a_current_one(bench: Bench) -> None:
 
 
 def test_change_during_a_build_causes_another_one(bench: Bench) -> None:
-    """The background comes back to what changed while it worked."""
+    """A change during a build is built in the background afterwards."""
     bench.change("ants")
     bench.clock.advance(SETTLE)
     bench.change("bees")
@@ -180,7 +180,7 @@ def test_change_during_a_build_causes_another_one(bench: Bench) -> None:
 
 
 def test_failed_build_is_500_and_retried(bench: Bench) -> None:
-    """Without a document of the catalog there is an error, not the one before; the next request tries again."""
+    """A failed build is a 500 error instead of an outdated document; the next request retries."""
     bench.change("ants")
     asked = bench.ask()
     bench.working.pop()[0].errback(ZeroDivisionError())
@@ -193,7 +193,7 @@ def test_failed_build_is_500_and_retried(bench: Bench) -> None:
 
 
 def test_cancelled_request_does_not_affect_others(bench: Bench) -> None:
-    """A client that leaves takes nothing from the others."""
+    """A cancelled request does not cancel the build for others."""
     bench.change("ants")
     gone, stays = bench.ask(), bench.ask()
     gone.addErrback(lambda failure: None)
@@ -203,7 +203,7 @@ def test_cancelled_request_does_not_affect_others(bench: Bench) -> None:
 
 
 def test_stop_waits_for_the_running_build(bench: Bench) -> None:
-    """Stopping waits for the build that runs and begins no other."""
+    """`stop` waits for the running build and starts no other."""
     bench.change("ants")
     bench.clock.advance(SETTLE)
     bench.change("bees")
@@ -214,8 +214,8 @@ def test_stop_waits_for_the_running_build(bench: Bench) -> None:
 
 
 def test_definition_changes_document_and_etag(tmp_path: Path) -> None:
-    """The first document after a definition has its kind, in JSON and in protobuf, and another tag; after the
-    definition's end it has not."""
+    """The document after a definition has its kind and a new Etag, in JSON and protobuf; deleting the definition restores
+    the Etag."""
     server = make_server(tmp_path)
     definitions = f"/apis/apiextensions.{server.dialect('{abbr}.io')}/v1/customresourcedefinitions"
     binary = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"

@@ -1,4 +1,4 @@
-"""The write sequence: create, update, patch and what of it a client may count on."""
+"""The write sequence: create, update, patch, dry run and status."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ APPLY = "application/apply-patch+yaml"
 
 
 def revision(space: Any) -> int:
-    """Of the store: unchanged means that nothing was written."""
+    """Revision of the store: unchanged if nothing was written."""
     found: int = space.server.server.storage.store.revision
     return found
 
 
 class TestCreate:
     def test_server_sets_system_fields(self, space: Any) -> None:
-        """uid, creation time and version are the server's; deletion fields are not taken from a client."""
+        """The server sets uid, creation time and version; deletion fields of a client are ignored."""
         made = space.config("a", uid="mine", creationTimestamp="2000-01-01T00:00:00Z", deletionGracePeriodSeconds=3)
         metadata = made["metadata"]
         assert metadata["uid"] != "mine" and not metadata["creationTimestamp"].startswith("2000")
         assert "deletionGracePeriodSeconds" not in metadata and metadata["namespace"] == space.name
 
     def test_generate_name_adds_five_characters(self, space: Any) -> None:
-        """A name is the prefix, cut to 58 characters, and five random ones."""
+        """The name is the prefix, cut to 58 characters, and five random characters."""
         made = space.make("configmaps", {"metadata": {"generateName": "x" * 60}})
         assert made["metadata"]["name"].startswith("x" * 58) and len(made["metadata"]["name"]) == 63
         answer = space("POST", "configmaps?dryRun=All", {"metadata": {"generateName": "p-"}})
         assert answer.code == 201 and len(answer.json["metadata"]["name"]) == 7
 
     def test_existing_name_is_409(self, space: Any) -> None:
-        """A taken name is 409; one that was generated says that trying again helps. A dry run says the same."""
+        """An existing name is 409; a generated one comes with Retry-After. A dry run answers the same."""
         space.config("a")
         for query in ("", "?dryRun=All"):
             taken = space("POST", f"configmaps{query}", {"metadata": {"name": "a"}})
@@ -64,25 +64,25 @@ class TestCreate:
         ],
     )
     def test_refused_create_writes_nothing(self, space: Any, metadata: Any, code: int) -> None:
-        """What cannot be created leaves no trace."""
+        """A rejected create does not change the store."""
         before = revision(space)
         assert space("POST", "configmaps", {"metadata": metadata}).code == code
         assert revision(space) == before
 
     @pytest.mark.parametrize("version", ["0", "00", "text", "-1", "9" * 30])
     def test_create_ignores_invalid_resource_versions(self, space: Any, version: str) -> None:
-        """A new object may carry a resourceVersion that is 0 or no number of 64 bits; it gets its own."""
+        """A resourceVersion of 0 or outside 64 bits is ignored on create."""
         made = space.config("a", resourceVersion=version)
         assert made["metadata"]["resourceVersion"] == str(revision(space))
 
     def test_dry_run_shows_the_sent_resource_version(self, space: Any) -> None:
-        """A dry run never reaches the store's check: it shows the resourceVersion that was sent."""
+        """A dry run does not reach the store's check and shows the resourceVersion that was sent."""
         answer = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "a", "resourceVersion": "5"}})
         assert (answer.code, answer.json["metadata"]["resourceVersion"]) == (201, "5")
 
     @pytest.mark.parametrize(("version", "code"), [("0", 201), ("7", 201), ("text", 500), ("9" * 30, 500)])
     def test_creating_update_needs_a_readable_version(self, space: Any, version: str, code: int) -> None:
-        """PUT and apply that create ask for a version that can be read, and ignore it."""
+        """PUT and apply that create refuse an unreadable resourceVersion and ignore a readable one."""
         meta = {"name": "a", "resourceVersion": version}
         limits = {"spec": {"limits": [{"type": "Pod"}]}, "metadata": meta}
         assert space("PUT", "limitranges/a", limits).code == code
@@ -90,7 +90,7 @@ class TestCreate:
         assert space("PATCH", "configmaps/a?fieldManager=m", config, content_type=APPLY).code == code
 
     def test_uid_of_a_missing_object_is_a_conflict(self, space: Any) -> None:
-        """A uid is a precondition, checked before whether PUT may create; a dry run's key is not complete."""
+        """The uid is checked before whether PUT may create; the key of a dry run lacks its prefix."""
         for query, root in (("", "/registry"), ("?dryRun=All", "")):
             for plural in ("configmaps", "limitranges"):
                 answer = space("PUT", f"{plural}/a{query}", {"metadata": {"name": "a", "uid": "u"}})
@@ -98,12 +98,12 @@ class TestCreate:
                 assert f"Key: {root}/{plural}/{space.name}/a, ResourceVersion: 0" in answer.json["message"]
 
     def test_create_in_a_missing_namespace_is_404(self, space: Any) -> None:
-        """Objects are made in namespaces that exist."""
+        """The error names the missing namespace."""
         answer = run(space.server.request("POST", "/api/v1/namespaces/nowhere/configmaps", body={"metadata": {"name": "a"}}))
         assert (answer.code, answer.json["details"]["kind"]) == (404, "namespaces")
 
     def test_duplicate_owner_references_are_merged_with_a_warning(self, space: Any) -> None:
-        """Equal owner references come down to one, with a warning that names the uid."""
+        """Equal owner references are merged, and a warning names the uid."""
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u-1"}
         body = {"metadata": {"name": "a", "ownerReferences": [owner, owner, {**owner, "uid": "u-2"}]}}
         answer = space("POST", "configmaps", body)
@@ -126,7 +126,7 @@ class TestUpdate:
         assert space("PUT", "configmaps/a", {"metadata": {"name": "a"}, "data": {"n": "1"}}).json["data"] == {"n": "1"}
 
     def test_guarded_kinds_need_a_resource_version(self, space: Any) -> None:
-        """Leases and their like may not be replaced blindly."""
+        """Leases and similar kinds cannot be replaced without a resourceVersion."""
         group = "coordination.orch.io/v1"
         space.make("leases", {"metadata": {"name": "a"}, "spec": {}}, group=group)
         body = {"metadata": {"name": "a"}, "spec": {"holderIdentity": "x"}}
@@ -134,7 +134,7 @@ class TestUpdate:
         assert refused.code == 422 and refused.json["details"]["causes"][0]["field"] == "metadata.resourceVersion"
 
     def test_unchanged_object_is_not_written(self, space: Any) -> None:
-        """A PUT or PATCH that changes nothing leaves version and store alone."""
+        """A PUT or PATCH without a change keeps the version and writes nothing."""
         made, before = space.config("a"), revision(space)
         assert space("PUT", "configmaps/a", made).json["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
         assert space("PATCH", "configmaps/a", {"data": {"k": "v"}}, content_type=MERGE).code == 200
@@ -158,7 +158,7 @@ class TestUpdate:
         assert revision(space) == before
 
     def test_update_of_a_missing_object_depends_on_the_kind(self, space: Any) -> None:
-        """PUT makes no ConfigMap, but a Role: kinds differ. A uid is then a precondition that fails."""
+        """PUT creates a Role but not a ConfigMap; a uid is a precondition that fails."""
         assert space("PUT", "configmaps/a", {"metadata": {"name": "a"}}).code == 404
         group = "rbac.authorization.orch.io/v1"
         assert space("PUT", "roles/b", {"metadata": {"name": "b", "uid": "u"}}, group=group).code == 409
@@ -166,7 +166,7 @@ class TestUpdate:
 
     @pytest.mark.parametrize("name", ["%2E%2E", "a%25b", "."])
     def test_invalid_name_in_the_path_is_400(self, space: Any, name: str) -> None:
-        """A path segment that no key may hold is 400 on every verb."""
+        """A name that no key may contain is 400 for every verb."""
         for method in ("GET", "DELETE"):
             answer = space(method, f"configmaps/{name}")
             assert answer.code == 400 and "Name parameter invalid" in answer.json["message"]
@@ -174,7 +174,7 @@ class TestUpdate:
 
 class TestPatch:
     def test_patch_cannot_change_name_uid_or_version(self, space: Any) -> None:
-        """A patch cannot rename (400), nor change the uid (422), nor guard with another version (409)."""
+        """Changing the name is 400, the uid 422, the version 409."""
         space.config("a")
         for change, code in (({"name": "b"}, 400), ({"uid": "x"}, 422), ({"resourceVersion": "1"}, 409)):
             assert space("PATCH", "configmaps/a", {"metadata": change}, content_type=MERGE).code == code
@@ -236,7 +236,7 @@ class TestPatch:
         assert raced and answer.code == 200 and answer.json["data"] == {"k": "v", "mine": "1"}
 
     def test_apply_creates_missing_objects(self, space: Any) -> None:
-        """Apply creates what is missing, 201; other patches are 404."""
+        """Apply creates a missing object; other patches of it are 404."""
         config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1"}}
         assert space("PATCH", "configmaps/a?fieldManager=me", config, content_type=APPLY).code == 201
         assert space("PATCH", "configmaps/a?fieldManager=me", config, content_type=APPLY).code == 200
@@ -245,7 +245,7 @@ class TestPatch:
 
 class TestDryRun:
     def test_dry_run_changes_nothing(self, space: Any) -> None:
-        """A dry run answers as the write would and leaves store, ranges and watchers alone."""
+        """A dry run answers as the write and changes neither store nor ranges."""
         space.config("a")
         before = revision(space)
         made = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "b"}})
@@ -260,7 +260,7 @@ class TestDryRun:
         assert space("POST", "services", service).code == 201
 
     def test_invalid_dry_run_value_is_refused(self, space: Any) -> None:
-        """All is the only dry run there is."""
+        """All is the only valid value of dryRun."""
         assert space("POST", "configmaps?dryRun=Some", {"metadata": {"name": "b"}}).code == 422
 
 
@@ -274,7 +274,7 @@ class TestStatusAndGeneration:
         return space.make("deployments", body, group=self.GROUP)
 
     def test_main_and_status_endpoints_write_separate_parts(self, space: Any) -> None:
-        """Status is cleared on create, kept on PUT, and all that /status changes."""
+        """The main endpoint ignores status changes, the status endpoint everything else."""
         made = self.deployment(space)
         assert made["status"] == {} and made["metadata"]["generation"] == 1
         both = {**made, "spec": {**made["spec"], "replicas": 3}, "status": {"replicas": 9}}
@@ -288,7 +288,7 @@ class TestStatusAndGeneration:
         assert space("GET", "deployments/d/status", group=self.GROUP).json == on_main
 
     def test_status_writes_have_their_own_owner(self, space: Any) -> None:
-        """An owner of status fields is one of that endpoint, apart from the same manager's other fields."""
+        """Fields written through /status have an entry of their own for the same manager."""
         made = self.deployment(space)
         changed = {**made, "status": {"replicas": 2}}
         after = space("PUT", "deployments/d/status", changed, group=self.GROUP, user_agent="me/1").json
@@ -296,7 +296,7 @@ class TestStatusAndGeneration:
         assert entries == {("test", ""), ("me", "status")}
 
     def test_kind_without_status_has_no_status_path(self, space: Any) -> None:
-        """Kinds without status have no such path."""
+        """The status path of a kind without status is 404."""
         space.config("a")
         assert space("GET", "configmaps/a/status").code == 404
 
@@ -333,7 +333,7 @@ class TestKinds:
         assert refused.code == 400 and refused.json["message"].endswith('strconv.ParseInt: parsing "x": invalid syntax')
 
     def test_type_change_clears_the_load_balancer_status(self, space: Any) -> None:
-        """A service that has no balancer any more does not show the one it had."""
+        """A service that is no load balancer any more loses its load balancer status."""
         made = space.make("services", {"metadata": {"name": "s"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}})
         status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
         known = space("PUT", "services/s/status", {**made, "status": status}).json

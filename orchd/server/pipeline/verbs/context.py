@@ -142,7 +142,7 @@ class VerbContext:
         self, request: Request, value: Object, resource: Resource, options_kind: str
     ) -> tuple[Object, WriteOptions]:
         """As `decode_object`, for an object that a client in this process hands over: like one from YAML, it is complete
-        without its text. Its size and number of values are bounded like those of a body."""
+        without its text. It is encoded only to bound its size and number of values like those of a body."""
         options = write_options(self.dialect, request, options_kind)
         text = orjson.dumps(value, default=dict)
         if len(text) > BODY_LIMIT:

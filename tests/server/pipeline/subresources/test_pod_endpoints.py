@@ -1,4 +1,4 @@
-"""Binding and evicting pods."""
+"""Binding and eviction subresources of pods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def binding(name: str, node: str = "n", **metadata: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", [f"{PODS}/p/binding", "/api/v1/namespaces/a/bindings"])
 def test_binding_sets_the_node(call: Any, path: str) -> None:
-    """Both endpoints set the node, take annotations along and say that the pod is scheduled."""
+    """Both endpoints set the node, copy annotations and set the PodScheduled condition."""
     call("POST", PODS, pod("p"))
     answer = call("POST", path, binding("p", annotations={"k": "v"}))
     assert (answer.code, answer.json["status"]) == (201, "Success")
@@ -38,7 +38,7 @@ def test_binding_sets_the_node(call: Any, path: str) -> None:
 
 
 def test_second_binding_is_a_conflict(call: Any) -> None:
-    """A second binding is a conflict."""
+    """Binding a bound pod is a conflict."""
     call("POST", PODS, pod("p", "n"))
     answer = call("POST", f"{PODS}/p/binding", binding("p", "m"))
     assert answer.code == 409
@@ -46,7 +46,7 @@ def test_second_binding_is_a_conflict(call: Any) -> None:
 
 
 def test_dry_run_binds_nothing(call: Any) -> None:
-    """201, and the pod has no node."""
+    """A dry run answers 201 and leaves the pod without a node."""
     call("POST", PODS, pod("p"))
     assert call("POST", f"{PODS}/p/binding?dryRun=All", binding("p")).code == 201
     assert "nodeName" not in call("GET", f"{PODS}/p").json["spec"]
@@ -75,7 +75,7 @@ def evict(call: Any, name: str, **options: Any) -> Any:
 
 @pytest.fixture
 def running(call: Any) -> None:
-    """A ready pod that a budget covers which allows one disruption."""
+    """A ready pod with a budget that allows one disruption."""
     call("POST", PODS, pod("p", "n"))
     status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     assert call("PATCH", f"{PODS}/p/status", {"status": status}, headers=MERGE).code == 200
@@ -93,7 +93,7 @@ def allow(call: Any, disruptions: int, healthy: int = 2) -> None:
 
 
 def test_eviction_uses_the_budgets_allowance(call: Any, running: None) -> None:
-    """The budget remembers the pod, allows one less, and says why no more are allowed; the pod goes."""
+    """The budget records the pod, allows one disruption less and sets its condition; the pod is deleted."""
     assert evict(call, "p", gracePeriodSeconds=0).code == 201
     status = call("GET", f"{BUDGETS}/b").json["status"]
     assert list(status["disruptedPods"]) == ["p"]
@@ -105,7 +105,7 @@ def test_eviction_uses_the_budgets_allowance(call: Any, running: None) -> None:
 
 
 def test_exhausted_budget_is_429(call: Any, running: None) -> None:
-    """429 with the numbers as a cause, and no time to come again."""
+    """The 429 has the numbers as a cause and no Retry-After."""
     allow(call, 0, healthy=1)
     answer = evict(call, "p")
     assert answer.code == 429
@@ -114,7 +114,7 @@ def test_exhausted_budget_is_429(call: Any, running: None) -> None:
 
 
 def test_unobserved_budget_is_429_with_retry_after(call: Any, running: None) -> None:
-    """A budget that its controller has not looked at yet: 429, come again in ten seconds."""
+    """A budget that its controller has not observed gives 429 with Retry-After of ten seconds."""
     spec = {"spec": {"minAvailable": 2}}
     assert call("PATCH", f"{BUDGETS}/b", spec, headers=MERGE).code == 200
     answer = evict(call, "p")
@@ -122,7 +122,7 @@ def test_unobserved_budget_is_429_with_retry_after(call: Any, running: None) -> 
 
 
 def test_unready_pod_is_evicted_while_enough_are_healthy(call: Any, running: None) -> None:
-    """They do not count, so nothing is taken from the budget."""
+    """An unready pod uses nothing of the budget while enough pods are healthy."""
     status = {"conditions": [{"type": "Ready", "status": "False"}]}
     call("PATCH", f"{PODS}/p/status", {"status": status}, headers=MERGE)
     allow(call, 0)
@@ -131,14 +131,14 @@ def test_unready_pod_is_evicted_while_enough_are_healthy(call: Any, running: Non
 
 
 def test_dry_run_evicts_nothing(call: Any, running: None) -> None:
-    """201; pod and budget stay as they are."""
+    """A dry run answers 201 and changes neither pod nor budget."""
     assert evict(call, "p", dryRun=["All"]).code == 201
     assert call("GET", f"{BUDGETS}/b").json["status"]["disruptionsAllowed"] == 1
     assert "deletionTimestamp" not in call("GET", f"{PODS}/p").json["metadata"]
 
 
 def test_pending_pod_is_evicted_regardless_of_budgets(call: Any, running: None) -> None:
-    """A pod that has not started disrupts nothing."""
+    """A pending pod is evicted although the budget is exhausted."""
     allow(call, 0, healthy=1)
     call("POST", PODS, pod("q"))
     assert evict(call, "q").code == 201
@@ -146,7 +146,7 @@ def test_pending_pod_is_evicted_regardless_of_budgets(call: Any, running: None) 
 
 
 def test_eviction_with_two_budgets_is_500(call: Any, running: None) -> None:
-    """500, since the container is ambiguous."""
+    """A pod that two budgets select cannot be evicted."""
     spec = {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "x"}}}
     call("POST", BUDGETS, {"metadata": {"name": "c"}, "spec": spec})
     assert evict(call, "p").code == 500
