@@ -1,6 +1,6 @@
 """Import rules of packages: the table of docs/architecture.md as data.
 
-A package imports what its line names, plus `dialect` and `errors`, and itself. A name that ends with ``.interfaces``
+A package imports what its line names, plus `dialect`, `errors` and `values`, and itself. A name that ends with ``.interfaces``
 (or another module) means only that module. The most specific line counts: ``kinds.patch`` before ``kinds``.
 """
 
@@ -17,10 +17,11 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ANYTHING = "*"
 
-#: package -> what it may import of orchd, separated by spaces; "-" is nothing at all, not even dialect and errors.
+#: package -> what it may import of orchd, separated by spaces; "-" is nothing at all, not even dialect, errors and values.
 LAYERS = {
     "dialect": "-",
     "errors": "-",
+    "values": "-",
     "txkit": "-",
     "kinds": "",
     "kinds.ir": "",
@@ -59,6 +60,7 @@ LAYERS = {
     # configuration.
     "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.outbound.webhooks plugins"
     " server.registry.interfaces",
+    "server.outbound.egress": "txkit",
     "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.gotext pki.clientconfig txkit",
     # Large objects are validated in another thread.
     "server.registry": "cache store.interfaces kinds pki txkit.aside txkit.instruments",
@@ -105,7 +107,7 @@ LAYERS = {
     "programs": "",
     "__main__": "programs",
     # A program of builds: manual pages and shell completion.
-    "manuals": "config certcommands storecommands",
+    "manuals": "config certcommands storecommands ctl",
     # The command line of users; what it says about resources comes from the server's documents.
     "ctl": "client kinds pki txkit",
     "ctl.store": "ctl storecommands",
@@ -124,7 +126,7 @@ APART = (
 #: What nothing that is shipped but itself may import.
 CLOSED = ("testing", "tap", "component_tap", "assembly", "storecommands", "certcommands", "filecommands")
 #: These packages are pure, or below Twisted: no module of it at all.
-WITHOUT_TWISTED = ("kinds", "pki", "dialect", "errors", "config")
+WITHOUT_TWISTED = ("kinds", "pki", "dialect", "errors", "values", "config")
 #: Twisted modules allowed for option parsing, and for the plugin system.
 TWISTED_ALLOWED = {"config.options": ("twisted.python",), "plugins": ("twisted.plugin",)}
 
@@ -174,7 +176,7 @@ def allowed(home: str, target: str) -> bool:
     parent = home.rpartition(".")[0]
     if parent in LAYERS and layer(target) == parent:
         return True
-    free = () if says == "-" else ("dialect", "errors")
+    free = () if says == "-" else ("dialect", "errors", "values")
     return any(within(target, name) for name in (*free, *says.replace("-", "").split()))
 
 

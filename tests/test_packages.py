@@ -49,7 +49,9 @@ def test_debian_installs_programs_and_pages(distribution: configparser.ConfigPar
     names = {Path(target).name for _, target in links}
     assert {source for source, _ in links} == {f"opt/orchd/bin/{name}" for name in names}
     assert names <= programs(distribution)
-    assert {f"{name}.8" for name in names - {"orchctl"}} == set(manual_pages())
+    assert {*(f"{name}.8" for name in names - {"orchctl"}), "orchctl.1"} == set(manual_pages())
+    installed = (ROOT / "debian/orchd.manpages").read_text(encoding="utf-8").split()
+    assert {Path(pattern).suffix for pattern in installed} == {Path(page).suffix for page in manual_pages()}
     units = [path.read_text(encoding="utf-8") for path in (ROOT / "systemd").glob("*.service")]
     assert all("ExecStart=/opt/orchd/bin/" in unit for unit in units)
 

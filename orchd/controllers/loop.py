@@ -15,6 +15,7 @@ from orchd.errors import ApiError
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
+from orchd.txkit.turns import shared_budget
 
 #: Seconds to wait for running reconciliations when the loop stops.
 _STOP_TIMEOUT = 5.0
@@ -51,6 +52,8 @@ class ControlLoop(Generic[K]):
         self._clock = clock
         self._reconcile = reconcile
         self._workers = workers
+        # One event may queue many keys, and wakes the workers in its turn of the reactor.
+        self._turns = shared_budget(clock)
         self._background = Background()
 
     def start(self) -> None:
@@ -68,6 +71,7 @@ class ControlLoop(Generic[K]):
 
     async def _work(self) -> None:
         while (key := await self.queue.get()) is not None:
+            await self._turns.wait()
             await self.process(key)
 
     async def process(self, key: K) -> None:

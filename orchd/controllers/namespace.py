@@ -24,6 +24,8 @@ from orchd.kinds.objects.scalars import timestamp
 
 #: Seconds between checks of remaining objects with finalizers.
 _FINALIZER_PAUSE = 15
+#: Seconds in which other servers are expected to learn of a deletion, as in the reference.
+_GRACE = 5.0
 
 #: Type, reason and message of each condition while all is well, in the order in which they are written.
 CONDITIONS: Final = (
@@ -119,15 +121,16 @@ def _discovery_message(undiscovered: Mapping[str, str]) -> str:
 
 
 class NamespaceController(Controller):
-    """Deletes the contents of terminating namespaces. `grace` is the time in seconds between the deletion of a namespace
-    and the first pass: the admission of another server may learn of the deletion later. In one process it is 0."""
+    """Deletes the contents of terminating namespaces. Where several servers can be on the store, the first pass begins `_GRACE`
+    after the deletion of a namespace: the admission of another server may learn of it later, and what it admits until then
+    would outlive the namespace."""
 
     name = "namespace"
     account = "namespace-controller"
 
-    def __init__(self, env: Environment, *, grace: float = 0.0) -> None:
+    def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_namespace_syncs)
-        self._grace = grace
+        self._grace = _GRACE if env.several_servers else 0.0
         self._period = float(env.settings.namespace_sync_period)
         self._reader: IRawClient = env.reader
         self._own = env.dialect("{long}")

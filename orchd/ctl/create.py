@@ -21,7 +21,7 @@ from orchd.ctl.command import (
     validate_option,
     validation_query,
 )
-from orchd.ctl.errors import CommandError
+from orchd.ctl.errors import CommandError, Failures
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import target_of
@@ -64,13 +64,17 @@ def create_made(
     """Create the object that `make` returns; `make` may query the server."""
 
     async def work(api: Api) -> None:
+        failures = Failures()
         for obj in await make(api):
-            target = await target_of(api, obj)
-            check_namespace(api, session, target)
-            made = obj
-            if dry_run != "client":
-                made = await api.create(target.resource, obj, namespace=target.namespace, query={**dry_query(dry_run), **(query or {})})
-            await report(api, target, made, "created", form=form, dry_run=dry_run)
+            with failures.collect():
+                target = await target_of(api, obj)
+                check_namespace(api, session, target)
+                made = obj
+                if dry_run != "client":
+                    asked = {**dry_query(dry_run), **(query or {})}
+                    made = await api.create(target.resource, obj, namespace=target.namespace, query=asked)
+                await report(api, target, made, "created", form=form, dry_run=dry_run)
+        failures.raise_collected()
 
     session.run(work)
 

@@ -16,7 +16,7 @@ from orchd.ctl.command import (
     files_option,
     selector_options,
 )
-from orchd.ctl.errors import CommandError
+from orchd.ctl.errors import CommandError, Failures
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, selected, target_of
@@ -81,11 +81,16 @@ def delete(
         if interactive and not _confirmed(chosen):
             output.line("deletion is cancelled")
             return
-        left = [done for each in chosen if (done := await _delete(api, each, options, dry_run, ignore_not_found or each in listed, form))]
+        left, failures = [], Failures()
+        for each in chosen:
+            with failures.collect():
+                done = await _delete(api, each, options, dry_run, ignore_not_found or each in listed, form)
+                left += [done] if done else []
         if wait and dry_run == "none":
             end = api.clock.seconds() + timeout
             for target, uid in left:
                 await wait_gone(api, target, uid, end)
+        failures.raise_collected()
 
     session.run(work)
 

@@ -28,6 +28,11 @@ def line(text: str = "") -> None:
     click.echo(text)
 
 
+def text(text: str) -> None:
+    """A text, with a newline at its end if it has none."""
+    click.echo(text, nl=not text.endswith("\n"))
+
+
 def lines(texts: Iterable[str]) -> None:
     for text in texts:
         line(text)

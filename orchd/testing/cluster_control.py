@@ -15,7 +15,7 @@ from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
 
 from orchd.testing.cluster_server import ClusterServer
-from orchd.testing.faults import Fault
+from orchd.testing.faults import Fault, check_resource
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 
@@ -152,7 +152,9 @@ class Control:
         return self._server.log.take(clear=message["clear"])
 
     async def _fault(self, message: dict[str, Any]) -> None:
-        self._server.faults.add(Fault(**message["fault"]))
+        fault = Fault(**message["fault"])
+        check_resource(self._server.server.catalog, str(fault.match.get("resource", "")))
+        self._server.faults.add(fault)
 
     async def _clear_faults(self, message: dict[str, Any]) -> None:
         self._server.faults.clear()

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, succeed
 from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink, IStream
-from orchd.server.pipeline.verbs.watch.stream import MOST_BUFFERED, PACE
+from orchd.server.pipeline.verbs.watch.stream import MOST_BUFFERED, PAUSE_ABOVE
 from orchd.testing.process import DaemonProcess
 from orchd.testing.server import Answer, InProcessServer, make_server, run
 from tests.cache.cache_support import Bench
@@ -122,14 +122,14 @@ def test_initial_state_and_history_are_sent_as_the_client_reads(server: InProces
     for number in range(1, 80):
         write(server, f"n{number}")
     client = watch(server, f"resourceVersion={revision}" if begin == "the past" else "")
-    assert client.most <= PACE + 2 * len(LARGE)
+    assert client.most <= PAUSE_ABOVE + 2 * len(LARGE)
     first = len(client.frames)
     for number in range(80, 90):
         write(server, f"n{number}")
     assert len(client.frames) == first
     for _ in range(200):
         client.take()
-    assert client.most <= PACE + 2 * len(LARGE)
+    assert client.most <= PAUSE_ABOVE + 2 * len(LARGE)
     skipped = 1 if begin == "the past" else 0
     names = [f"n{number}" for number in range(skipped, 90)]
     # The state comes in the order of names.

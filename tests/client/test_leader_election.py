@@ -236,6 +236,34 @@ def test_stop_waits_for_the_end_of_a_term(server: InProcessServer) -> None:
     assert first.news == ["leads", "ceased"]
 
 
+def test_last_writes_of_an_orderly_stop(server: InProcessServer) -> None:
+    """The work may write until it has ended, and not beyond the lease."""
+    first = Candidate(server, "leases", "one")
+    ending: Deferred[None] = Deferred()
+    first.ending = ending
+    stopped = first.stop()
+    assert first.election.secure
+    server.clock.advance(14)
+    assert first.election.secure
+    server.clock.advance(1)
+    assert not first.election.secure
+    ending.callback(None)
+    assert stopped.called
+    assert not first.election.leading
+
+
+def test_no_writes_after_the_lock_was_lost(server: InProcessServer) -> None:
+    """Work that ends because another process may lead writes nothing."""
+    first = Candidate(server, "leases", "one")
+    ending: Deferred[None] = Deferred()
+    first.ending = ending
+    first.link.cut = True
+    pass_time(server, 11)
+    assert first.election.secure is False
+    ending.callback(None)
+    first.stop()
+
+
 def test_candidate_with_the_holders_identity_leads_at_once(server: InProcessServer, kind: str) -> None:
     """A candidate with the identity of the holder leads at once: it is the same one after a crash."""
     first = Candidate(server, kind, "one")

@@ -56,6 +56,7 @@ class LaggingCluster:
             issue_token=lambda account, name: "",
             signing_authority=lambda signer: None,
             settings=ControllerSettings(),
+            several_servers=False,
         )
         run(self.client.create(NAMESPACES, "", {"metadata": {"name": "a"}}))
         self.controller: Any = factory(environment)

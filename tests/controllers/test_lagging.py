@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,10 +13,13 @@ from orchd.controllers.disruption.controller import BUDGETS, DisruptionControlle
 from orchd.controllers.endpoints.mirroring_controller import EndpointSliceMirroringController
 from orchd.controllers.endpoints.slice_controller import EndpointSliceController
 from orchd.controllers.job import JobController
+from orchd.controllers.namespace import NamespaceController
 from orchd.controllers.objects import (
+    CONFIG_MAPS,
     DAEMON_SETS,
     ENDPOINTS,
     JOBS,
+    NAMESPACES,
     NODES,
     PODS,
     REPLICA_SETS,
@@ -25,6 +29,7 @@ from orchd.controllers.objects import (
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.statefulset.controller import StatefulSetController
 from orchd.controllers.ttl_after_finished import TtlAfterFinished
+from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import template
@@ -237,3 +242,30 @@ def test_current_ttl_is_read_before_a_job_is_deleted(start_lagging: StartLagging
     assert finalizers() == [None]
     cluster.settle(20)
     assert finalizers() == [["foregroundDeletion"]]
+
+
+def test_counts_of_a_status_are_of_one_moment(start_lagging: StartLagging) -> None:
+    """Pods that are made or deleted during a pass are counted in the next one, in all counts of the status."""
+    cluster = start_lagging(ReplicaSetController)
+    cluster.create(REPLICA_SETS, replica_set(3))
+    cluster.ready(PODS)
+    cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 5}})
+    cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 1}})
+    assert cluster.controller.counts.failed == 0
+    (found,) = cluster.items(REPLICA_SETS)
+    assert found["status"]["replicas"] == found["status"]["fullyLabeledReplicas"] == 1
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_first_pass_of_a_deleted_namespace_waits_for_other_servers(start_lagging: StartLagging, several: bool) -> None:
+    """Where others can be on the store, its content is deleted when they had time to learn of the deletion, and with it what
+    they admitted until then."""
+    cluster = start_lagging(lambda env: NamespaceController(replace(env, several_servers=several)))
+    cluster.create(CONFIG_MAPS, {"metadata": {"name": "early"}})
+    run(cluster.client.delete(NAMESPACES, "", "a", options={}))
+    cluster.settle(3)
+    assert cluster.names(CONFIG_MAPS) == (["early"] if several else [])
+    cluster.settle(3)
+    assert cluster.names(CONFIG_MAPS) == []
+    with pytest.raises(ApiError, match="not found"):
+        run(cluster.client.get(NAMESPACES, "", "a"))

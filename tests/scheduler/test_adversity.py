@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from orchd.errors import ApiError, conflict, not_found
+from orchd.scheduler.interfaces import ExtenderError
 from orchd.scheduler.queue.queue import UNSCHEDULABLE
 from tests.scheduler.scheduler_support import NODES, PODS, Bed, node, pod
 
@@ -63,6 +65,33 @@ def test_refused_binding_is_reported_and_retried(refusal: ApiError) -> None:
     bed.settle(200)
     assert not bed.api.refuse
     assert bed.api.bound == [("a", "n1")]
+
+
+def test_unreachable_extender_delays_pods() -> None:
+    """The pod waits and says why; it is tried again after a minute even if nothing else happens, and as soon as a node changes."""
+    answers: list[Any] = []
+
+    def answer() -> Any:
+        if not answers:
+            raise ExtenderError("connection refused")
+        return answers[0]
+
+    bed = Bed(extender=answer)
+    bed.put(node("n1"), pod("a", cpu=1), pod("b", cpu=1))
+    bed.settle()
+    assert "connection refused" in bed.message("a")
+    answers.append({"nodenames": ["n1"]})
+    bed.settle(40)
+    assert bed.api.bound == []
+    bed.settle(60)
+    assert sorted(bed.api.bound) == [("a", "n1"), ("b", "n1")]
+    answers.clear()
+    bed.put(pod("c", cpu=1))
+    bed.settle(20)
+    answers.append({"nodenames": ["n1"]})
+    bed.put(node("n1", labels={"changed": "yes"}))
+    bed.settle(1)
+    assert bed.where("c") == "n1"
 
 
 def test_node_removed_before_binding_is_replaced() -> None:

@@ -12,7 +12,7 @@ import yaml
 import orchd.plugins
 from orchd.scheduler.config.model import ConfigError
 from orchd.scheduler.plugins.registry import plugin_factories
-from tests.scheduler.scheduler_support import Bed, node, pod
+from tests.scheduler.scheduler_support import PODS, Bed, node, pod
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "scheduler_plugin.py"
@@ -124,3 +124,22 @@ def test_permit_plugin_delays_the_binding(folder: Path) -> None:
     assert bed.where("a") == "n2"
     assert bed.where("b") == ""
     assert bed.message("b") == "rejected due to timeout after waiting on permit at plugin Odd"
+
+
+def test_the_example_with_state_lets_pods_wait_for_a_seat(folder: Path) -> None:
+    """Pods beyond the seats of their label wait; the first one is bound when a seat becomes free, the next one gives up."""
+    (folder / "drop_in_licences.py").write_text((EXAMPLE.parent / "scheduler_permit_plugin.py").read_text(encoding="utf-8"))
+    page = re.search(r"```yaml\n(  plugins:.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert page is not None
+    profile = yaml.safe_load(page[1])
+    assert profile["pluginConfig"][0]["args"].keys() == {"label", "seats", "waitSeconds"}
+    profile["pluginConfig"][0]["args"] |= {"seats": 1, "waitSeconds": 30}
+    bed = Bed({"profiles": [{"schedulerName": "default-scheduler", **profile}]})
+    bed.put(node("n1"), *(pod(name, labels={"licence": "x"}) for name in "abc"), pod("free"))
+    bed.settle(1)
+    assert sorted(bed.api.bound) == [("a", "n1"), ("free", "n1")]
+    bed.informers.informer(PODS).remove("ns", "a")
+    bed.settle(1)
+    assert bed.where("b") == "n1" and bed.where("c") == ""
+    bed.settle(31)
+    assert bed.message("c") == "rejected due to timeout after waiting on permit at plugin Licences"

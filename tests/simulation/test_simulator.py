@@ -143,6 +143,21 @@ def test_not_ready_by_annotation(world: World) -> None:
     assert (found["status"], found["reason"]) == ("False", "DiskOnFire")
 
 
+def test_extended_resources_of_a_patch_are_kept(world: World) -> None:
+    """A resource that someone adds to the capacity stays and can be allocated; the node's own are reported as they are."""
+    change = {"status": {"capacity": {"example.com/dongle": "4", "cpu": "1000"}}}
+    run(world.client.patch(NODES, "", "simulated-0", change, content_type="application/merge-patch+json", subresource="status"))
+    world.pass_(5)
+    status = world.node("simulated-0")["status"]
+    assert status["capacity"] == status["allocatable"]
+    assert (status["capacity"]["example.com/dongle"], status["capacity"]["cpu"]) == ("4", "8")
+    gone: dict[str, Any] = {"status": {"capacity": {"example.com/dongle": None}}}
+    run(world.client.patch(NODES, "", "simulated-0", gone, content_type="application/merge-patch+json", subresource="status"))
+    world.pass_(5)
+    status = world.node("simulated-0")["status"]
+    assert "example.com/dongle" not in status["capacity"] and "example.com/dongle" not in status["allocatable"]
+
+
 def test_unchanged_status_is_reported_rarely(world: World) -> None:
     """Without anything to say a node reports every few minutes only."""
     before = world.node("simulated-0")["metadata"]["resourceVersion"]

@@ -6,9 +6,10 @@ import os
 import sqlite3
 import stat
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import Event, Semaphore
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import ensureDeferred
 from twisted.internet.task import deferLater
 
-from orchd.store import schema
+from orchd.store import schema, sql
 from orchd.store.backup import restore
 from orchd.store.interfaces import CompactedError, StoreError, UnavailableError
 from orchd.store.open_errors import (
@@ -27,6 +28,7 @@ from orchd.store.open_errors import (
     StoreDamagedError,
     StoreLockedError,
 )
+from orchd.store.single_process import Write
 from orchd.store.sqlite import BATCH_BUCKETS, SqliteStore
 from orchd.testing.store_contract import Seen, Subject, raises
 
@@ -101,6 +103,37 @@ async def test_writes_share_commits(tmp_path: Path) -> None:
         assert sum(store.batch_sizes.counts) == sum(store.commit_seconds.counts) == store.commits
         assert store.batch_sizes.sum == 500
         assert sum(store.batch_sizes.counts[BATCH_BUCKETS.index(64) + 1 :]) > 0, "a batch of more than 64"
+
+
+@pytest_twisted.ensureDeferred
+async def test_overlapping_writes_wait_for_the_end_of_the_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a commit during which another write was submitted, a commit begins only at the end of the reactor turn."""
+    append, begun, go = sql.append, Semaphore(0), Semaphore(0)
+
+    def slow(connection: sqlite3.Connection, batch: Sequence[Write]) -> int:
+        begun.release()
+        go.acquire()
+        return append(connection, batch)
+
+    async with opened(tmp_path / "s") as store:
+        monkeypatch.setattr(sql, "append", slow)
+        first = ensureDeferred(store.create("/1", b""))
+        begun.acquire()
+        second = ensureDeferred(store.create("/2", b""))
+        go.release()
+        begun.acquire()
+        await first
+        third = ensureDeferred(store.create("/3", b""))
+        go.release(2)
+        handed_over = Event()
+        # Twice: a commit may hand over another one.
+        store._writer.post(lambda: store._writer.post(handed_over.set))
+        handed_over.wait()
+        assert len(store._queue) == 1, "the commit of the third write has not begun"
+        fourth = ensureDeferred(store.create("/4", b""))
+        for write in (second, third, fourth):
+            await write
+        assert store.commits == 3
 
 
 @pytest_twisted.ensureDeferred

@@ -11,7 +11,9 @@ from twisted.internet.task import Clock
 
 from orchd import errors
 from orchd.client.interfaces import ResourceRef
+from orchd.dialect import KUBERNETES
 from orchd.errors import ApiError
+from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.http.request_body import NoBody
@@ -19,7 +21,7 @@ from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.testing.cluster_server import ClusterServer, ServerSpec
-from orchd.testing.faults import Fault, FaultStage
+from orchd.testing.faults import Fault, FaultStage, check_resource
 from orchd.testing.recording import RequestLog
 from orchd.testing.server import run
 from orchd.txkit.coroutines import start
@@ -94,12 +96,27 @@ def test_delays_follow_the_servers_clock() -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", [{"times": 0}, {"code": 200}, {"delay": -1.0}, {"match": {"colour": "red"}}], ids=lambda f: next(iter(f))
+    "fault",
+    [
+        *({"times": 0}, {"code": 200}, {"delay": -1.0}, {"match": {"colour": "red"}}, {"times": 1.5}, {"code": "500"}),
+        *({"match": {"verb": "GET"}}, {"match": {"verb": "lists"}}, {"match": {"resource": "pods/status"}}, {"match": {"name": None}}),
+    ],
+    ids=str,
 )
 def test_invalid_faults_are_refused(fault: dict[str, Any]) -> None:
     """A fault that could never happen is an error of the test that asks for it."""
     with pytest.raises(ValueError, match="fault"):
         FaultStage(Clock()).add(Fault(**{"match": {}, "times": 1, "code": 500, **fault}))
+
+
+@pytest.mark.parametrize("name", ["pod", "Pod", "po", "Pods", "deploy"])
+def test_names_that_no_request_has_are_told(name: str) -> None:
+    """The kind, singular or short name of a resource is an error that names the resource; unknown names may be of later kinds."""
+    catalog = builtin_catalog(KUBERNETES)
+    with pytest.raises(ValueError, match=r"the resource is '(pods|deployments)'"):
+        check_resource(catalog, name)
+    for good in ("pods", "deployments", "widgets", ""):
+        check_resource(catalog, good)
 
 
 def test_watches_from_before_the_oldest_revision_are_refused() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from twisted.internet.task import Clock
 
 from orchd.txkit.coroutines import start
-from orchd.txkit.turns import TurnBudget
+from orchd.txkit.turns import TurnBudget, shared_budget
 
 
 class WorkingClock(Clock):
@@ -65,3 +65,10 @@ def test_cancelled_wait_is_dropped() -> None:
     tasks[1].cancel()
     clock.turn()
     assert order == [0, 2]
+
+
+def test_work_on_one_clock_shares_a_budget() -> None:
+    """All work of a reactor has one budget, that of another reactor a different one."""
+    clock, other = WorkingClock(), WorkingClock()
+    assert shared_budget(clock) is shared_budget(clock)
+    assert shared_budget(clock) is not shared_budget(other)

@@ -42,7 +42,12 @@ def test_forbidden_lists_are_reported(page: Page) -> None:
     page.sign_in("few-token")
     page.go("#/list/-/secrets")
     page.until(lambda: 'cannot list resource "secrets"' in page.one("#state").text)
+    # Where the rows would be, in full; an empty table would say that there are none.
+    page.until(lambda: 'cannot list resource "secrets"' in page.one(".grid .empty").text)
+    assert "choose it above" in page.one(".grid .empty").text
+    page.go("#/nodes")
+    page.until(lambda: ["is forbidden" in each.text for each in page.all(".grid .empty")] == [True] * 2)
     for view in ("metrics", "audit"):
         page.go(f"#/{view}")
         page.until(lambda: "may not read" in page.one("#state").text)
-        assert not page.all(".grid tbody tr")
+        assert not any(each.is_displayed() for each in page.all(".grid .row:not(.head), .plots"))

@@ -65,6 +65,14 @@ def picture(page: Page, name: str) -> None:
         (Path(folder) / f"ui-{name}.png").write_bytes(base64.b64decode(data))
 
 
+def hasten(page: Page) -> None:
+    """Let the page's timers run out twenty times sooner until it is loaded again; not for pictures, whose plots show real time."""
+    if "ORCHD_SCREENSHOTS" not in os.environ:
+        page.driver.execute_script(
+            "const later = window.setTimeout; window.setTimeout = (call, wait, ...given) => later(call, wait / 20, ...given)"
+        )
+
+
 def contrast(page: Page, selector: str) -> float:
     """Contrast of a text with what is behind it (WCAG 2.1)."""
     found: float = page.driver.execute_script(
@@ -150,6 +158,7 @@ def test_views_show_nodes_owners_audit_and_metrics(page: Page, screen: Any, serv
     page.until(lambda: any(f"/api/v1/namespaces/{NAMESPACE}/secrets/none" in row and "404" in row for row in page.rows()))
     picture(page, "audit")
 
+    hasten(page)
     page.go("#/metrics")
     page.until(lambda: "resident" in page.one("#memory").text and (page.one("#requests path").get_attribute("d") or "").count("L") >= 3)
     for plot in ("requests", "latency", "queues", "workqueues", "store", "memory"):

@@ -57,9 +57,11 @@ def lease(server: DaemonProcess) -> tuple[str, dict[str, Any]]:
 
 
 def test_controllers_use_their_accounts_and_the_port_is_protected(server: DaemonProcess, tmp_path: Path) -> None:
-    """It works as service accounts of its own; its port asks the server who may see what."""
+    """It works as service accounts of its own, with protobuf responses; its port asks the server who may see what."""
     key = f"--service-account-private-key-file={server.data / 'pki' / 'sa.key'}"
-    flags = ("--use-service-account-credentials", key, f"--cert-dir={tmp_path / 'pair'}")
+    reviews = "--authorization-webhook-cache-unauthorized-ttl=1s"
+    protobuf = f"{server.dialect('--{short}-api-content-type')}={server.dialect.protobuf}"
+    flags = ("--use-service-account-credentials", key, f"--cert-dir={tmp_path / 'pair'}", reviews, protobuf)
     with ComponentProcess("controller-manager", server, tmp_path, *flags) as manager:
         assert server.request("POST", NAMESPACES, {"metadata": {"name": "work"}})[0] == 201
         until(lambda: has_account(server, "work"))
@@ -163,3 +165,17 @@ def unreachable(folder: Path, server: DaemonProcess) -> Path:
     path = folder / "unreachable"
     path.write_text(server.config_file.read_text().replace(str(server.port), "1"))
     return path
+
+
+def test_a_server_without_some_group_versions(tmp_path: Path) -> None:
+    """Controllers whose resources the server does not serve are disabled by name, and the others work."""
+    policy, slices = "policy/v1", "discovery.orch.io/v1"
+    flags = ("--controllers=-*", f"--runtime-config={policy}=false,{slices}=false")
+    with DaemonProcess(tmp_path / "server", *flags, dialect=DIALECTS["orch"]) as server:
+        with ComponentProcess("controller-manager", server, tmp_path) as manager:
+            assert server.request("POST", NAMESPACES, {"metadata": {"name": "work"}})[0] == 201
+            until(lambda: has_account(server, "work"))
+            assert f"controller disruption is disabled: the server does not serve poddisruptionbudgets in {policy}" in manager.log
+            assert f"controller endpointslice is disabled: the server does not serve endpointslices in {slices}" in manager.log
+            assert "controller deployment is disabled" not in manager.log
+        assert manager.status == 0

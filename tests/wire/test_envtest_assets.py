@@ -17,6 +17,7 @@ import pytest
 from orchd.dialect import KUBERNETES
 from orchd.pki.certificates import CLIENT, SERVER, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.keys import private_pem
+from orchd.testing.envtest_apiserver import read_settings
 from orchd.testing.envtest_assets import write_assets
 from orchd.testing.ports import free_port
 from orchd.testing.process import PATIENCE
@@ -111,6 +112,15 @@ def test_controllers_do_not_run(plane: dict[str, Any]) -> None:
     context.load_cert_chain(plane["folder"] / "admin.pem")
     pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
     assert fetch(plane["port"], "/api/v1/namespaces/default/pods", context, "POST", pod)[0] == 201
+
+
+@pytest.mark.parametrize(
+    ("flags", "runs"), [([], False), (["--controllers=*"], True), (["--controllers=*,-namespace"], False), (["--controllers=namespace"], True)]
+)
+def test_controllers_run_when_flags_say_so(flags: list[str], runs: bool, tmp_path: Path) -> None:
+    """The flag takes the place of the default, under which none runs."""
+    settings = read_settings(flags, tmp_path)
+    assert ("namespace" in settings.controllers.names) is runs
 
 
 def test_help_lists_current_flags(assets: Path) -> None:

@@ -20,6 +20,8 @@ from orchd.pki.keys import private_pem
 from orchd.scheduler.config.model import ConfigError, ExtenderConfig, ExtenderTls
 from orchd.scheduler.extender_connection import ExtenderConnection
 from orchd.scheduler.interfaces import ExtenderError
+from orchd.testing.ports import free_port
+from orchd.testing.process import PATIENCE
 
 CLOCK: Any = reactor
 
@@ -104,19 +106,16 @@ async def test_verb_is_posted_below_the_url(place: Place) -> None:
 @pytest_twisted.ensureDeferred
 async def test_failure_messages_have_the_references_words(place: Place) -> None:
     """What goes wrong is said in the reference's words, with the URL."""
-    connection = place.connection(http_timeout=0.2)
+    connection = place.connection(http_timeout=PATIENCE)
     url = "http://127.0.0.1:PORT/here"
     assert await place.fails(connection, "fail") == f"failed fail with extender at URL {url}/fail, code 500"
     assert await place.fails(connection, "empty") == "EOF"
     assert await place.fails(connection, "text") == "invalid character 'h' looking for beginning of value"
     assert "response headers exceeded" in await place.fails(connection, "headers")
-    assert await place.fails(connection, "slow") == (
+    assert await place.fails(place.connection(http_timeout=0.2), "slow") == (
         f'Post "{url}/slow": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
     )
-    nowhere = CLOCK.listenTCP(0, Site(Resource()), interface="127.0.0.1")
-    port = nowhere.getHost().port
-    await nowhere.stopListening()
-    refused = place.connection(port=port)
+    refused = place.connection(port=free_port())
     assert await place.fails(refused, "filter") == (
         f'Post "{url}/filter": dial tcp 127.0.0.1:PORT: connect: connection refused'
     )
@@ -155,7 +154,7 @@ async def test_extender_certificate_is_verified(place: Place, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("tls", "expected"),
     [
-        (ExtenderTls(ca_file="/nonexistent"), "tlsConfig.caFile: cannot read /nonexistent: No such file or directory"),
+        (ExtenderTls(ca_file="/no/such/file"), "tlsConfig.caFile: cannot read /no/such/file: No such file or directory"),
         (ExtenderTls(ca_data=b"x", insecure=True), "tlsConfig: specifying a root certificates file with the insecure flag is not allowed"),
         (ExtenderTls(cert_data=b"x"), "tlsConfig: a client certificate needs its key, and a key its certificate"),
         (ExtenderTls(cert_data=b"x", key_data=b"y"), "tlsConfig: certificates or key cannot be read: "),

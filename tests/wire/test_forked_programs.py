@@ -41,6 +41,17 @@ def test_program_inherits_limits_folder_and_environment(forked: DaemonProcess) -
     assert re.search(r"\+0900 \[", forked.log)
 
 
+@pytest.mark.parametrize("fresh", [True, False])
+def test_pythonpath_of_the_environment_is_searched(fresh: bool, tmp_path: Path) -> None:
+    """PYTHONPATH of the environment decides where the server looks for modules, drop-in plugins among them."""
+    folder = tmp_path / "plug ins"
+    module = folder / "orchd" / "plugins" / "shout.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(f"import sys\nprint('drop-in of', sys.path.count({str(folder)!r}))\n")
+    with DaemonProcess(tmp_path, "--controllers=-*", environment={"PYTHONPATH": str(folder)}, fresh=fresh) as process:
+        assert "drop-in of 1" in process.log
+
+
 def test_program_has_no_foreign_descriptors(forked: DaemonProcess) -> None:
     """Nothing is read, output goes to the log, and no descriptor of another process is open."""
     folder = Path(f"/proc/{forked.pid}/fd")

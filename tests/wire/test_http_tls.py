@@ -100,7 +100,7 @@ async def server(request: pytest.FixtureRequest, files: Files) -> AsyncIterator[
     factory = ApiServerFactory(paths, reactor, Limits(linger=0.5))
     settings = TlsSettings(
         serving=KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key)),
-        client_ca_file=str(files.ca_certificate),
+        client_ca_files=(str(files.ca_certificate),),
     )
     contexts = ServerContexts(settings)
     at = Binding(address="127.0.0.1", port=0)

@@ -108,7 +108,7 @@ def test_unreachable_server_is_explained() -> None:
     error = orchctl("get", "pods", f"--server=https://127.0.0.1:{free_port()}", config=None, status=1).stderr
     assert "check --server" in error
     assert len(error.splitlines()) == 1
-    assert "no such file" in orchctl("get", "pods", "--config=/nonexistent", config=None, status=1).stderr.lower()
+    assert "no such file" in orchctl("get", "pods", "--config=/no/such/file", config=None, status=1).stderr.lower()
 
 
 def examples() -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -19,6 +19,7 @@ from orchd.dialect import ORCH
 from orchd.server.outbound.reviews import ConfigurationFile, Limits, RemoteReviews
 from orchd.server.outbound.webhooks import WebhookClient, WebhookError
 from orchd.testing.ports import free_port
+from orchd.testing.process import PATIENCE
 from orchd.txkit.coroutines import start
 from tests.wire.identity_doubles import CLIENT_NAME, Outside, Pki
 
@@ -103,10 +104,10 @@ async def test_service_certificate_is_verified(place: Place, members: dict[str, 
 @pytest_twisted.ensureDeferred
 async def test_cancelled_review_frees_its_slot(place: Place) -> None:
     """A cancelled review ends the call and frees its slot."""
-    hurry = place.outside.review
+    hurry, given_up = place.outside.review, threading.Event()
 
     def slow(document: Any) -> Any:
-        time.sleep(1)
+        assert given_up.wait(PATIENCE)
         return hurry(document)
 
     place.outside.review = slow  # type: ignore[method-assign]  # a service that takes its time
@@ -119,6 +120,7 @@ async def test_cancelled_review_frees_its_slot(place: Place) -> None:
         await deferLater(CLOCK, 0.02)
     task.cancel()
     assert seen[0].check(CancelledError)
+    given_up.set()
     assert (await waiting)["status"]["authenticated"]
     assert place.codes == ["<error>", "200"]
 

@@ -133,7 +133,7 @@ def test_invalid_configuration_ends_with_status_1(server: DaemonProcess, tmp_pat
 
 
 def test_unreachable_extender_delays_pods(server: DaemonProcess, tmp_path: Path) -> None:
-    """The pod waits, says why, and is bound once the extender answers."""
+    """The pod waits, says why, and is bound at the next attempt, which any change of a node causes, once the extender answers."""
     with closed_port() as extender:
         flag = configuration(server, tmp_path, extenders=[_extender(extender)])
         with ComponentProcess("scheduler", server, tmp_path, flag):
@@ -142,6 +142,8 @@ def test_unreachable_extender_delays_pods(server: DaemonProcess, tmp_path: Path)
             assert condition(server, "patient")["status"] == "False"
             assert "nodeName" not in found(server, "patient")["spec"]
             with answering(extender):
+                labels = json.dumps({"metadata": {"labels": {"changed": "yes"}}}).encode()
+                assert server.request("PATCH", "/api/v1/nodes/n", labels, content_type="application/merge-patch+json")[0] == 200
                 until(lambda: found(server, "patient")["spec"].get("nodeName") == "n")
 
 

@@ -149,6 +149,34 @@ def test_chosen_port_in_use_is_named(shared: Cluster) -> None:
         Cluster(port=port).start()
 
 
+def test_clusters_of_many_kinds_at_once() -> None:
+    """A cluster goes on, however many other ways to make clusters a test run has."""
+    with Cluster(controllers=False, flags={"v": "1"}) as first:
+        for number in range(2, 12):
+            with Cluster(controllers=False, flags={"v": str(number)}):
+                """Each is forked from a template of its own, of which a few are kept."""
+        assert first.request("GET", "/readyz") == (200, "ok")
+        assert first.now() > 0
+
+
+# -- waiting
+
+
+def test_what_was_waited_for_is_told(shared: Cluster) -> None:
+    """The error says what was not the case, and what the server's last answer was."""
+    default = "/api/v1/namespaces/default"
+    with pytest.raises(ClusterError, match='namespaces "none" not found'):
+        shared.wait_for_object("/api/v1/namespaces/none", timeout=0)
+    with pytest.raises(ClusterError, match=r'found\["status"\] == 1.*"phase": "Active"'):
+        shared.wait_for_object(default, lambda found: found["status"] == 1, timeout=0)
+    with pytest.raises(ClusterError, match=r'is removed; the last answer was 200 .*"default"'):
+        shared.wait_for_absence(default, timeout=0)
+    with pytest.raises(ClusterError, match=r"lambda: 1 - 1.* was 0"):
+        shared.wait_for(lambda: 1 - 1, timeout=0)
+    with pytest.raises(ClusterError, match="two pods"):
+        shared.wait_for(lambda: False, timeout=0, what="two pods")
+
+
 # -- time
 
 
@@ -200,6 +228,8 @@ def test_injected_failures(shared: Cluster) -> None:
     assert answers[0][1]["kind"] == "Status" and answers[0][1]["reason"] == "ServiceUnavailable"
     with pytest.raises(ClusterError, match="colour"):
         shared.fail(500, colour="red")
+    with pytest.raises(ClusterError, match="the resource is 'configmaps'"):
+        shared.fail(500, resource="configmap")
     shared.fail(500, times=5)
     shared.clear_faults()
     assert shared.request("GET", MAPS)[0] == 200
@@ -211,7 +241,7 @@ def test_delayed_requests_wait_for_the_servers_time(shared: Cluster) -> None:
 
     shared.delay(3600, resource="configmaps")
     answers: list[int] = []
-    thread = threading.Thread(target=lambda: answers.append(shared.request("GET", MAPS)[0]))
+    thread = threading.Thread(target=lambda: answers.append(shared.request("GET", MAPS, timeout=PATIENCE)[0]))
     thread.start()
     # The delay has begun when nothing is left of the fault: another request is served.
     shared.wait_for(lambda: shared.request("GET", "/api/v1/nodes")[0] == 200, timeout=PATIENCE)

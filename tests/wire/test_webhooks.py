@@ -85,7 +85,7 @@ class Place:
         self.port = self.listening.getHost().port
         self.client = WebhookClient(CLOCK, ORCH, Services(self.port))  # type: ignore[arg-type]  # a client for services
 
-    async def post(self, path: str, *, seconds: float = 5, credentials: Credentials | None = None) -> dict[str, Any]:
+    async def post(self, path: str, *, seconds: float = 30, credentials: Credentials | None = None) -> dict[str, Any]:
         where = {"url": f"https://127.0.0.1:{self.port}{path}", "caBundle": self.bundle}
         return await self.client.post(where, {"a": 1}, seconds, credentials or Credentials())
 
@@ -115,7 +115,7 @@ async def test_webhook_document_round_trip(place: Place) -> None:
     assert await place.post("/hook") == {"echo": {"a": 1}}
     await place.post("/hook")
     (uri, document, headers, first), (_, _, _, second) = place.receiver.seen
-    assert (uri, document) == ("/hook?timeout=5s", {"a": 1})
+    assert (uri, document) == ("/hook?timeout=30s", {"a": 1})
     assert headers["user-agent"] == ORCH("{short}-apiserver-admission")
     assert first == second
 
@@ -124,13 +124,13 @@ async def test_webhook_document_round_trip(place: Place) -> None:
 async def test_service_is_reached_at_its_cluster_address(place: Place) -> None:
     """A service is reached at its cluster address, under the name that its certificate has."""
     service = {"namespace": "ns", "name": "hook", "port": place.port, "path": "/x"}
-    await place.client.post({"service": service, "caBundle": place.bundle}, {}, 5)
+    await place.client.post({"service": service, "caBundle": place.bundle}, {}, 30)
     ((uri, _, headers, _),) = place.receiver.seen
-    assert (uri, headers["host"]) == ("/x?timeout=5s", f"hook.ns.svc:{place.port}")
-    with pytest.raises(WebhookError, match=r'svc:443/x\?timeout=5s": service "nope" not found'):
-        await place.client.post({"service": {**service, "name": "nope", "port": 443}}, {}, 5)
+    assert (uri, headers["host"]) == ("/x?timeout=30s", f"hook.ns.svc:{place.port}")
+    with pytest.raises(WebhookError, match=r'svc:443/x\?timeout=30s": service "nope" not found'):
+        await place.client.post({"service": {**service, "name": "nope", "port": 443}}, {}, 30)
     with pytest.raises(WebhookError, match='no service port 1 found for service "hook"'):
-        await place.client.post({"service": {**service, "port": 1}}, {}, 5)
+        await place.client.post({"service": {**service, "port": 1}}, {}, 30)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ async def test_service_is_reached_at_its_cluster_address(place: Place) -> None:
         ("/status/418", "not today"),
         ("/status/200", "not today"),
         ("/code/204", "0-length response with status code: 204 and content type: application/json"),
-        ("/close", 'Post "https://127.0.0.1:PORT/close?timeout=5s": EOF'),
+        ("/close", 'Post "https://127.0.0.1:PORT/close?timeout=30s": EOF'),
     ],
 )
 @pytest_twisted.ensureDeferred
@@ -178,7 +178,7 @@ async def test_refused_connection_names_the_address(place: Place) -> None:
     """The error of a refused connection names the address."""
     await place.listening.stopListening()
     assert await place.fails("/") == (
-        'Post "https://127.0.0.1:PORT/?timeout=5s": dial tcp 127.0.0.1:PORT: connect: connection refused'
+        'Post "https://127.0.0.1:PORT/?timeout=30s": dial tcp 127.0.0.1:PORT: connect: connection refused'
     )
 
 

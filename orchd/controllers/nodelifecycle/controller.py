@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from orchd.client.interfaces import ResourceRef
@@ -64,6 +65,8 @@ class NodeLifecycleController(Controller):
         self._settings = env.settings
         self._taints = Taints(env.dialect)
         self._zones = Zones(env.settings)
+        #: What waits for a node to be queued for a taint.
+        self._queued: Deferred[None] = Deferred()
         self._health: dict[str, NodeHealth] = {}
         self._removed: list[NodeHealth] = []
         self._numbers = NodeMetrics()
@@ -247,7 +250,7 @@ class NodeLifecycleController(Controller):
         if wrong in present:
             await self._write_taints(node, self._taints.swap(node, [right], [wrong], "NoExecute", self.env.wall()))
         elif right not in present:
-            self._zones.zone(zone_of(self.dialect, node), self.env.clock.seconds()).add(name(node))
+            self._queue(node)
 
     async def _empty_by(self, node: Object, ready: str, health: NodeHealth) -> None:
         """Queue a node after the eviction timeout; queue it again if pods were added since its eviction."""
@@ -260,7 +263,7 @@ class NodeLifecycleController(Controller):
         if health.emptied:
             await self._pod_eviction.empty(node)
         elif not self._pod_eviction.is_empty(name(node)):
-            self._zones.zone(zone_of(self.dialect, node), self.env.clock.seconds()).add(name(node))
+            self._queue(node)
 
     async def _mark_reachable(self, node: Object) -> None:
         self._zones.release(name(node))
@@ -303,8 +306,17 @@ class NodeLifecycleController(Controller):
 
     # -- NoExecute taints, at the rate of the zone
 
+    def _queue(self, node: Object) -> None:
+        """Have a node tainted, or emptied, in its turn."""
+        self._zones.zone(zone_of(self.dialect, node), self.env.clock.seconds()).add(name(node))
+        if not self._queued.called:
+            self._queued.callback(None)
+
     async def _taint_in_turn(self) -> None:
         while True:
+            if not self._zones.waiting:
+                self._queued = Deferred()
+                await self._queued
             await deferLater(self.env.clock, _TAINTING_PERIOD)
             if self._zones.waiting:
                 for zone, waiting in list(self._zones.due(self.env.clock.seconds())):

@@ -13,7 +13,7 @@ from orchd.dialect import ORCH
 from orchd.kinds.identity import User
 from orchd.pki.certificates import CLIENT, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.verify import ClientVerifier
-from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.frontproxy import FrontProxy, ProxyHeaders
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, Credentials
 from orchd.server.authn.tokenfile import TokenFile, parse_token_file
@@ -122,7 +122,7 @@ def protocol(token: str) -> str:
 
 
 def upgrade(*protocols: str, **headers: tuple[str, ...]) -> Authenticated | None:
-    bearer = Bearer([TokenFile(parse_token_file("f", ["tokén,alice,1\n"]), audiences=("api",))], audiences=("api",))
+    bearer = BearerTokens([TokenFile(parse_token_file("f", ["tokén,alice,1\n"]), audiences=("api",))], audiences=("api",))
     shown = {"upgrade": ("WebSocket",), "connection": ("keep-alive, Upgrade",), **headers, "sec-websocket-protocol": protocols}
     return result_of(WebSocketTokens(ORCH, bearer, audiences=("api",)).authenticate(Credentials(headers=shown)))
 

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.pki.keys import PrivateKey
-from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.interfaces import AuthenticationError
 from orchd.server.authn.serviceaccount import ACCOUNTS, PODS, SECRETS, ServiceAccountTokens, TokenIssuer
 from orchd.server.authn.signedtokens import Signer, Verifier
@@ -201,7 +201,7 @@ def test_legacy_token_is_valid_while_its_secret_holds_it() -> None:
 def test_token_review_shows_the_reason() -> None:
     """The text for TokenReview starts with the general problem, then comes the particular one."""
     world = World()
-    bearer = Bearer([world.tokens], audiences=("api",))
+    bearer = BearerTokens([world.tokens], audiences=("api",))
     token = world.issuer.issue(ACCOUNT).token
     world.informers.informer(ACCOUNTS).remove("ns", "robot")
     with pytest.raises(AuthenticationError) as caught:

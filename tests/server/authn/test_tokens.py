@@ -13,7 +13,7 @@ from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.server.authn.anonymous import Anonymous
-from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.bootstraptoken import BootstrapTokens
 from orchd.server.authn.chain import AuthenticatorChain
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
@@ -27,7 +27,7 @@ FILE = ['alice-token,alice,alice-uid,"dev,qa"\n', "\n", "bob-token,bob,1\n"]
 
 
 def bearer(*methods: Any) -> Any:
-    return Bearer(methods or [TokenFile(parse_token_file("f", FILE), audiences=API)], audiences=API)
+    return BearerTokens(methods or [TokenFile(parse_token_file("f", FILE), audiences=API)], audiences=API)
 
 
 def chain(*methods: Any, anonymous: bool = True) -> Any:

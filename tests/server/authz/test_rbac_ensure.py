@@ -35,7 +35,11 @@ class Client:
             raise errors.not_found(ref.group, ref.plural, name)
         return self.objects[key]
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object) -> None:
+    async def list(self, ref: ResourceRef) -> Object:
+        return {"items": [each for (plural, _, _), each in self.objects.items() if plural == ref.plural]}
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_answer: bool) -> None:
+        assert not need_answer
         self.objects[(ref.plural, namespace, obj["metadata"]["name"])] = obj
 
     async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object) -> None:
@@ -69,10 +73,26 @@ class SlowClient(Client):
         super().__init__()
         self.waiting: list[Deferred[None]] = []
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object) -> None:
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_answer: bool) -> None:
         self.waiting.append(Deferred())
         await self.waiting[-1]
-        await super().create(ref, namespace, obj)
+        await super().create(ref, namespace, obj, need_answer=need_answer)
+
+
+class OvertakenClient(Client):
+    """Another server creates each object at the same moment."""
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_answer: bool) -> None:
+        await super().create(ref, namespace, obj, need_answer=need_answer)
+        raise errors.already_exists(ref.group, ref.plural, obj["metadata"]["name"])
+
+
+def test_two_servers_at_once() -> None:
+    """Objects that another server has made meanwhile are found."""
+    client = OvertakenClient()
+    partial: Any = client
+    assert result_of(ensure(partial, ORCH)) == 0
+    assert len(client.objects) == len(bootstrap_objects(ORCH))
 
 
 def test_defaults_are_written_concurrently() -> None:

@@ -14,14 +14,14 @@ from orchd.errors import ApiError, already_exists, conflict, not_found
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.server.bootstrap import ensure_objects, objects
-from orchd.server.bootstrap.objects import Wanted
+from orchd.server.bootstrap.objects import BootstrapObject
 from orchd.testing.server import InProcessServer, make_server, run
 
-ADDRESS = objects.Address(port=6443, service_ip="10.0.0.1")
-SERVER = objects.Server(ip="192.0.2.7", port=6443)
+ADDRESS = objects.ServiceAddress(port=6443, service_ip="10.0.0.1")
+SERVER = objects.ServerEndpoint(ip="192.0.2.7", port=6443)
 
 
-def everything(dialect: Dialect) -> list[Wanted]:
+def everything(dialect: Dialect) -> list[BootstrapObject]:
     return [
         *objects.namespaces(dialect),
         *objects.own_service(dialect, ADDRESS),
@@ -40,7 +40,7 @@ def test_objects_contain_no_dialect_templates(dialect: Dialect) -> None:
         assert "{" not in str(wanted.object).replace("{'", "").replace("{}", "")
         resource = catalog.resource(wanted.ref.group, wanted.ref.version, wanted.ref.plural)
         assert resource is not None and resource.kind == wanted.object["kind"]
-        assert set(wanted.kept) <= wanted.object.keys()
+        assert set(wanted.restored) <= wanted.object.keys()
 
 
 def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_objects_of_a_fresh_cluster(tmp_path: Path) -> None:
 
 def test_loopback_server_has_no_endpoints() -> None:
     """A server that listens on loopback alone has a service but no endpoints."""
-    local = objects.Server(ip="127.0.0.1", port=6443)
+    local = objects.ServerEndpoint(ip="127.0.0.1", port=6443)
     assert not list(objects.own_endpoints(ORCH, [local]))
     endpoints, slice_ = objects.own_endpoints(ORCH, [local, SERVER])
     assert endpoints.object["subsets"][0]["addresses"] == [{"ip": "192.0.2.7"}]
@@ -95,7 +95,7 @@ def test_loopback_server_has_no_endpoints() -> None:
 
 def test_endpoints_list_all_servers() -> None:
     """All servers, by port and in order; the slice is as the first subset."""
-    more = [objects.Server(ip=ip, port=port) for ip, port in (("192.0.2.9", 7443), ("192.0.2.8", 6443))]
+    more = [objects.ServerEndpoint(ip=ip, port=port) for ip, port in (("192.0.2.9", 7443), ("192.0.2.8", 6443))]
     endpoints, slice_ = objects.own_endpoints(ORCH, [*more, SERVER])
     assert [
         ([a["ip"] for a in subset["addresses"]], subset["ports"][0]["port"]) for subset in endpoints.object["subsets"]
@@ -132,7 +132,7 @@ class Racing:
 @pytest.mark.parametrize(("times", "fine"), [(0, True), (4, True), (5, False)])
 def test_lost_races_are_retried_five_times(exists: bool, times: int, fine: bool) -> None:
     """A lost race is retried, up to five attempts; then the error is raised."""
-    wanted = Wanted(ref=ResourceRef("", "v1", "namespaces"), object={"metadata": {"name": "a"}, "spec": {"x": 1}}, kept=("spec",))
+    wanted = BootstrapObject(ref=ResourceRef("", "v1", "namespaces"), object={"metadata": {"name": "a"}, "spec": {"x": 1}}, restored=("spec",))
     client = Racing(times, exists=exists)
     if fine:
         run(ensure_objects.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as much of a client as is used

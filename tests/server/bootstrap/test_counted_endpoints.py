@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from orchd.client.interfaces import ResourceRef
-from orchd.server.bootstrap.objects import Server
+from orchd.server.bootstrap.objects import ServerEndpoint
 from orchd.server.reconcilers.api_endpoints import CountedEndpointReconciler
 from orchd.store.memory import MemoryStore
 from orchd.testing.server import InProcessServer, make_server, run
@@ -32,7 +32,7 @@ def addresses(server: InProcessServer) -> list[str]:
 def reconciler(server: InProcessServer, ip: str, count: int) -> CountedEndpointReconciler:
     clock = Clock()
     parts = MemoryStore(clock), server.client(), server.dialect, clock, lambda: 0.0
-    return CountedEndpointReconciler(*parts, Server(ip=ip, port=6443), count)
+    return CountedEndpointReconciler(*parts, ServerEndpoint(ip=ip, port=6443), count)
 
 
 def test_reconciler_none_writes_no_endpoints(server: InProcessServer) -> None:

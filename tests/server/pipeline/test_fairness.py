@@ -15,7 +15,7 @@ from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, UNAUTHENTIC
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.bootstrap import objects
 from orchd.server.pipeline import requestinfo
-from orchd.server.pipeline.fairness.queues import GUESS, Full, Level, Queuing, Ticket, hand
+from orchd.server.pipeline.fairness.queues import ESTIMATED_SECONDS, Level, Queuing, RejectedError, Ticket, hand
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.server.pipeline.interfaces import Request, Response
@@ -146,7 +146,7 @@ class TestQueues:
         """A level of type Reject takes what it has seats for."""
         level = Level(1, None)
         assert level.enter("a", 1, 0).started == 0
-        with pytest.raises(Full, match="concurrency-limit"):
+        with pytest.raises(RejectedError, match="concurrency-limit"):
             level.enter("a", 1, 0)
 
     def test_full_queue_rejects(self) -> None:
@@ -154,7 +154,7 @@ class TestQueues:
         level = Level(1, Queuing(queues=1, hand=1, length=2))
         places = [level.enter("a", 1, 0) for _ in range(3)]
         assert [place.started for place in places] == [0, None, None]
-        with pytest.raises(Full, match="queue-full"):
+        with pytest.raises(RejectedError, match="queue-full"):
             level.enter("a", 1, 0)
 
     def test_a_wide_request_is_served_alone_rather_than_never(self) -> None:
@@ -185,7 +185,7 @@ class TestQueues:
                 flow[level.enter(name, 1, 0)] = name
         now, order = 0.0, []
         while not level.idle:
-            now += GUESS
+            now += ESTIMATED_SECONDS
             level.leave(running, now)
             begun = level.next(now)
             if begun is None:
@@ -201,7 +201,7 @@ class TestQueues:
         flow = {level.enter(name, 1, 0): name for name in ("slow", "fast") for _ in range(200)}
         now, order = 0.0, []
         for _ in range(110):
-            now += 10 * GUESS if flow.get(running) == "slow" else GUESS
+            now += 10 * ESTIMATED_SECONDS if flow.get(running) == "slow" else ESTIMATED_SECONDS
             level.leave(running, now)
             begun = level.next(now)
             assert begun is not None
@@ -222,7 +222,7 @@ class TestQueues:
             else:
                 try:
                     placed.append(level.enter(flow, seats, now))
-                except Full:
+                except RejectedError:
                     continue
             while level.next(now) is not None:
                 pass

@@ -17,7 +17,7 @@ from orchd.dialect import KUBERNETES
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.pki.certificates import chain_pem, self_signed
-from orchd.server.registry.strategies.small_kinds import SigningRequestStrategy
+from orchd.server.registry.strategies.signing_requests import SigningRequestStrategy
 from orchd.store.encrypted import EncryptedStore
 from orchd.store.encryption import AesGcm, Rule
 from orchd.store.memory import MemoryStore

@@ -216,7 +216,7 @@ class TestSlowReaders:
     def test_initial_state_is_sent_as_it_is_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """However large the first state, no more of it waits than a little; what changes meanwhile follows it."""
         monkeypatch.setattr(watch, "MOST_BUFFERED", 4000)
-        monkeypatch.setattr(watch, "PACE", 1000)
+        monkeypatch.setattr(watch, "PAUSE_ABOVE", 1000)
         for number in range(40):
             space.config(f"c{number:02}")
         with Watch(space, "configmaps?watch=1&resourceVersion=0&allowWatchBookmarks=true", slow=True) as reader:
@@ -236,7 +236,7 @@ class TestSlowReaders:
 
     def test_disconnect_during_the_initial_state(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """A client that goes during the first state leaves nothing behind."""
-        monkeypatch.setattr(watch, "PACE", 1000)
+        monkeypatch.setattr(watch, "PAUSE_ABOVE", 1000)
         server = space.server.server
         cache = server.registry.cache(server.catalog.resource("", "v1", "configmaps"))
         before, running = cache.subscribers, len(server.api.watches.running)
@@ -254,7 +254,7 @@ class TestSlowReaders:
         for number in range(20):
             space.config(f"c{number}")
         monkeypatch.setattr(watch, "MOST_BUFFERED", 2000)
-        monkeypatch.setattr(watch, "PACE", 1000)
+        monkeypatch.setattr(watch, "PAUSE_ABOVE", 1000)
         version = made["metadata"]["resourceVersion"]
         with Watch(space, f"configmaps?watch=1&resourceVersion={version}", slow=True) as reader:
             while reader.waiting is not None:

@@ -10,9 +10,9 @@ import pytest
 
 from orchd.server.registry.ranges import (
     AddressRange,
-    Allocated,
+    AllocatedError,
     NumberRange,
-    OutOfRange,
+    OutOfRangeError,
     PretendedAddresses,
     PretendedNumbers,
 )
@@ -205,14 +205,14 @@ def test_dry_run_allocations_are_not_reserved() -> None:
     pretended.take(40000)
     assert pretended.take_any() == 40001
     for taken in (30001, 40000):
-        with pytest.raises(Allocated):
+        with pytest.raises(AllocatedError):
             pretended.take(taken)
     addresses = AddressRange(ip_network("10.0.0.0/24"), lambda: {int(ip_network("10.0.0.9/32").network_address)}, Random(1))
     free = PretendedAddresses(addresses)
     assert free.take_any() == "10.0.0.0"
     free.take("10.0.0.9")
     for outside in ("10.0.0.0", "10.0.0.255", "1.2.3.4", "fd00::1"):
-        with pytest.raises(OutOfRange):
+        with pytest.raises(OutOfRangeError):
             free.take(outside)
     addresses.take("10.0.0.8")
     numbers.take(32000)

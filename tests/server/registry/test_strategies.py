@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.server.registry.ranges import AddressRange, Allocated, Exhausted, NumberRange, OutOfRange, first_address
+from orchd.server.registry.ranges import (
+    AddressRange,
+    AllocatedError,
+    ExhaustedError,
+    NumberRange,
+    OutOfRangeError,
+    first_address,
+)
 from orchd.server.registry.strategies import seccomp
 from orchd.server.registry.strategies.pods import qos_class
 
@@ -22,15 +29,15 @@ class TestRanges:
         numbers = NumberRange(1, 4, lambda: used, Random(1))
         numbers.take(1)
         for value in (1, 3):
-            with pytest.raises(Allocated):
+            with pytest.raises(AllocatedError):
                 numbers.take(value)
         for value in (0, 5):
-            with pytest.raises(OutOfRange):
+            with pytest.raises(OutOfRangeError):
                 numbers.take(value)
         assert {numbers.take_any(), numbers.take_any()} == {2, 4}
-        with pytest.raises(Exhausted):
+        with pytest.raises(ExhaustedError):
             numbers.take_any()
-        numbers.settle(2)
+        numbers.release(2)
         assert numbers.take_any() == 2
 
     @pytest.mark.parametrize(("network", "first", "size"), [("10.0.0.0/29", "10.0.0.1", 6), ("fd00::/125", "fd00::1", 7)])
@@ -40,7 +47,7 @@ class TestRanges:
         assert first_address(ip_network(network)) == first
         space.check(first)
         assert len({space.take_any() for _ in range(size)}) == size
-        with pytest.raises(Exhausted):
+        with pytest.raises(ExhaustedError):
             space.take_any()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -177,6 +178,19 @@ class TestPatch:
         space.config("a")
         for change, code in (({"name": "b"}, 400), ({"uid": "x"}, 422), ({"resourceVersion": "1"}, 409)):
             assert space("PATCH", "configmaps/a", {"metadata": change}, content_type=MERGE).code == code
+
+    def test_objects_of_other_releases(self, space: Any) -> None:
+        """A patch gives an object that this process has not written the defaults and the order of members of this release."""
+        spec = {"containers": [{"name": "c", "image": "i"}]}
+        space.make("podtemplates", {"metadata": {"name": "a"}, "template": {"spec": spec}})
+        store = space.server.server.storage.store
+        stored = run(store.get(f"/podtemplates/{space.name}/a"))
+        older = b'"spec":{"terminationGracePeriodSeconds":5,"containers":[{"image":"i","name":"c"}]}}}'
+        value = re.sub(b'"spec":{.*}', older, stored.value)
+        run(store.update(stored.key, value, expected=stored.revision))
+        patched = space("PATCH", "podtemplates/a", {"metadata": {"labels": {"x": "y"}}}, content_type=MERGE).json["template"]["spec"]
+        assert patched["dnsPolicy"] == "ClusterFirst" and patched["terminationGracePeriodSeconds"] == 5
+        assert next(iter(patched)) == "containers" and list(patched["containers"][0])[:2] == ["name", "image"]
 
     def test_patch_is_reapplied_after_a_concurrent_write(self, space: Any) -> None:
         """A patch without a version is applied again after a concurrent write."""

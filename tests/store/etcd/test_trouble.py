@@ -53,6 +53,12 @@ class Relay:
         await deferLater(reactor, 0.05)
 
 
+@pytest.fixture(autouse=True)
+def frequent_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Health is looked at often: these tests wait for what it says."""
+    monkeypatch.setattr("orchd.store.etcd.store._CHECK", 0.5)
+
+
 @pytest_twisted.ensureDeferred
 async def test_watches_continue_after_an_etcd_restart(own_etcd: Etcd, opened: Open) -> None:
     """After a restart of etcd watches go on where they were; while it is away health says so and writes fail in time."""

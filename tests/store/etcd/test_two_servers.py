@@ -26,7 +26,7 @@ from orchd.store.etcd.store import EtcdStore
 from orchd.testing.etcd import Etcd
 from orchd.testing.ports import free_port
 from orchd.testing.process import PATIENCE
-from tests.store.etcd.etcd_support import until
+from tests.store.etcd.etcd_support import impatient, until
 
 MAPS = ResourceRef("", "v1", "configmaps")
 
@@ -116,14 +116,17 @@ async def test_concurrent_first_starts(etcd: Etcd, tmp_path: Path, prefix: str) 
 async def test_readiness_needs_etcd(own_etcd: Etcd, tmp_path: Path) -> None:
     """Without etcd the server says that it is not ready, and answers consistent reads and writes with an error."""
     async with serving(tmp_path, f"--etcd-servers={own_etcd.url}", "--etcd-healthcheck-timeout=1s") as server:
-        assert server.storage.store.healthy() == ""
-        own_etcd.kill()
-        await until(lambda: bool(server.storage.store.healthy()))
-        with pytest.raises(ApiError) as refused:
-            await server.client.get(MAPS, "default", "a")
-        assert refused.value.code == 503
+        store = server.storage.store
+        assert isinstance(store, EtcdStore)
+        assert store.healthy() == ""
+        async with impatient(store):
+            own_etcd.kill()
+            await until(lambda: bool(store.healthy()))
+            with pytest.raises(ApiError) as refused:
+                await server.client.get(MAPS, "default", "a")
+            assert refused.value.code == 503
         own_etcd.start()
-        await until(lambda: not server.storage.store.healthy())
+        await until(lambda: not store.healthy())
         await server.client.create(MAPS, "default", config_map("a"))
 
 

@@ -78,7 +78,7 @@ class Play(World):
             webhooks=WebhookServices(
                 client=self.webhooks,
                 uid=lambda: "00000000-0000-4000-8000-000000000000",
-                settle=lambda resource, obj: obj,
+                to_working=lambda resource, obj: obj,
                 translate=_unchanged,
                 serving=lambda: self.serving,
                 observe=lambda *labels: self.counted.append(labels[:3] + labels[4:]),

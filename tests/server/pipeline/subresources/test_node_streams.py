@@ -217,7 +217,7 @@ def test_unreachable_service_is_503(call: Any, others: Everybody) -> None:
 def test_proxy_refuses_local_addresses(address: str) -> None:
     """The server does not lend its own place in the network."""
     with pytest.raises(ApiError):
-        locations.proxyable(address)
+        locations.require_proxyable(address)
 
 
 @pytest.mark.parametrize("name", ["", "a:b:c:d", "ftp:a:1", ":80"])
@@ -328,10 +328,10 @@ def test_forbidden_addresses(text: str) -> None:
     """However it is spelled or wrapped: only global unicast addresses are reached, and only addresses."""
     assert not global_unicast(text)
     with pytest.raises(ApiError, match="address not allowed"):
-        locations.proxyable(text)
+        locations.require_proxyable(text)
 
 
 @pytest.mark.parametrize("text", GLOBAL)
 def test_allowed_addresses(text: str) -> None:
     """Private networks too, as clusters use them."""
-    assert global_unicast(text) and locations.proxyable(text) == text
+    assert global_unicast(text) and locations.require_proxyable(text) == text
