@@ -29,7 +29,7 @@ ROUNDS ?= 100
 TRIO ?= orchd-data-trio
 
 # The tests of a module stay together: they share servers. WORKERS= runs all of them in one process.
-WORKERS ?= --numprocesses=4 --dist=loadfile --no-loadscope-reorder
+WORKERS ?= --numprocesses=6 --dist=loadfile --no-loadscope-reorder
 
 SERVE ?=
 
@@ -44,7 +44,7 @@ $(BIN)/python:
 # The second command lets twistd write its list of plugins now, where it may, instead of at every start.
 $(VENV)/.installed: setup.cfg pyproject.toml | $(BIN)/python
 	@echo "installing orchd into $(VENV)"
-	@$(PIP) --editable '.[scheduler]'
+	@$(PIP) --editable '.[scheduler,cli]'
 	@$(BIN)/twistd --help >/dev/null
 	@touch $@
 

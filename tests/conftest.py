@@ -1,4 +1,4 @@
-"""Fixtures that every test may use."""
+"""Fixtures and settings for all tests."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ if _EXAMPLES:
     settings.register_profile("new", settings.get_profile("same"), derandomize=False, max_examples=_EXAMPLES)
 settings.load_profile("new" if _EXAMPLES else "same")
 
+# Servers in process make many objects and few cycles, as those of their own do (orchd/daemon.py): with the interpreter's
+# thresholds a quarter of the run is spent on collections that find nothing.
+gc.set_threshold(10_000, 10, 10)
+
 _ROOT = Path(__file__).resolve().parents[1]
 _SHARED = Path(os.environ.get("ORCHD_REFERENCE", _ROOT.parent / "shared" / "reference"))
 
@@ -35,12 +39,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As shells leave it to what they run in the background. Processes that tests interrupt would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Where most of the time is spent waiting for processes: begun first, so that several workers end together.
-_FIRST = ("tests/store/", "tests/wire/", "tests/test_storecommands.py", "tests/test_packaging.py", "tests/test_tap.py")
+#: Begun first, so that several workers end together: files of half a minute, then where most of the time is spent waiting for
+#: processes. The rest is short.
+_FIRST = (
+    *("tests/wire/test_controller_manager.py", "tests/wire/test_scheduler_process.py", "tests/store/etcd/test_trio.py"),
+    *("tests/wire/test_kubectl_writing.py", "tests/wire/test_node_fleet.py", "tests/wire/test_faults.py"),
+    *("tests/ui/test_screens.py", "tests/store/", "tests/test_packaging.py", "tests/wire/", "tests/ui/"),
+    *("tests/test_storecommands.py", "tests/test_tap.py", "tests/contracts/"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(_FIRST))
+    items.sort(key=lambda item: next((at for at, start in enumerate(_FIRST) if item.nodeid.startswith(start)), len(_FIRST)))
 
 
 def pytest_collection_finish() -> None:
@@ -63,7 +73,7 @@ def builtin_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPat
 
 @pytest.fixture(scope="session")
 def reference() -> Callable[[str], Any]:
-    """Loads a file of recorded API facts by name (``"defaults"``); skips the test where the facts are not at hand."""
+    """Loads a file of recorded API facts by name (``"defaults"``); skips the test if the file does not exist."""
     loaded: dict[str, Any] = {}
 
     def load(name: str) -> Any:

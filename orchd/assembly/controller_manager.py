@@ -177,6 +177,7 @@ class ControllerManager:
                 self.leadership,
             ],
             failed,
+            clock=reactor,
             plain=(OSError, ValueError, ApiError),
         )
 

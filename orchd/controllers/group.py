@@ -43,8 +43,8 @@ class _ServedInformers:
 
 
 class ControllerGroup:
-    """The controllers of `names`: built-in ones in the order of the table, then drop-ins by name. Making the group asks the
-    informers for all that is read. A controller that reads a resource which is not `served` is left out; the log names both."""
+    """The controllers of `names`: built-in ones in the order of the table, then drop-ins by name. The constructor requests
+    the informers of all controllers. A controller of a resource that is not `served` is left out; the log names both."""
 
     log = Logger()
 

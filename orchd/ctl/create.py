@@ -1,4 +1,4 @@
-"""``create``: objects of files, and of some kinds from arguments."""
+"""``create``: creates objects from files, and some kinds from arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from orchd.ctl.command import (
     validate_option,
     validation_query,
 )
-from orchd.ctl.errors import CommandError
+from orchd.ctl.errors import CommandError, Failures
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import target_of
@@ -61,16 +61,20 @@ def create_made(
     session: Session, make: Callable[[Api], Awaitable[list[Object]]], *, dry_run: str, form: str,
     query: Mapping[str, str] | None = None,
 ) -> None:
-    """Create what `make` gives, which may ask the server."""  # fmt: skip
+    """Create the object that `make` returns; `make` may query the server."""
 
     async def work(api: Api) -> None:
+        failures = Failures()
         for obj in await make(api):
-            target = await target_of(api, obj)
-            check_namespace(api, session, target)
-            made = obj
-            if dry_run != "client":
-                made = await api.create(target.resource, obj, namespace=target.namespace, query={**dry_query(dry_run), **(query or {})})
-            await report(api, target, made, "created", form=form, dry_run=dry_run)
+            with failures.collect():
+                target = await target_of(api, obj)
+                check_namespace(api, session, target)
+                made = obj
+                if dry_run != "client":
+                    asked = {**dry_query(dry_run), **(query or {})}
+                    made = await api.create(target.resource, obj, namespace=target.namespace, query=asked)
+                await report(api, target, made, "created", form=form, dry_run=dry_run)
+        failures.raise_collected()
 
     session.run(work)
 
@@ -229,7 +233,7 @@ def create_job(
 
 
 async def _run_of(api: Api, cron_job: str, name: str) -> list[Object]:
-    """A job of a cron job's template."""
+    """A job from the template of a cron job."""
     found = await api.get(await api.discovery.find("cronjobs.batch"), cron_job)
     template = found["spec"]["jobTemplate"]
     metadata = template.get("metadata") or {}
@@ -252,7 +256,7 @@ def _split(given: tuple[str, ...]) -> list[str]:
 
 
 async def _rules(api: Api, verbs: tuple[str, ...], resources: tuple[str, ...], names: tuple[str, ...]) -> list[Object]:
-    """One rule per API group. Raises CommandError for types that the server has not."""
+    """One rule per API group. Raises CommandError for types that the server does not have."""
     by_group: dict[str, list[str]] = {}
     for word in _split(resources):
         name, mark, subresource = word.partition("/")
@@ -345,7 +349,7 @@ def create_role_binding(
     session: Session, name: str, role: str, clusterrole: str, users: tuple[str, ...], groups: tuple[str, ...],
     accounts: tuple[str, ...], dry_run: str, form: str,
 ) -> None:
-    """Give a role to users, groups and service accounts in a namespace."""  # fmt: skip
+    """Create a role binding, which grants a role to users, groups and service accounts in a namespace."""
     if bool(role) == bool(clusterrole):
         raise CommandError("give --role or --clusterrole, and not both")
     reference = {"kind": "Role" if role else "ClusterRole", "name": role or clusterrole}
@@ -363,7 +367,7 @@ def create_cluster_role_binding(
     session: Session, name: str, clusterrole: str, users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple[str, ...],
     dry_run: str, form: str,
 ) -> None:
-    """Give a cluster role to users, groups and service accounts everywhere."""  # fmt: skip
+    """Create a cluster role binding, which grants a cluster role to users, groups and service accounts everywhere."""
     _create_rbac(
         session, "ClusterRoleBinding", name, dry_run, form, None,
         roleRef={"kind": "ClusterRole", "name": clusterrole}, subjects=subjects_of(users, groups, accounts),

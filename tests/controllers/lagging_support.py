@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -106,3 +107,7 @@ class LaggingCluster:
         run(stopping)
         run(self._source.stop())
         self.server.stop()
+
+
+#: Starts a controller on a cluster of its own.
+StartLagging = Callable[[Factory], LaggingCluster]

@@ -64,7 +64,7 @@ class Ctl:
         return outcome[0]
 
     def __call__(self, *arguments: str, send: str = "", status: int = 0) -> Ran:
-        session = Session(self._connect, {"HOME": "/nonexistent"}, lambda text: self.edit(text))
+        session = Session(self._connect, {"HOME": "/dev/null"}, lambda text: self.edit(text))
         runner = CliRunner()
         codes: list[int] = []
         with runner.isolation(input=send) as (out, error, _):

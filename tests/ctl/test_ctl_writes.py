@@ -31,6 +31,21 @@ def test_apply_creates_then_configures(ctl: Ctl, tmp_path: Path) -> None:
     assert ctl("apply", "-f", "-", send=changed).lines == ["configmap/m configured"]
 
 
+def test_an_error_of_one_object_does_not_stop_the_others(ctl: Ctl) -> None:
+    """Create, apply and delete go on, and name every error at the end."""
+    maps = [MAP.replace("name: m", f"name: m{number}") for number in range(4)]
+    wrong = MAP.replace("data: {a: b}", "data: {a: {}}").replace("name: m", "name: wrong")
+    ctl("create", "-f", "-", send=maps[1])
+    done = ctl("create", "-f", "-", send="---\n".join([maps[0], maps[1], wrong, maps[2]]), status=1)
+    assert done.lines == ["configmap/m0 created", "configmap/m2 created"]
+    assert 'configmaps "m1" already exists; ' in done.error and done.error.count("\n") == 1
+    done = ctl("apply", "-f", "-", send="---\n".join([wrong, maps[3]]), status=1)
+    assert done.lines == ["configmap/m3 created"]
+    done = ctl("delete", "-f", "-", send="---\n".join([maps[0], MAP, wrong, maps[3]]), status=1)
+    assert done.lines == ['configmap "m0" deleted', 'configmap "m3" deleted']
+    assert 'configmaps "m" not found; configmaps "wrong" not found' in done.error
+
+
 def test_diff_shows_changes_and_sets_the_exit_status(ctl: Ctl) -> None:
     """Diff prints what apply would change, and its exit status says whether that is anything."""
     ctl("apply", "-f", "-", send=MAP)

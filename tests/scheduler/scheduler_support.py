@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from twisted.internet.defer import Deferred
@@ -14,7 +14,11 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
+from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.decoding import decode_configuration, default_configuration
+from orchd.scheduler.config.model import ExtenderConfig
+from orchd.scheduler.extenders import HttpExtender
+from orchd.scheduler.interfaces import IExtender
 from orchd.scheduler.service import Scheduler
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.lagging import LaggingInformers
@@ -58,6 +62,8 @@ class FakeApi:
         self.informers = informers
         self.bound: list[tuple[str, str]] = []
         self.deleted: list[str] = []
+        #: Options of the deletions, by name.
+        self.delete_options: dict[str, Any] = {}
         self.patches: list[tuple[str, Object]] = []
         self.late = False
         self.refuse: list[ApiError] = []
@@ -93,6 +99,7 @@ class FakeApi:
 
     async def delete(self, ref: ResourceRef, namespace: str, name: str, *, options: Any = None) -> Object:
         self.deleted.append(name)
+        self.delete_options[name] = options
         return {}
 
 
@@ -106,17 +113,28 @@ class Events:
         self.seen.append((regarding["metadata"]["name"], reason, note))
 
 
+class _ExtenderConnection:
+    def __init__(self, answer: Callable[[], Any]) -> None:
+        self._answer = answer
+
+    async def post(self, verb: str, document: Any, *, again: bool = True) -> Any:
+        return self._answer()
+
+
 class Bed:
-    """A running scheduler. `settle` lets time pass. With `lagging`, its informers can be held back through `late`."""
+    """A running scheduler. `settle` lets time pass. With `lagging`, its informers can be held back through `late`.
+    `extender` is called for the answer to each request of an extender that filters; it may raise ExtenderError."""
 
     def __init__(
-        self, config: Mapping[str, Any] | None = None, *, seed: int = 1, factories: Any = None, lagging: bool = False
-    ) -> None:
+        self, config: Mapping[str, Any] | None = None, *, seed: int = 1, factories: Any = None, lagging: bool = False,
+        extender: Callable[[], Any] | None = None,
+    ) -> None:  # fmt: skip
         self.informers = MemoryInformers()
         self.late = LaggingInformers(self.informers)
         self.api = FakeApi(self.informers)
         self.events = Events()
         self.clock = Clock()
+        self._extender = extender
         chosen = default_configuration(ORCH)
         if config is not None:
             head = {"apiVersion": "orchscheduler.config.orch.io/v1beta3", "kind": "OrchSchedulerConfiguration"}
@@ -134,8 +152,17 @@ class Bed:
             dialect=ORCH,
             configuration=chosen,
             factories=factories,
+            extenders=self._extenders,
         )
         start(self.scheduler.start())
+
+    def _extenders(self, snapshot: Snapshot) -> Sequence[IExtender]:
+        if self._extender is None:
+            return ()
+        config = ExtenderConfig(url_prefix="http://x", filter_verb="filter", node_cache_capable=True)
+        connection = cast("Any", _ExtenderConnection(self._extender))
+        nodes, pods = self.informers.informer(NODES), self.informers.informer(PODS)
+        return (HttpExtender(config, connection, nodes, pods, snapshot),)
 
     def put(self, *objects: Object) -> None:
         """Nodes and pods, told apart by their namespace."""

@@ -31,6 +31,9 @@ def driver() -> Iterator[Any]:
     options.add_argument("--window-size=1280,800")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     made = webdriver.Chrome(options=options, service=webdriver.ChromeService(program))
+    # Only a hang takes that long. Selenium's own limit for scripts is 30 s.
+    made.set_page_load_timeout(PATIENCE)
+    made.set_script_timeout(PATIENCE)
     yield made
     made.quit()
 

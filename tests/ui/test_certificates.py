@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
-import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -26,36 +26,43 @@ class CertificateBrowser:
         self._inner = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         pki = server.data / "pki"
         self._inner.load_cert_chain(pki / "apiserver.crt", pki / "apiserver.key")
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        # One thread for all connections: a TLS connection must not be read and written by two at once.
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._listening = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+        self.port: int = self._listening.sockets[0].getsockname()[1]
 
     def close(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _listen(self) -> asyncio.Server:
+        return await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._inner)
+
+    async def _stop(self) -> None:
         self._listening.close()
+        running = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
-    def _accept(self) -> None:
+    async def _serve(self, near_reader: asyncio.StreamReader, near: asyncio.StreamWriter) -> None:
+        far_reader, far = await asyncio.open_connection("127.0.0.1", self._server.port, ssl=self._context)
+        await asyncio.gather(_copy(near_reader, far), _copy(far_reader, near))
+
+
+async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    """Until one of them ends; both have ended then."""
+    try:
         with suppress(OSError):
-            while True:
-                client, _ = self._listening.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with suppress(OSError):
-            near = self._inner.wrap_socket(client, server_side=True)
-            far = self._context.wrap_socket(
-                socket.create_connection(("127.0.0.1", self._server.port)), server_hostname="127.0.0.1"
-            )
-            threading.Thread(target=_copy, args=(far, near), daemon=True).start()
-            _copy(near, far)
-
-
-def _copy(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):
-        while data := source.recv(65536):
-            target.sendall(data)
-    for each in (source, target):
-        with suppress(OSError):
-            each.shutdown(socket.SHUT_RDWR)
+            while data := await source.read(65536):
+                target.write(data)
+                await target.drain()
+    finally:
+        target.close()
 
 
 @pytest.fixture
@@ -98,7 +105,7 @@ def test_a_certificate_signs_in_and_writes(page: Page, server: DaemonProcess, re
     assert server.request("GET", "/api/v1/namespaces/default/configmaps/by-certificate")[0] == 200
 
 
-def test_pages_of_other_origins_change_nothing(
+def test_cross_origin_request_with_a_certificate_is_refused(
     page: Page, server: DaemonProcess, relay: CertificateBrowser, elsewhere: str
 ) -> None:
     """A request that needs no preflight arrives with the certificate, and is refused."""
@@ -123,7 +130,7 @@ def test_pages_of_other_origins_change_nothing(
         ({"Origin": "https://evil.example"}, 403),
     ],
 )
-def test_the_origin_decides(server: DaemonProcess, headers: dict[str, str], code: int) -> None:
+def test_origin_header_decides(server: DaemonProcess, headers: dict[str, str], code: int) -> None:
     """A body without a content type is taken for JSON, so only the origin tells a page from a program."""
     connection: http.client.HTTPSConnection = server.connect()
     connection.request("POST", "/api/v1/namespaces?dryRun=All", b'{"metadata": {"name": "any"}}', headers)

@@ -10,6 +10,7 @@ import ssl
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 from cryptography import x509
@@ -20,17 +21,27 @@ from cryptography.x509.oid import NameOID
 
 from orchd.dialect import CLUSTER_INFO_KEY, Dialect
 from orchd.pki.keys import private_pem
+from orchd.testing import Cluster
 from orchd.testing.process import PATIENCE, DaemonProcess
 
 ID, SECRET = "abcdef", "0123456789abcdef"
 GROUP = "system:bootstrappers:nodes"
 
 
+#: A server to join.
+Server = DaemonProcess | Cluster
+
+
+def authority_of(server: Server) -> bytes:
+    """The certificate authority of a server, PEM."""
+    return (Path(server.ca_file) if isinstance(server, Cluster) else server.data / "pki" / "ca.crt").read_bytes()
+
+
 class NodeSide:
     """What a node sends. `authority` None trusts any server."""
 
-    def __init__(self, server: DaemonProcess, authority: bytes | None = None, token: str = "", pair: Path | None = None) -> None:
-        self._port = server.port
+    def __init__(self, server: Server, authority: bytes | None = None, token: str = "", pair: Path | None = None) -> None:
+        self._address = urlsplit(server.url).netloc
         self._headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
         if authority is None:
             self._context = ssl._create_unverified_context()
@@ -40,7 +51,7 @@ class NodeSide:
             self._context.load_cert_chain(pair)
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=PATIENCE, context=self._context)
+        connection = http.client.HTTPSConnection(self._address, timeout=PATIENCE, context=self._context)
         try:
             connection.request(method, path, None if body is None else json.dumps(body), self._headers)
             answer = connection.getresponse()
@@ -49,7 +60,7 @@ class NodeSide:
             connection.close()
 
 
-def prepare_cluster(server: DaemonProcess) -> None:
+def prepare_cluster(server: Server) -> None:
     """What an administrator sets up once: a token, the public description, and who may do what."""
     dialect = server.dialect
     rbac = dialect("rbac.authorization.{abbr}.io")
@@ -65,8 +76,8 @@ def prepare_cluster(server: DaemonProcess) -> None:
     }  # fmt: skip
     secret = {"metadata": {"name": f"bootstrap-token-{ID}"}, "type": dialect("bootstrap.{long}.io/token"), "stringData": data}
     create(f"/api/v1/namespaces/{system}/secrets", secret)
-    authority = base64.b64encode((server.data / "pki" / "ca.crt").read_bytes()).decode()
-    cluster = {"certificate-authority-data": authority, "server": f"https://127.0.0.1:{server.port}"}
+    authority = base64.b64encode(authority_of(server)).decode()
+    cluster = {"certificate-authority-data": authority, "server": server.url}
     config = {"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]}
     create(f"/api/v1/namespaces/{public}/configmaps", {"metadata": {"name": "cluster-info"}, "data": {CLUSTER_INFO_KEY: yaml.safe_dump(config)}})
     rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["cluster-info"], "verbs": ["get"]}
@@ -94,7 +105,7 @@ def until(node: NodeSide, path: str, *keys: str) -> Any:
         time.sleep(0.1)
 
 
-def trusted_authority(server: DaemonProcess, dialect: Dialect) -> bytes:
+def trusted_authority(server: Server, dialect: Dialect) -> bytes:
     """The authority of the cluster, believed because the token's secret has signed it."""
     path = f"/api/v1/namespaces/{dialect('{short}-public')}/configmaps/cluster-info"
     signature = until(NodeSide(server), path, "data", f"jws-{CLUSTER_INFO_KEY}-{ID}")
@@ -106,7 +117,7 @@ def trusted_authority(server: DaemonProcess, dialect: Dialect) -> bytes:
     return base64.b64decode(yaml.safe_load(content)["clusters"][0]["cluster"]["certificate-authority-data"])
 
 
-def join(server: DaemonProcess, authority: bytes, name: str, folder: Path) -> NodeSide:
+def join(server: Server, authority: bytes, name: str, folder: Path) -> NodeSide:
     """A node that has asked for its certificate with the token alone, and got it without anybody's help."""
     dialect = server.dialect
     guest = NodeSide(server, authority, f"{ID}.{SECRET}")

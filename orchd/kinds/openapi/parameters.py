@@ -115,6 +115,7 @@ def name(kind: str) -> Json:
 
 
 def body(schema: Json, *, required: bool = True) -> Json:
+    """The parameter for the request body."""
     out: Json = {"name": "body", "in": "body"}
     if required:
         out["required"] = True

@@ -26,7 +26,7 @@ from orchd.store.etcd.store import EtcdStore
 from orchd.testing.etcd import Etcd
 from orchd.testing.ports import free_port
 from orchd.testing.process import PATIENCE
-from tests.store.etcd.etcd_support import until
+from tests.store.etcd.etcd_support import impatient, until
 
 MAPS = ResourceRef("", "v1", "configmaps")
 
@@ -55,7 +55,7 @@ async def serving(folder: Path, *flags: str) -> AsyncIterator[ApiServer]:
 
 
 @pytest_twisted.ensureDeferred
-async def test_one_cluster(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
+async def test_write_is_visible_on_the_other_server(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
     """A write on one server is in the other's watches, and in its consistent reads as soon as it is acknowledged."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", "--storage-backend=etcd3")
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
@@ -88,7 +88,7 @@ async def test_one_cluster(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_first_starts_at_once(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
+async def test_concurrent_first_starts(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
     """Any number of servers may make a new cluster together: each comes up, and what they make is there once."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", "--authorization-mode=RBAC")
     servers = [make(tmp_path / str(number), *flags) for number in range(3)]
@@ -113,22 +113,25 @@ async def test_first_starts_at_once(etcd: Etcd, tmp_path: Path, prefix: str) -> 
 
 
 @pytest_twisted.ensureDeferred
-async def test_ready_only_with_etcd(own_etcd: Etcd, tmp_path: Path) -> None:
+async def test_readiness_needs_etcd(own_etcd: Etcd, tmp_path: Path) -> None:
     """Without etcd the server says that it is not ready, and answers consistent reads and writes with an error."""
     async with serving(tmp_path, f"--etcd-servers={own_etcd.url}", "--etcd-healthcheck-timeout=1s") as server:
-        assert server.storage.store.healthy() == ""
-        own_etcd.kill()
-        await until(lambda: bool(server.storage.store.healthy()))
-        with pytest.raises(ApiError) as refused:
-            await server.client.get(MAPS, "default", "a")
-        assert refused.value.code == 503
+        store = server.storage.store
+        assert isinstance(store, EtcdStore)
+        assert store.healthy() == ""
+        async with impatient(store):
+            own_etcd.kill()
+            await until(lambda: bool(store.healthy()))
+            with pytest.raises(ApiError) as refused:
+                await server.client.get(MAPS, "default", "a")
+            assert refused.value.code == 503
         own_etcd.start()
-        await until(lambda: not server.storage.store.healthy())
+        await until(lambda: not store.healthy())
         await server.client.create(MAPS, "default", config_map("a"))
 
 
 @pytest_twisted.ensureDeferred
-async def test_where_the_service_leads(
+async def test_service_endpoints_are_the_live_servers(
     etcd: Etcd, tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The API's own service leads to every server that is there: one that stops is out at once, one that was killed
