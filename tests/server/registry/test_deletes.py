@@ -50,6 +50,37 @@ class TestPlain:
         assert [cause["reason"] for cause in both["details"]["causes"]] == ["FieldValueInvalid", "FieldValueNotSupported"]
         assert space("DELETE", f"configmaps/a?uid={uid}").code == 200
 
+    @pytest.mark.parametrize("other", ["removed", "replaced", "changed"])
+    def test_forced_delete_races_with_a_node_agent(self, space: Any, other: str) -> None:
+        """A forced deletion succeeds also when somebody, who saw that the object is marked, is faster, or changes it in
+        between; an object that took its name stays."""
+        uid = space.make("pods", POD)["metadata"]["uid"]
+        bound = {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
+        assert space("POST", "pods/p/binding", bound).code == 201
+        store = space.server.server.registry.access.store
+        delete = store.delete
+        raced: list[Any] = []
+
+        async def slow(key: str, *, expected: int) -> int:
+            if not raced:
+                raced.append(key)
+                if other == "changed":
+                    assert space("PATCH", "pods/p/status", {"status": {"message": "m"}}, content_type=MERGE).code == 200
+                else:
+                    await delete(key, expected=expected)
+                if other == "replaced":
+                    space.make("pods", POD)
+            found: int = await delete(key, expected=expected)
+            return found
+
+        store.delete = slow
+        try:
+            answer = space("DELETE", "pods/p?gracePeriodSeconds=0")
+        finally:
+            store.delete = delete
+        assert (answer.code, answer.json["metadata"]["uid"]) == (200, uid)
+        assert space("GET", "pods/p").code == (200 if other == "replaced" else 404)
+
     def test_delete_retries_after_a_concurrent_write(self, space: Any) -> None:
         """A delete without preconditions deletes what it finds then."""
         space.config("a")
