@@ -155,8 +155,9 @@ def history(session: Session, words: tuple[str, ...], revision: int | None) -> N
         found = await revisions(api, target, owner)
         dialect = await api.dialect()
         if revision is not None:
+            template = _chosen(found, revision)["template"]
             output.line(f"{target.label} with revision #{revision}")
-            output.document(output.yaml_text(_chosen(found, revision)["template"]), "yaml")
+            output.document(output.yaml_text(template), "yaml")
             return
         output.line(target.label)
         cause = dialect("{long}.io/change-cause")

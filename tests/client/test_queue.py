@@ -129,6 +129,19 @@ def test_cancelled_worker_takes_no_key() -> None:
     assert take(queue) == ["a"]
 
 
+def test_refill_waits_for_the_last_key() -> None:
+    """Dropped keys are asked for again when no key is queued or being worked on."""
+    refills: list[str] = []
+    queue: WorkQueue[str] = WorkQueue(Clock(), limit=2, refill=lambda: refills.append("refill"))
+    for key in ("a", "b", "c"):
+        queue.add(key)
+    assert take(queue) + take(queue) == ["a", "b"]
+    queue.done("a")
+    assert refills == []
+    queue.done("b")
+    assert refills == ["refill"]
+
+
 def test_a_queue_on_hold_collects_keys() -> None:
     """No key is given out before the end of the longest hold; then all waiting workers get one."""
     clock = Clock()

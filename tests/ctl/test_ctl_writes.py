@@ -31,6 +31,21 @@ def test_apply_creates_then_configures(ctl: Ctl, tmp_path: Path) -> None:
     assert ctl("apply", "-f", "-", send=changed).lines == ["configmap/m configured"]
 
 
+def test_create_from_files_of_variables(ctl: Ctl, tmp_path: Path) -> None:
+    """Comments and empty lines do not count; a wrong line, or another source beside the file, is refused."""
+    file = tmp_path / "env"
+    file.write_text("\ufeffA=1\n# no\n\n  B=two = words \nABSENT\n")
+    ctl("create", "configmap", "vars", f"--from-env-file={file}")
+    assert yaml.safe_load(ctl("get", "cm/vars", "-o", "yaml").out)["data"] == {"A": "1", "B": "two = words ", "ABSENT": ""}
+    ctl("create", "secret", "generic", "vars", f"--from-env-file={file}")
+    assert yaml.safe_load(ctl("get", "secret/vars", "-o", "yaml").out)["data"]["A"] == "MQ=="
+    refused = ctl("create", "configmap", "w", f"--from-env-file={file}", "--from-literal=a=b", status=1).error
+    assert "--from-env-file cannot be combined" in refused
+    file.write_text("A=1\n1 B=2\n")
+    assert "line 2: '1 B' is not the name of a variable" in ctl("create", "cm", "w", f"--from-env-file={file}", status=1).error
+    assert "No such file" in ctl("create", "cm", "w", "--from-env-file=/none", status=1).error
+
+
 def test_an_error_of_one_object_does_not_stop_the_others(ctl: Ctl) -> None:
     """Create, apply and delete go on, and name every error at the end."""
     maps = [MAP.replace("name: m", f"name: m{number}") for number in range(4)]

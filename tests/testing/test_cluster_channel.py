@@ -47,7 +47,7 @@ def test_long_times_pass_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step has the time limit of a command, so that a week may take longer than one command may."""
     cluster, recorder = Cluster(), Recorder()
     monkeypatch.setattr(cluster, "_channel", recorder)
-    monkeypatch.setattr(cluster_module, "_MOST_ADVANCED", 100.0)
+    monkeypatch.setattr(cluster_module, "_MAX_STEP", 100.0)
     assert cluster.advance(250) == 250
     assert recorder.steps == [100, 100, 50]
     for wrong in (float("nan"), float("inf")):

@@ -186,12 +186,16 @@ class Writer:
             raise precondition_failed(context, name, uid, old["metadata"].get("uid", ""))
         (live,) = await self._versions.to_requested(resource, (old,))
         # An object that is just being delivered was not decoded from the ordered bytes.
-        stored_canonical = entry.own and entry.fresh is None and live is found
-        context = replace(context, size=max(context.size, len(entry.json)), stored_canonical=stored_canonical)
+        context = replace(
+            context,
+            size=max(context.size, len(entry.json)),
+            stored=entry.json,
+            stored_canonical=entry.own and entry.fresh is None and live is found,
+        )
         sent = await self.transformer.transform(context, operation, live)
         _check_guard(resource, strategy, name, sent, old)
         review = self._admission.review(context, "UPDATE", old)
-        context, obj = await self._admit(context, review, sent, stored=entry.json)
+        context, obj = await self._admit(context, review, sent)
         obj, release = await strategy.allocate(context, obj, old)
         try:
             obj = strategy.prepare_update(context, objectmeta.for_update(context, obj, old), old)
@@ -228,9 +232,7 @@ class Writer:
 
     # -- both
 
-    async def _admit(
-        self, context: Context, review: IReview, sent: Object, *, stored: bytes = b""
-    ) -> tuple[Context, Object]:
+    async def _admit(self, context: Context, review: IReview, sent: Object) -> tuple[Context, Object]:
         """The context of what follows, and the sent object in the working version after mutating admission: with canonical
         shape and defaults again if that changed it."""
         resource = context.resource
@@ -238,11 +240,10 @@ class Writer:
         admitted = await review.mutate(obj)
         assert admitted is not None
         if admitted is obj:
-            return replace(context, sent=sent, stored=stored), obj
+            return replace(context, sent=sent), obj
         admitted = single_owners(admitted, context.warn, admitted=True)
         admitted = ownership.after_admission(admitted, obj)
-        canonical = await self._aside(context.size, self._versions.canonicalize, resource, admitted, obj)
-        return replace(context, stored=stored), canonical
+        return context, await self._aside(context.size, self._versions.canonicalize, resource, admitted, obj)
 
     async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
         """The cache's entry of a durable write; a new entry if a later write has replaced it."""
