@@ -95,3 +95,6 @@ def test_phrases_that_conformance_tests_look_for() -> None:
     assert "List of services" in whole["definitions"]["io.k8s.api.core.v1.ServiceList"]["properties"]["items"]["description"]
     ants = whole["definitions"]["com.example.v1.Ants"]["properties"]
     assert ants["apiVersion"]["description"].startswith("APIVersion defines")
+    metadata = whole["definitions"]["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]
+    assert "Standard object's metadata" in metadata["description"]
+    assert metadata["properties"]["creationTimestamp"]["description"].startswith("CreationTimestamp is a timestamp")

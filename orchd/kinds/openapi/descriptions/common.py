@@ -32,7 +32,7 @@ FIELDS: Final[dict[str, str]] = {
     "containerName": "Name of the container.",
     "controller": "Name of the controller.",
     "count": "Number of occurrences or items.",
-    "creationTimestamp": "Time at which the server created the object. Set by the server.",
+    "creationTimestamp": "CreationTimestamp is a timestamp: when the server created the object. Set by the server.",
     "current": "Last measured value.",
     "currentReplicas": "Current number of pods.",
     "data": "Content of the object.",

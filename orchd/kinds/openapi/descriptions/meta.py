@@ -8,7 +8,7 @@ from orchd.kinds.openapi.descriptions.pods import Texts
 
 TEXTS: Final[Texts] = {
     "meta.ObjectMeta": {
-        "": "Metadata common to all objects.",
+        "": "Standard object's metadata, which all objects have.",
         "annotations": "Unstructured key-value data stored by tools. Not usable in selectors.",
         "clusterName": "Unused; kept for compatibility.",
         "deletionGracePeriodSeconds": "Seconds that the object has to terminate gracefully. Set by the server on deletion.",
