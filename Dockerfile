@@ -11,7 +11,7 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /opt/orchd
 COPY . /src
 # The modules are compiled now, because the server may not write beside them; pip is of no use later.
-RUN /opt/orchd/bin/pip install --quiet '/src[scheduler,etcd,secretbox]' \
+RUN /opt/orchd/bin/pip install --quiet '/src[scheduler,etcd,secretbox,tracing]' \
     && /opt/orchd/bin/twistd --help > /dev/null \
     && /opt/orchd/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/orchd/lib \
     && /opt/orchd/bin/pip uninstall --quiet --yes pip \

@@ -44,7 +44,7 @@ $(BIN)/python:
 # The second command lets twistd write its list of plugins now, where it may, instead of at every start.
 $(VENV)/.installed: setup.cfg pyproject.toml | $(BIN)/python
 	@echo "installing orchd into $(VENV)"
-	@$(PIP) --editable '.[scheduler]'
+	@$(PIP) --editable '.[scheduler,cli]'
 	@$(BIN)/twistd --help >/dev/null
 	@touch $@
 

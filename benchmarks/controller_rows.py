@@ -72,7 +72,7 @@ class _Cluster:
         return found
 
     def wait(self, condition: Callable[[], bool]) -> None:
-        """Look twice a second; half a second is little beside what the rows take."""
+        """Poll twice a second until `done` is true: half a second is short compared to the rows."""
         end = time.monotonic() + _PATIENCE
         while not condition():
             if time.monotonic() > end:
@@ -85,7 +85,7 @@ def _path(plural: str) -> str:
 
 
 def _rolled_out(found: Any) -> bool:
-    """Has every replica of a deployment the newest template, and is it available?"""
+    """True if all replicas of a deployment have the newest template and are available."""
     status, wanted = found.get("status") or {}, found["spec"]["replicas"]
     observed = status.get("observedGeneration") == found["metadata"]["generation"]
     counts = [status.get(name, 0) for name in ("replicas", "updatedReplicas", "availableReplicas")]

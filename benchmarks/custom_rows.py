@@ -45,7 +45,7 @@ def _definition(number: int, apis: str) -> bytes:
 
 
 class _Asking:
-    """One connection that wants every answer to be good."""
+    """A connection that fails on any error response."""
 
     def __init__(self, target: Target) -> None:
         self._connection = Connection(target)

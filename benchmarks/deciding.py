@@ -1,6 +1,6 @@
-"""Figures of single decisions, without a server: ``python -m benchmarks.deciding [SCALE]``.
+"""Measures single scheduling decisions without a server: ``python -m benchmarks.deciding [SCALE]``.
 
-Objects go into informers in memory; what is measured is from a pod's record to its assumed place.
+Objects are put into informers in memory. A measurement covers the time from a pod's event to its assumed node.
 """
 
 from __future__ import annotations

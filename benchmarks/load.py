@@ -1,5 +1,8 @@
-"""A load generator that costs little itself: blocking TLS sockets in a few processes, prepared bytes, no parsing
-beyond the length. Runs in processes of its own, so that a server's CPU can be read from outside."""
+"""A load generator with little CPU time of its own: blocking TLS sockets in a few processes, prepared bytes, minimal
+parsing.
+
+It runs in separate processes, so that the CPU time of a server can be measured from outside.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +118,7 @@ def resident(pid: int) -> float:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a run gave. `cpu` is the server's seconds per operation, `rate` operations per second."""
+    """Result of a run: `cpu` is the server's seconds per operation, `rate` is operations per second."""
 
     count: int
     cpu: float
@@ -158,7 +161,7 @@ def run(target: Target, pids: list[int], make: Callable[[int], bytes], count: in
 
 
 class Watchers:
-    """A process that holds watches open and throws away what they bring."""
+    """A process that holds watches open and discards their events."""
 
     def __init__(self, target: Target, path: str, count: int) -> None:
         context = multiprocessing.get_context("fork")

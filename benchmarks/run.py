@@ -39,7 +39,7 @@ _ROUNDS = 3
 
 @dataclass
 class Bench:
-    """What a row gets."""
+    """The collaborators of a row."""
 
     files: Files
     scale: float

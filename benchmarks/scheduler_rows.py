@@ -66,7 +66,7 @@ def _scheduled(connection: Connection) -> int:
 
 
 class Getter(threading.Thread):
-    """Another client, that asks for one object again and again."""
+    """A second client that reads one object repeatedly."""
 
     def __init__(self, target: Target, path: str = "/api/v1/nodes/n0") -> None:
         super().__init__(daemon=True)

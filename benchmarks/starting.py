@@ -1,4 +1,4 @@
-"""Servers that the benchmarks start: the time until they are ready, also with many objects on disk."""
+"""Servers that the benchmarks start: time until readiness, also with many objects on disk."""
 
 from __future__ import annotations
 

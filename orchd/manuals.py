@@ -1,9 +1,9 @@
 """`python -m orchd.manuals man|completion FOLDER`: manual pages and shell completion, from the tables of flags.
 
-    man         orchd.8 and a page for every other program
+    man         orchd.8 and a page for every other program; orchctl.1
     completion  bash/NAME, zsh/_NAME and fish/NAME.fish for every program
 
-FOLDER is created. Package builds run this; its output is not part of the sources.
+FOLDER is created. Manual pages need click (the extra cli). The completion of orchctl is made by `orchctl completion`. Package builds run this; its output is not part of the sources.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from orchd import certcommands, storecommands
 from orchd.config import completion, manpage
 from orchd.config.help import default_name
 from orchd.config.table import COMPONENTS, FlagTable, component_table, table
+from orchd.dialect import COMMAND_LINE
 
 _FLAG_FILES: Final = (
     "--name=value, --name value and, for booleans, --name alone all work, on the command line and in flag files, which have"
@@ -77,13 +78,40 @@ def manual_pages() -> dict[str, str]:
             *manpage.section("EXIT STATUS", usage[-1].removeprefix("Exit status: ").strip()),
             *manpage.section("SEE ALSO", ", ".join(f"{other}(8)" for other in (*known, *TOOLS) if other != name)),
         ]
-    return {f"{name}.8": "\n".join(lines) + "\n" for name, lines in pages.items()}
+    found = {f"{name}.8": lines for name, lines in pages.items()}
+    found[f"{COMMAND_LINE}.1"] = _command_line(release)
+    return {name: "\n".join(lines) + "\n" for name, lines in found.items()}
+
+
+def _command_line(release: str) -> list[str]:
+    """The page of the command line of users."""
+    # An optional dependency is behind it.
+    from orchd.ctl import main, manual
+
+    status = (main.__doc__ or "").partition("Exit status: ")[2]
+    lines = [
+        *manpage.heading(COMMAND_LINE, release, manual.summary(), "1"),
+        *manpage.section("SYNOPSIS", f"{COMMAND_LINE} [OPTIONS] COMMAND [ARGS]..."),
+        *manpage.section("DESCRIPTION", *manual.description()),
+        ".SH GLOBAL OPTIONS",
+        *manpage.entries(manual.global_options()),
+        ".SH COMMANDS",
+    ]
+    for usage, text, options in manual.commands():
+        lines += [*manpage.subsection(usage, text), *manpage.entries(options)]
+    return [
+        *lines,
+        *manpage.section("EXIT STATUS", " ".join(status.split())),
+        ".SH ENVIRONMENT",
+        *manpage.entries(manual.environment()),
+        *manpage.section("SEE ALSO", ", ".join(f"{name}(8)" for name in ("orchd", *TOOLS))),
+    ]
 
 
 def completion_files() -> dict[str, str]:
     """File name and text of every completion script."""
-    known = [completion.Completed(program=name, flags=flags) for name, (_, flags) in programs().items()]
-    known += [completion.Completed(program=name, flags=table(), commands=commands) for name, (_, commands) in TOOLS.items()]
+    known = [completion.Program(program=name, flags=flags) for name, (_, flags) in programs().items()]
+    known += [completion.Program(program=name, flags=table(), commands=commands) for name, (_, commands) in TOOLS.items()]
     files = {}
     for one in known:
         files[f"bash/{one.program}"] = completion.bash(one)

@@ -15,7 +15,7 @@ from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.config import settings as config
 from orchd.config.options import TwistdOptions
-from orchd.daemon import ProcessEnd, collect_seldom, exit_cleanly_on_sigterm, settle_memory
+from orchd.daemon import ProcessEnd, YoungCollector, collect_seldom, exit_cleanly_on_sigterm, settle_memory
 from orchd.dialect import KUBERNETES
 from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.log import Logger, set_verbosity
@@ -56,6 +56,7 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
     def opened(server: ApiServer) -> None:
         _log.info("{text}", text=announcement(server))
         settle_memory()
+        YoungCollector(installed).start()
         notifier.ready(f"serving at {server.url}")
 
     try:

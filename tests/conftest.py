@@ -1,4 +1,4 @@
-"""Fixtures that every test may use."""
+"""Fixtures and settings for all tests."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def builtin_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPat
 
 @pytest.fixture(scope="session")
 def reference() -> Callable[[str], Any]:
-    """Loads a file of recorded API facts by name (``"defaults"``); skips the test where the facts are not at hand."""
+    """Loads a file of recorded API facts by name (``"defaults"``); skips the test if the file does not exist."""
     loaded: dict[str, Any] = {}
 
     def load(name: str) -> Any:

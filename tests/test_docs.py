@@ -30,7 +30,7 @@ def names(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_pointers_lead_somewhere(page: Path) -> None:
+def test_references_in_pages_exist(page: Path) -> None:
     """Every path that a page names exists, every function is in its module, every link has a target."""
     text = page.read_text(encoding="utf-8")
     wrong = [link for link in LINK.findall(text) if not (page.parent / link).exists()]

@@ -34,7 +34,7 @@ def leftovers() -> set[str]:
     return {str(item) for item in (*core.getDelayedCalls(), *core.getReaders(), *core.getWriters())}
 
 
-def test_the_example_runs_as_a_program(tmp_path: Path) -> None:
+def test_documented_example_runs(tmp_path: Path) -> None:
     """The program in the documentation ends by itself, and says what each of its two servers did."""
     done = subprocess.run(
         [sys.executable, "-W", "error::ResourceWarning", str(EXAMPLE)], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)},
@@ -93,7 +93,7 @@ async def test_one_server_after_another(tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_service_with_a_reactor_leaves_the_process_alone(tmp_path: Path) -> None:
+async def test_embedded_service_does_not_stop_the_reactor(tmp_path: Path) -> None:
     """With a reactor passed to `makeService`, a failed start is raised by `wait_ready`, and the reactor keeps running."""
     taken = await TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1").listen(Factory())
     values = {"data-dir": str(tmp_path / "d"), "bind-address": "127.0.0.1", "secure-port": str(taken.getHost().port)}

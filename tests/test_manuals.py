@@ -26,15 +26,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_program_has_its_files(folder: Path) -> None:
-    """Five programs: a page each, and a script for each of three shells."""
+    """A page each, and for programs of the server a script for each of three shells."""
     names = {*PROGRAMS, *manuals.TOOLS}
-    assert {path.name for path in (folder / "man").iterdir()} == {f"{name}.8" for name in names}
+    assert {path.name for path in (folder / "man").iterdir()} == {*(f"{name}.8" for name in names), "orchctl.1"}
     for shell, form in (("bash", "{}"), ("zsh", "_{}"), ("fish", "{}.fish")):
         assert {path.name for path in (folder / "completion" / shell).iterdir()} == {form.format(name) for name in names}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_built_flag_is_there(folder: Path, name: str) -> None:
+def test_pages_and_scripts_have_every_built_flag(folder: Path, name: str) -> None:
     """A page and the scripts have each flag that is built, and no other."""
     page = (folder / "man" / f"{name}.8").read_text(encoding="utf-8")
     fish = (folder / "completion" / "fish" / f"{name}.fish").read_text(encoding="utf-8").split()
@@ -48,20 +48,31 @@ def test_every_built_flag_is_there(folder: Path, name: str) -> None:
         assert shown == (flag.built,) * 4, spelled
 
 
-@pytest.mark.parametrize("name", [*PROGRAMS, *manuals.TOOLS])
-def test_man_reads_the_pages(folder: Path, name: str) -> None:
+def test_command_line_page_has_every_command(folder: Path) -> None:
+    """Every command has its usage and options, those of groups included; global options are there once."""
+    page = (folder / "man" / "orchctl.1").read_text(encoding="utf-8")
+    titles = [line.removeprefix(".SS ").replace("\\", "") for line in page.splitlines() if line.startswith(".SS ")]
+    assert "orchctl get [OPTIONS] TYPE[,TYPE] [NAME...] | TYPE/NAME..." in titles
+    assert {title.split()[2] for title in titles if title.startswith("orchctl rollout ")} >= {"history", "status", "undo"}
+    assert len(titles) > 60
+    assert page.count("\\fB\\-\\-as\\-uid UID\\fR") == 1
+    assert '.TH "ORCHCTL" "1"' in page and "ORCHCONFIG, KUBECONFIG" in page and "130 when interrupted" in page
+
+
+@pytest.mark.parametrize("name", [*(f"{name}.8" for name in (*PROGRAMS, *manuals.TOOLS)), "orchctl.1"])
+def test_mandoc_accepts_the_pages(folder: Path, name: str) -> None:
     """mandoc finds no more than long lines and a missing date to complain of."""
     mandoc = shutil.which("mandoc")
     if mandoc is None:
         pytest.skip("mandoc is not installed")
     done = subprocess.run(
-        [mandoc, "-T", "lint", "-W", "warning", str(folder / "man" / f"{name}.8")], capture_output=True, text=True, timeout=PATIENCE, check=False
+        [mandoc, "-T", "lint", "-W", "warning", str(folder / "man" / name)], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_shells_read_the_scripts(folder: Path, shell: str) -> None:
+def test_shells_accept_the_scripts(folder: Path, shell: str) -> None:
     """Each shell takes its scripts without complaint."""
     program = shutil.which(shell)
     if program is None:
@@ -85,7 +96,7 @@ def test_shells_read_the_scripts(folder: Path, shell: str) -> None:
         ("orchd-store", ["check", "--data-d"], ["--data-dir="]),
     ],
 )
-def test_bash_completes(folder: Path, tmp_path: Path, program: str, words: list[str], expected: list[str]) -> None:
+def test_bash_completes_flags_and_values(folder: Path, tmp_path: Path, program: str, words: list[str], expected: list[str]) -> None:
     """bash offers flags, and after a flag its values; COMP_WORDS has = as a word of its own."""
     bash = shutil.which("bash")
     if bash is None:
@@ -120,13 +131,13 @@ def test_values_are_completed_by_kind(one: Flag, expected: str) -> None:
     assert completion.values(one) == expected
 
 
-def test_markup_characters_are_text() -> None:
+def test_markup_characters_are_escaped() -> None:
     """Backslashes, hyphens, leading dots and quotes reach the reader as they are."""
     assert manpage.escape(".x\\y-z\n'q") == "\\&.x\\ey\\-z\n\\&'q"
     one = FlagTable([flag("x", help_="It's [one]: a\\b. More.")])
-    fish = completion.fish(completion.Completed(program="p", flags=one))
+    fish = completion.fish(completion.Program(program="p", flags=one))
     assert "-d 'It\\'s [one]: a\\\\b'" in fish
-    zsh = completion.zsh(completion.Completed(program="p", flags=one))
+    zsh = completion.zsh(completion.Program(program="p", flags=one))
     assert "[It'\\''s \\[one\\]\\: a\\b]" in zsh
 
 

@@ -49,7 +49,9 @@ def test_debian_installs_programs_and_pages(distribution: configparser.ConfigPar
     names = {Path(target).name for _, target in links}
     assert {source for source, _ in links} == {f"opt/orchd/bin/{name}" for name in names}
     assert names <= programs(distribution)
-    assert {f"{name}.8" for name in names - {"orchctl"}} == set(manual_pages())
+    assert {*(f"{name}.8" for name in names - {"orchctl"}), "orchctl.1"} == set(manual_pages())
+    installed = (ROOT / "debian/orchd.manpages").read_text(encoding="utf-8").split()
+    assert {Path(pattern).suffix for pattern in installed} == {Path(page).suffix for page in manual_pages()}
     units = [path.read_text(encoding="utf-8") for path in (ROOT / "systemd").glob("*.service")]
     assert all("ExecStart=/opt/orchd/bin/" in unit for unit in units)
 
@@ -65,14 +67,14 @@ def test_flag_files_of_the_units_are_installed() -> None:
 
 
 @pytest.mark.parametrize("name", ["debian/rules", "Dockerfile"])
-def test_packages_bring_extras_that_exist(distribution: configparser.ConfigParser, name: str) -> None:
+def test_package_extras_exist(distribution: configparser.ConfigParser, name: str) -> None:
     """A package installs extras of the distribution, those of tests and lint left out."""
     chosen = extras((ROOT / name).read_text(encoding="utf-8"))
     assert chosen <= set(distribution["options.extras_require"]) - {"test", "lint", "docs"}
     assert "scheduler" in chosen
 
 
-def test_the_image_gets_what_a_build_needs() -> None:
+def test_build_context_is_complete() -> None:
     """The build context of the container has what a wheel is made from, and nothing else."""
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "*"
@@ -81,7 +83,7 @@ def test_the_image_gets_what_a_build_needs() -> None:
     assert {"orchd", "twisted/plugins/orchd_plugin.py", "contrib/backend", "setup.cfg", "pyproject.toml", "README.md"} <= taken
 
 
-def test_the_image_runs_without_rights() -> None:
+def test_image_runs_unprivileged() -> None:
     """The last stage names a user by number, and a command that is a program of the distribution."""
     last = (ROOT / "Dockerfile").read_text(encoding="utf-8").rpartition("\nFROM ")[2]
     (user,) = re.findall(r"^USER (\d+):\d+$", last, re.MULTILINE)
@@ -110,7 +112,7 @@ def test_compose_has_three_servers_on_one_etcd() -> None:
     assert len({service["volumes"][0] for service in found.values()}) == len({service["ports"][0] for service in found.values()}) == 3
 
 
-def test_containers_write_to_their_volumes_alone() -> None:
+def test_containers_are_read_only() -> None:
     """Every server has a read-only root, no capabilities, and no way to new privileges."""
     for service in servers().values():
         assert service["read_only"] is True
@@ -118,7 +120,7 @@ def test_containers_write_to_their_volumes_alone() -> None:
         assert service["security_opt"] == ["no-new-privileges:true"]
 
 
-def test_joining_servers_take_the_authority_over() -> None:
+def test_joining_servers_copy_the_ca_keys() -> None:
     """All but the first copy its keys before they start, and wait until it is ready."""
     for name, service in servers().items():
         if name != "server-1":

@@ -45,7 +45,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def test_a_wheel_holds_the_product_and_nothing_else(wheel: Path) -> None:
+def test_wheel_holds_only_the_package(wheel: Path) -> None:
     """Every module of the package, the mark that it is typed, the twistd plugin; no tests, no caches."""
     names = set(zipfile.ZipFile(wheel).namelist())
     modules = {str(p.relative_to(ROOT)) for p in (ROOT / "orchd").rglob("*.py")}
@@ -103,7 +103,7 @@ TWISTD = ("python", "-c", "from twisted.scripts.twistd import run; run()")
     ],
     ids=lambda value: value if isinstance(value, str) else value[0] + value[-1],
 )
-def test_programs_work_outside_the_checkout(environment: Path, tmp_path: Path, command: tuple[str, ...], flag: str) -> None:
+def test_installed_programs_work(environment: Path, tmp_path: Path, command: tuple[str, ...], flag: str) -> None:
     """Each program of the distribution says what it takes, in an environment that has the wheel and its requirements."""
     done = run_in(environment, tmp_path, *command, "--help")
     assert done.returncode == 0, done.stderr
@@ -112,7 +112,7 @@ def test_programs_work_outside_the_checkout(environment: Path, tmp_path: Path, c
     assert where.stdout.startswith(str(environment))
 
 
-def test_a_program_names_the_wrong_flag(environment: Path, tmp_path: Path) -> None:
+def test_unknown_flag_is_named(environment: Path, tmp_path: Path) -> None:
     """A flag that does not exist ends a program with status 1 and one line."""
     done = run_in(environment, tmp_path, "orchd", "--data-dri=x")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
@@ -171,7 +171,7 @@ def test_builds_are_reproducible(tmp_path: Path) -> None:
     assert one == two, [name for name in one if one[name] != two.get(name)]
 
 
-def test_changelog_takes_every_fragment() -> None:
+def test_changelog_accepts_every_fragment() -> None:
     """towncrier finds each news fragment under a type that it has a heading for."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         config = tomllib.load(file)["tool"]["towncrier"]

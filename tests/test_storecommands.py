@@ -21,8 +21,9 @@ import pytest
 
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.storecommands import main
-from orchd.testing.etcd import Etcd, find_etcd
+from orchd.testing.etcd import Etcd
 from orchd.testing.process import PATIENCE, DaemonProcess
+from tests.etcd import running_etcd
 
 ROOT = Path(__file__).resolve().parents[1]
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -109,7 +110,7 @@ def encryption(tmp_path: Path) -> Path:
     return file
 
 
-def test_restored_under_load(tmp_path: Path, encryption: Path) -> None:
+def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encryption: Path) -> None:
     """A backup of a server that is being written to has every write that was acknowledged when it began and, of each
     writer, all up to some moment. Restored, it is served again, and clients are told that their versions are of
     before. What is encrypted is so in the backup too."""
@@ -162,7 +163,7 @@ def test_restored_under_load(tmp_path: Path, encryption: Path) -> None:
         assert "secrets" in thief.log.rpartition("the server cannot continue")[2]
 
 
-def test_offline(tmp_path: Path) -> None:
+def test_stopped_store_can_be_backed_up(tmp_path: Path) -> None:
     """A store that nobody uses, also one that was left by a kill, is copied as well as one in use; the copy alone
     brings a server to life in an empty folder."""
     with DaemonProcess(tmp_path / "one", "--controllers=-*", dialect=KUBERNETES) as one:
@@ -192,7 +193,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return server.data
 
 
-def test_the_servers_flag_file(kept: Path, tmp_path: Path) -> None:
+def test_commands_accept_the_servers_flag_file(kept: Path, tmp_path: Path) -> None:
     """The commands take the server's own flags, so that they look where it does."""
     flags = tmp_path / "orchd.flags"
     flags.write_text(f"--data-dir={kept}\n--secure-port=7443\n")
@@ -200,7 +201,7 @@ def test_the_servers_flag_file(kept: Path, tmp_path: Path) -> None:
     assert well("check", tmp_path / "copy").partition(":")[2] == well("check", f"--flagfile={flags}").partition(":")[2]
 
 
-def test_refusals(tmp_path: Path) -> None:
+def test_invalid_commands_are_refused(tmp_path: Path) -> None:
     """What cannot be done is said in one line, with a status that tells a wrong command line from a failure."""
     assert "no store at" in refused("backup", f"--data-dir={tmp_path}", tmp_path / "copy")
     assert "no store at" in refused("check", f"--data-dir={tmp_path}")
@@ -218,7 +219,7 @@ def test_refusals(tmp_path: Path) -> None:
     assert (status, "orchd-store backup" in out, error) == (0, True, "")
 
 
-def test_refuses_what_is_no_backup(kept: Path, tmp_path: Path) -> None:
+def test_invalid_backups_are_refused(kept: Path, tmp_path: Path) -> None:
     """A damaged copy, another program's database, and what is none at all never take the store's place."""
     data = tmp_path / "data"
     shutil.copytree(kept, data)
@@ -241,13 +242,8 @@ def test_refuses_what_is_no_backup(kept: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def etcd(tmp_path: Path) -> Iterator[Etcd]:
-    program = find_etcd()
-    if program is None:
-        pytest.skip("no etcd on the path (Debian: etcd-server)")
-    server = Etcd(program, tmp_path / "etcd")
-    server.start()
-    yield server
-    server.kill()
+    with running_etcd(tmp_path / "etcd") as server:
+        yield server
 
 
 def event(name: str) -> dict[str, Any]:
@@ -257,7 +253,7 @@ def event(name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path) -> None:
+def test_migration_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path) -> None:
     """A cluster moves from the embedded store to etcd under versions above all that it ever had, and back under those
     that it has; time to live and encryption go with it."""
     sealing = f"--encryption-provider-config={encryption}"
@@ -306,7 +302,7 @@ def test_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path) -> None:
     assert all(SECRET.encode() not in value and b'"kind"' not in value for (value,) in sealed)
 
 
-def test_etcd_that_is_away(tmp_path: Path, etcd: Etcd) -> None:
+def test_unreachable_etcd_is_reported(tmp_path: Path, etcd: Etcd) -> None:
     """An etcd that does not answer, or has nothing of ours, is said, and nothing is made."""
     assert "nothing of this program" in refused("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True)
     etcd.kill()

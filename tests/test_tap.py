@@ -1,4 +1,4 @@
-"""The daemon as a process: exit status, service manager notification, inherited sockets."""
+"""The server as a process: exit status, service manager notification, inherited sockets."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ def listening() -> Iterator[tuple[socket.socket, int]]:
     [("--secure-prt=1", "secure-port"), ("--dialect=orhc", "did you mean"), ("--client-ca-file=/no/such/file", "--client-ca-file"),
      ("--flagfile=/no/such/file", "/no/such/file")],
 )
-def test_wrong_flags_end_with_one_line(tmp_path: Path, flag: str, text: str) -> None:
-    """One line on standard error that names the flag, and status 1."""
+def test_invalid_flag_ends_with_one_line(tmp_path: Path, flag: str, text: str) -> None:
+    """Standard error has one line that names the flag, and the status is 1."""
     status, _, error = ended(daemon(tmp_path, flag))
     assert (status, len(error.splitlines())) == (1, 1)
     assert text in error
 
 
-def test_a_failed_start_is_status_1(tmp_path: Path) -> None:
-    """A server that cannot listen stops what it had started, says why, and ends with status 1."""
+def test_failed_start_has_status_1(tmp_path: Path) -> None:
+    """A server that cannot listen stops its members, logs the reason and exits with status 1."""
     with listening() as (_, port):
         status, log, _ = ended(daemon(tmp_path, port=port))
     assert status == 1
@@ -71,8 +71,8 @@ def test_a_failed_start_is_status_1(tmp_path: Path) -> None:
     assert "Server Shut Down" in log
 
 
-def test_the_dialect_of_a_store_is_kept(tmp_path: Path) -> None:
-    """A store of the other dialect is refused with a message that names both, and status 1."""
+def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
+    """The error names both dialects, and the status is 1."""
     with listening() as (_, port):
         ended(daemon(tmp_path, port=port))
         status, log, _ = ended(daemon(tmp_path, f"--dialect={KUBERNETES.name}", port=port))
@@ -80,8 +80,8 @@ def test_the_dialect_of_a_store_is_kept(tmp_path: Path) -> None:
     assert re.search(rf"cannot continue: .*--dialect={ORCH.name} .*--dialect={KUBERNETES.name}", log)
 
 
-def test_a_service_manager_is_served(tmp_path: Path) -> None:
-    """The manager hears of readiness when requests are served on its socket, of life, and of the end."""
+def test_service_manager_notifications_and_socket(tmp_path: Path) -> None:
+    """The manager gets watchdog, READY and STOPPING messages, and requests are served on its socket."""
     told = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, listening() as (given, port):
         manager.bind(str(told))
@@ -110,7 +110,7 @@ def test_a_service_manager_is_served(tmp_path: Path) -> None:
     assert "rror" not in log
 
 
-def test_a_socket_of_another_port_is_refused(tmp_path: Path) -> None:
+def test_inherited_socket_must_have_the_secure_port(tmp_path: Path) -> None:
     """An inherited socket must have the port of --secure-port, which clients are configured with."""
     with listening() as (given, port):
         done = subprocess.run(
@@ -122,8 +122,8 @@ def test_a_socket_of_another_port_is_refused(tmp_path: Path) -> None:
     assert f"a socket of port {port}, but --secure-port is 1" in done.stderr
 
 
-def test_keys_are_private_and_kept(tmp_path: Path) -> None:
-    """The data folder is for its owner alone, and a second start uses what the first one made."""
+def test_keys_are_private_and_reused(tmp_path: Path) -> None:
+    """Files in the data folder are private, and a second start reuses the keys."""
     with listening() as (_, port):
         command = daemon(tmp_path, port=port)
         ended(command)
@@ -135,8 +135,8 @@ def test_keys_are_private_and_kept(tmp_path: Path) -> None:
     assert {oct(p.stat().st_mode & 0o077) for p in (*kept, data / "store.sqlite")} == {"0o0"}
 
 
-def test_the_module_runs_in_the_foreground(tmp_path: Path) -> None:
-    """`python -m orchd` serves with the flags of `twistd orchd`, and ends with status 0 when it is asked to."""
+def test_python_m_runs_in_the_foreground(tmp_path: Path) -> None:
+    """`python -m orchd` takes the flags of `twistd orchd` and exits with status 0 on SIGTERM."""
     command = [sys.executable, "-m", "orchd", f"--data-dir={tmp_path}/data", "--bind-address=127.0.0.1", "--secure-port=0"]
     process = subprocess.Popen(
         [*command, "--controllers=-*", "--scheduler=false"], cwd=tmp_path, env=environment(PYTHONUNBUFFERED="1"),

@@ -38,7 +38,7 @@ def admission_chain(
 
     def reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]:
         return RemoteReviews(
-            webhooks, ConfigurationFile(path, reactor.seconds), reactor, random=random, pause=pause
+            outbound.images, ConfigurationFile(path, reactor.seconds), reactor, random=random, pause=pause
         ).ask
 
     chosen = runtime.settings.admission
@@ -59,7 +59,7 @@ def admission_chain(
         webhooks=WebhookServices(
             client=webhooks,
             uid=objects.naming.uid,
-            settle=objects.store.versions.settle,
+            to_working=objects.store.versions.canonicalize,
             translate=objects.store.versions.to_requested,
             serving=state.is_open,
             observe=metrics.webhooks.observe,

@@ -13,6 +13,7 @@ from orchd.server.aggregation.proxy import AggregationProxy
 from orchd.server.aggregation.specifications import ForeignSpecifications
 from orchd.server.key_pairs import key_pair
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.services import Member, as_member
 
 
@@ -24,8 +25,9 @@ class Aggregation:
         runtime: Runtime,
         client: IClient,
         informers: IInformers,
+        dial: Dial | None,
     ) -> None:
-        """Raises ValueError naming the invalid flag and file."""
+        """`dial` connects to the backends, None directly. Raises ValueError naming the invalid flag and file."""
         chosen, reactor = runtime.settings.aggregation, runtime.reactor
         self.forwarding = AggregationProxy(
             reactor,
@@ -34,6 +36,7 @@ class Aggregation:
             own=key_pair("proxy-client-cert-file", chosen.cert_file, chosen.key_file, reactor),
             by_endpoints=chosen.by_endpoints,
             random=runtime.random,
+            dial=dial,
             prober=runtime.dialect("system:{short}-aggregator"),
         )
         self.availability = Availability(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from orchd.assembly.outside import OutboundServices
+from orchd.assembly.outbound_services import OutboundServices
 from orchd.client.interfaces import IInformers
 from orchd.config.documents.authorization import (
     WEBHOOK,
@@ -36,9 +36,9 @@ class Authorization:
     """`union` authorizes; `rbac` is its RBAC authorizer for escalation checks, None when RBAC is off; `file` follows the
     configuration file, if any. `open_to_all`: everybody is allowed everything."""
 
-    def __init__(self, settings: Settings, informers: IInformers, outside: OutboundServices) -> None:
+    def __init__(self, settings: Settings, informers: IInformers, outbound: OutboundServices) -> None:
         """Raises ValueError naming the invalid flag, file and field."""
-        self._settings, self._informers, self._outside = settings, informers, outside
+        self._settings, self._informers, self._outbound = settings, informers, outbound
         self.file: ConfigFileWatcher | None = None
         chosen = settings.authorization
         if chosen.config_file:
@@ -52,7 +52,7 @@ class Authorization:
                 flags=settings.flags,
                 configured={"ABAC": self._by_attributes, WEBHOOK: self._by_webhook},
                 more=modes.drop_ins(),
-                decided=outside.authorization.decided,
+                decided=outbound.authorization.decided,
             )
         self.rbac = next((a for a in self.union.authorizers if isinstance(a, RoleBasedAuthorizer)), None)
 
@@ -65,10 +65,10 @@ class Authorization:
     def _by_webhook(self) -> IAuthorizer:
         webhook = self._settings.authorization.webhook
         assert webhook is not None, "the settings have one when the mode is chosen"
-        name, counted = "default", self._outside.authorization
+        name, counted = "default", self._outbound.authorization
         try:
-            reviews = self._outside.reviews(
-                webhook.config_file, observe=self._outside.access_reviews, evaluated=partial(counted.called, name)
+            reviews = self._outbound.reviews(
+                webhook.config_file, observe=self._outbound.access_reviews, evaluated=partial(counted.called, name)
             )
         except ValueError as error:
             raise ValueError(f"--authorization-webhook-config-file: {error}") from error
@@ -78,11 +78,11 @@ class Authorization:
             unauthorized_ttl=webhook.unauthorized_ttl,
             failed_open=partial(counted.failed_open, name),
         )
-        return WebhookAuthorizer(self._settings.dialect, reviews, options, clock=self._outside.reactor.seconds)
+        return WebhookAuthorizer(self._settings.dialect, reviews, options, clock=self._outbound.reactor.seconds)
 
     def _read(self, path: str) -> None:
         """Make the authorizers of the file for the first time. Raises ValueError."""
-        dialect, outside = self._settings.dialect, self._outside
+        dialect, outbound = self._settings.dialect, self._outbound
         drop_ins = modes.drop_ins()
         known = (*modes.MODES, *drop_ins)
         policies = self._settings.authorization.policy_file
@@ -94,18 +94,18 @@ class Authorization:
                 raise ValueError("an authorizer of type ABAC needs --authorization-policy-file")
             if policies and "ABAC" not in types:
                 raise ValueError("--authorization-policy-file needs an authorizer of type ABAC")
-            made = _AuthorizerLists(self._settings, outside, self._make_static(types, drop_ins))
+            made = _AuthorizerLists(self._settings, outbound, self._make_static(types, drop_ins))
             authorizers, labels = made.authorizers(configured)
         except (OSError, ValueError) as error:
             raise ValueError(f"{FLAG}: {path}: {error}") from error
         self.open_to_all = _ALWAYS_ALLOW in types
-        self.union = AuthorizerUnion(authorizers, labels, outside.authorization.decided)
+        self.union = AuthorizerUnion(authorizers, labels, outbound.authorization.decided)
 
         async def apply(changed: bytes) -> None:
             self.union.use(*made.authorizers(parse_authorization(changed, dialect, known=known), needed=types))
 
         self.file = ConfigFileWatcher(
-            path, data, apply, what="authorization configuration", clock=outside.reactor, wall=outside.wall
+            path, data, apply, what="authorization configuration", clock=outbound.reactor, wall=outbound.wall
         )
 
     def _make_static(self, types: set[str], drop_ins: Mapping[str, Any]) -> dict[str, IAuthorizer]:
@@ -125,8 +125,8 @@ class Authorization:
 class _AuthorizerLists:
     """Makes the list of authorizers of a configuration. `kept` are those that it shares with other configurations."""
 
-    def __init__(self, settings: Settings, outside: OutboundServices, kept: Mapping[str, IAuthorizer]) -> None:
-        self._settings, self._outside, self._kept = settings, outside, kept
+    def __init__(self, settings: Settings, outbound: OutboundServices, kept: Mapping[str, IAuthorizer]) -> None:
+        self._settings, self._outbound, self._kept = settings, outbound, kept
 
     def authorizers(
         self, configured: Sequence[ConfiguredAuthorizer], needed: Collection[str] = ()
@@ -153,9 +153,9 @@ class _AuthorizerLists:
         return authorizers, labels
 
     def _webhook(self, name: str, chosen: WebhookSettings, index: int) -> IAuthorizer:
-        counted, dialect = self._outside.authorization, self._settings.dialect
+        counted, dialect = self._outbound.authorization, self._settings.dialect
         try:
-            reviews = self._outside.reviews(
+            reviews = self._outbound.reviews(
                 chosen.config_file, evaluated=partial(counted.called, name), timeout=chosen.timeout
             )
         except ValueError as error:
@@ -168,4 +168,4 @@ class _AuthorizerLists:
             on_failure=Decision.DENY if chosen.denies_on_failure else Decision.NO_OPINION,
             failed_open=partial(counted.failed_open, name),
         )
-        return WebhookAuthorizer(dialect, reviews, options, clock=self._outside.reactor.seconds)
+        return WebhookAuthorizer(dialect, reviews, options, clock=self._outbound.reactor.seconds)

@@ -33,7 +33,7 @@ class ClusterBootstrap:
         self._publisher = identity.publisher
         self._roles = identity.authorization.rbac is not None
         self._shared = not storage.store.exclusive
-        self._server = objects.Server(ip=advertised_address(settings), port=settings.serving.port)
+        self._server = objects.ServerEndpoint(ip=advertised_address(settings), port=settings.serving.port)
         self._kind = settings.api.endpoint_reconciler
         parts = storage.store, client, runtime.dialect, runtime.reactor, runtime.wall, self._server
         self.endpoints = (
@@ -70,9 +70,9 @@ class ClusterBootstrap:
         state.done("authentication info")
         state.done("custom kinds")
 
-    def _own_service(self) -> tuple[objects.Wanted, ...]:
+    def _own_service(self) -> tuple[objects.BootstrapObject, ...]:
         dialect, api = self._runtime.dialect, self._runtime.settings.api
-        address = objects.Address(
+        address = objects.ServiceAddress(
             port=self._server.port,
             service_ip=api_service_address(self._runtime.settings),
             service_node_port=api.service_node_port,

@@ -8,7 +8,7 @@ from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.kinds.release import VERSION
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.local import LocalClient, PipelineEntrance
-from orchd.txkit.turns import TurnBudget
+from orchd.txkit.turns import shared_budget
 
 
 class ClientAccess:
@@ -18,7 +18,7 @@ class ClientAccess:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self.entrance = PipelineEntrance()
-        self._turns = TurnBudget(runtime.reactor)
+        self._turns = shared_budget(runtime.reactor)
         self.user = User(name=LOOPBACK_USER, groups=(MASTERS_GROUP,))
         # The default field manager is the part of the user agent before "/".
         agent = runtime.dialect("{short}-apiserver/") + VERSION

@@ -20,7 +20,7 @@ from twisted.python.failure import Failure
 from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
 from orchd.assembly.metrics import selected_metrics
 from orchd.assembly.tls import tls_settings
-from orchd.client.bodies import BodyEncoder, ProtobufBodies, json_body
+from orchd.client.bodies import JSON, BodyCodec, ProtobufBodies
 from orchd.client.remote import RemoteClient
 from orchd.client.request_counts import RequestCounts
 from orchd.client.throttle import Throttle
@@ -79,8 +79,10 @@ class Connections:
         self._environment = environment
         self._clients: list[RemoteClient] = []
         self.counts = RequestCounts()
-        protobuf = settings.client.content_type == settings.dialect.protobuf
-        self._encode: BodyEncoder = ProtobufBodies(settings.dialect) if protobuf else json_body
+        protobuf = settings.dialect.protobuf
+        self._codec: BodyCodec = JSON
+        if protobuf in (settings.client.content_type, settings.client.answers):
+            self._codec = ProtobufBodies(settings.dialect, answers=settings.client.answers == protobuf)
         self.config = self._own_config()
 
     def _own_config(self) -> ClientConfig:
@@ -99,13 +101,13 @@ class Connections:
 
     def client(self, purpose: str = "", *, config: ClientConfig | None = None, **options: Any) -> RemoteClient:
         """A client as the component, or for another `config`. Throttled only if `options` sets a throttle."""
-        return self._make(config or self.config, purpose, options)
+        return self._make(config or self.config, purpose, {"codec": self._codec, **options})
 
     def throttled(self, purpose: str = "", **options: Any) -> RemoteClient:
         """A client that is rate limited by the component's flags."""
         chosen = self._settings.client
         throttle = Throttle(self._reactor, qps=chosen.qps, burst=chosen.burst)
-        return self.client(purpose, throttle=throttle, encode=self._encode, **options)
+        return self.client(purpose, throttle=throttle, **options)
 
     def for_reviews(self, flag: str, path: str) -> RemoteClient | None:
         """The client for delegated authentication and authorization from a client configuration file. Without a file:

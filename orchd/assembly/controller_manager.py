@@ -29,6 +29,7 @@ from orchd.config.values import show
 from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
 from orchd.errors import ApiError
+from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.pki.clientconfig import ClientConfigError
 from orchd.txkit.log import Logger
@@ -47,6 +48,7 @@ class ManagerTerm:
         self._env = env
         self._catalog = catalog
         self._informers = informers
+        self._builtin = builtin_catalog(env.dialect)
         self.group: ControllerGroup | None = None
 
     async def start(self) -> None:
@@ -54,9 +56,20 @@ class ManagerTerm:
         self._catalog.start()
         for ref in self._shaping():
             self._informers.informer(ref).add_listener(lambda event, old, new: self._catalog.look_soon())
-        self.group = ControllerGroup(self._names, self._env)
+        self.group = ControllerGroup(self._names, self._env, served=self._served)
         self._informers.start()
         await self.group.start()
+
+    def _served(self, ref: ResourceRef) -> bool:
+        """False for a built-in resource that discovery does not list. Custom resources may be defined later; a group version
+        whose document could not be read is taken as served."""
+        found = self._catalog()
+        if found.resource(ref.group, ref.version, ref.plural) is not None:
+            return True
+        if self._builtin.resource(ref.group, ref.version, ref.plural) is None:
+            return True
+        group = found.group(ref.group)
+        return group is not None and ref.version in group.versions and not found.in_version(ref.group, ref.version)
 
     def _shaping(self) -> list[ResourceRef]:
         """The resources whose objects determine the served API."""
@@ -164,6 +177,7 @@ class ControllerManager:
                 self.leadership,
             ],
             failed,
+            clock=reactor,
             plain=(OSError, ValueError, ApiError),
         )
 
@@ -194,6 +208,7 @@ class ControllerManager:
             issue_token=_no_key if self._issuer is None else self._issuer.issue_legacy,
             signing_authority=self._signing,
             settings=controller_settings(self.settings.flags),
+            several_servers=True,
         )
         return ManagerTerm(self.names, env, catalog, informers)
 

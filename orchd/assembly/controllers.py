@@ -120,6 +120,7 @@ class Controllers:
             issue_token=(account_token_issuer(dialect, settings.flags, runtime.wall) or issuer).issue_legacy,
             signing_authority=signing_authorities(settings.flags, dialect, runtime.reactor, authority_files),
             settings=controller_settings(settings.flags),
+            several_servers=not exclusive,
         )
         self._prepared: ControllerTerm | None = ControllerTerm(self._names, self._env)
         self.leadership = Leadership(

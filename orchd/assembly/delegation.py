@@ -18,7 +18,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.pki.verify import ClientVerifier
 from orchd.server.authn.anonymous import Anonymous
-from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.chain import AuthenticatorChain
 from orchd.server.authn.frontproxy import FrontProxy, ProxyHeaders
 from orchd.server.authn.interfaces import Authenticated, Credentials, IAuthenticator
@@ -93,7 +93,7 @@ class DelegatedChain:
             cached = CachedTokens(
                 reviews, reactor, found=settings.token_ttl, unknown=settings.token_ttl, secret=token_bytes(32)
             )
-            self._tokens = [Bearer([cached], audiences=())]
+            self._tokens = [BearerTokens([cached], audiences=())]
         self._chain = self._make()
         self._background = Background()
         self._polling = LoopingCall(self._poll)

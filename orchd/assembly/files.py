@@ -86,9 +86,14 @@ def prepare(settings: Settings, *, port: int, now: float, renew: bool = False, u
         keys.extend(load_public_keys(_read("service-account-key-file", name)))
     if not keys:
         keys.append(signing.public_key())
+    client_files = (str(made.ca_certificate), settings.authentication.client_ca_file, settings.authentication.front_proxy.ca_file)
     return ServerFiles(
         made=made,
-        tls=tls_settings(settings.serving, lambda: (str(made.serving_certificate), str(made.serving_key))),
+        tls=tls_settings(
+            settings.serving,
+            lambda: (str(made.serving_certificate), str(made.serving_key)),
+            client_authorities=filter(None, client_files),
+        ),
         # The administrator's generated certificate must work with any configured client CA.
         client_authorities=given + b"\n" + own,
         client_authorities_given=given or own,

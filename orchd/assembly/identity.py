@@ -13,14 +13,15 @@ from orchd.assembly.authorization import Authorization
 from orchd.assembly.files import ServerFiles
 from orchd.assembly.jwt_configuration import JwtConfiguration
 from orchd.assembly.metrics import ServerMetrics
-from orchd.assembly.outside import OutboundServices
+from orchd.assembly.outbound import Outbound
+from orchd.assembly.outbound_services import OutboundServices
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
 from orchd.config.identity import OidcSettings
 from orchd.config.settings import Settings
 from orchd.pki.verify import ClientVerifier
 from orchd.server.authn.anonymous import Anonymous
-from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.bootstraptoken import BootstrapTokens
 from orchd.server.authn.chain import AuthenticatorChain
 from orchd.server.authn.dropins import drop_ins
@@ -36,8 +37,8 @@ from orchd.server.authn.tokenfile import TokenFile
 from orchd.server.authn.tokenwebhook import TokenWebhook
 from orchd.server.authn.websockettoken import WebSocketTokens
 from orchd.server.authn.x509 import ClientCertificates
-from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.pipeline.endpoints import metrics
+from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics
 from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 from orchd.server.pipeline.endpoints.reload_metrics import reload_metrics, server_identity
 from orchd.server.reconcilers.authentication_config import Authorities, CaBundlePublisher
@@ -55,7 +56,7 @@ class Authentication:
     the reloadable CA bundles. `begin` starts the tasks in `background`; `jwt` is the configuration file, if any."""
 
     chain: AuthenticatorChain
-    bearer: Bearer
+    bearer: BearerTokens
     issuer: TokenIssuer
     audiences: tuple[str, ...]
     certificates: ClientCertificates
@@ -69,80 +70,93 @@ def authentication(
     settings: Settings,
     files: ServerFiles,
     informers: IInformers,
-    *,
     client: IClient,
-    outside: OutboundServices,
-    observe: Callable[[str, str, float], None],
-    observe_certificate: Callable[[float], None],
+    outbound: OutboundServices,
+    metrics: AuthenticationMetrics,
+    *,
     open_to_all: bool = False,
 ) -> Authentication:
     """All authenticators that the settings enable, in the reference's order. `open_to_all`: everybody is allowed
     everything, so that anonymous requests are rejected. Raises ValueError and OSError for invalid files."""
     chosen = settings.authentication
-    accounts = chosen.service_accounts
-    wall = outside.wall
-    audiences = chosen.audiences or accounts.issuers
+    audiences = chosen.audiences or chosen.service_accounts.issuers
     background = Background()
-    open_id = _open_id(chosen.oidc, outside, audiences, background) if chosen.oidc is not None else None
-    jwt = None
-    if chosen.config_file:
-        jwt = JwtConfiguration(
-            chosen.config_file,
-            settings.dialect,
-            outside.calls,
-            audiences=audiences,
-            disallowed=accounts.issuers,
-            cache_metrics=outside.token_cache,
-            numbers=outside.issuers,
-            reactor=outside.reactor,
-            wall=wall,
-        )
-    bearer = Bearer(
+    open_id = _open_id(chosen.oidc, outbound, audiences, background) if chosen.oidc is not None else None
+    jwt = _jwt(settings, outbound, audiences)
+    bearer = BearerTokens(
         [
-            *_local_tokens(settings, files, informers, client, wall, audiences),
+            *_local_tokens(settings, files, informers, client, outbound.wall, audiences),
             *([] if jwt is None else [jwt.tokens]),
-            *_outside_tokens(settings, outside, audiences, open_id),
+            *_remote_tokens(settings, outbound, audiences, open_id),
         ],
         audiences=audiences,
     )
     # The bundle includes the server's own CA; check separately that the file has a certificate.
     _verifier("client-ca-file", files.client_authorities_given)
     certificates = ClientCertificates(
-        _verifier("client-ca-file", files.client_authorities), wall=wall, observe=observe_certificate
+        _verifier("client-ca-file", files.client_authorities), wall=outbound.wall, observe=metrics.certificate
     )
-    front_proxy = _front_proxy(settings, files, wall)
-    websockets = WebSocketTokens(settings.dialect, bearer, audiences=audiences)
-    methods: list[IAuthenticator] = [certificates, bearer, websockets, *drop_ins(settings.flags)]
-    if front_proxy is not None:
-        methods.insert(0, front_proxy)
-
-    def log(text: str) -> None:
-        _log.info("{text}", text=text)
-
+    front_proxy = _front_proxy(settings, files, outbound.wall)
+    methods: list[IAuthenticator] = [
+        *([] if front_proxy is None else [front_proxy]),
+        certificates,
+        bearer,
+        WebSocketTokens(settings.dialect, bearer, audiences=audiences),
+        *drop_ins(settings.flags),
+    ]
     return Authentication(
         chain=AuthenticatorChain(
             methods,
             anonymous=_anonymous(settings, jwt, open_to_all),
-            observe=observe,
-            clock=outside.reactor.seconds,
-            log=log,
+            observe=metrics.observe,
+            clock=outbound.reactor.seconds,
+            log=_log_text,
         ),
         bearer=bearer,
-        issuer=TokenIssuer(
-            settings.dialect,
-            Signer(files.signing_key),
-            issuer=accounts.issuers[0],
-            audiences=audiences,
-            wall=wall,
-            extend=accounts.extend_expiration,
-            max_seconds=int(accounts.max_expiration),
-        ),
+        issuer=_token_issuer(settings, files, outbound.wall, audiences),
         audiences=tuple(audiences),
         certificates=certificates,
         front_proxy=front_proxy,
         begin=(lambda: None) if open_id is None else open_id.begin,
         background=background,
         jwt=jwt,
+    )
+
+
+def _log_text(text: str) -> None:
+    _log.info("{text}", text=text)
+
+
+def _jwt(settings: Settings, outbound: OutboundServices, audiences: tuple[str, ...]) -> JwtConfiguration | None:
+    """The issuers of --authentication-config, None without it."""
+    chosen = settings.authentication
+    if not chosen.config_file:
+        return None
+    return JwtConfiguration(
+        chosen.config_file,
+        settings.dialect,
+        outbound.issuer_calls,
+        audiences=audiences,
+        disallowed=chosen.service_accounts.issuers,
+        cache_metrics=outbound.token_cache,
+        numbers=outbound.issuers,
+        reactor=outbound.reactor,
+        wall=outbound.wall,
+    )
+
+
+def _token_issuer(
+    settings: Settings, files: ServerFiles, wall: Callable[[], float], audiences: tuple[str, ...]
+) -> TokenIssuer:
+    accounts = settings.authentication.service_accounts
+    return TokenIssuer(
+        settings.dialect,
+        Signer(files.signing_key),
+        issuer=accounts.issuers[0],
+        audiences=audiences,
+        wall=wall,
+        extend=accounts.extend_expiration,
+        max_seconds=int(accounts.max_expiration),
     )
 
 
@@ -220,14 +234,14 @@ def _local_tokens(
     return tokens
 
 
-def _outside_tokens(
-    settings: Settings, outside: OutboundServices, audiences: tuple[str, ...], open_id: OpenIdTokens | None
+def _remote_tokens(
+    settings: Settings, outbound: OutboundServices, audiences: tuple[str, ...], open_id: OpenIdTokens | None
 ) -> list[ITokenAuthenticator]:
     """Token authenticators that call external services: tried last, and cached."""
 
     def remembered(method: ITokenAuthenticator, *, found: float, unknown: float) -> CachedTokens:
         return CachedTokens(
-            method, outside.reactor, found=found, unknown=unknown, secret=token_bytes(32), numbers=outside.token_cache
+            method, outbound.reactor, found=found, unknown=unknown, secret=token_bytes(32), numbers=outbound.token_cache
         )
 
     tokens: list[ITokenAuthenticator] = []
@@ -236,7 +250,7 @@ def _outside_tokens(
     webhook = settings.authentication.webhook
     if webhook is not None:
         try:
-            reviews = outside.reviews(webhook.config_file, observe=outside.token_reviews)
+            reviews = outbound.reviews(webhook.config_file, observe=outbound.token_reviews)
         except ValueError as error:
             raise ValueError(f"--authentication-token-webhook-config-file: {error}") from error
         method = TokenWebhook(settings.dialect, reviews, version=webhook.version, audiences=audiences)
@@ -245,7 +259,7 @@ def _outside_tokens(
 
 
 def _open_id(
-    chosen: OidcSettings, outside: OutboundServices, audiences: tuple[str, ...], background: Background
+    chosen: OidcSettings, outbound: OutboundServices, audiences: tuple[str, ...], background: Background
 ) -> OpenIdTokens:
     try:
         authority = Path(chosen.ca_file).read_bytes() if chosen.ca_file else b""
@@ -265,12 +279,12 @@ def _open_id(
     )
     return OpenIdTokens(
         options,
-        Fetcher(outside.calls, authority),
+        Fetcher(outbound.issuer_calls[""], authority),
         audiences=audiences,
-        reactor=outside.reactor,
-        wall=outside.wall,
+        reactor=outbound.reactor,
+        wall=outbound.wall,
         background=background.add,
-        numbers=outside.issuers,
+        numbers=outbound.issuers,
     )
 
 
@@ -283,14 +297,15 @@ class Identity:
         files: ServerFiles,
         client: IClient,
         informers: IInformers,
-        calls: WebhookClient,
+        outbound: Outbound,
         counted: ServerMetrics,
     ) -> None:
         """Raises ValueError naming the invalid flag and file."""
         settings = runtime.settings
-        outside = OutboundServices(
+        services = OutboundServices(
             reactor=runtime.reactor,
-            calls=calls,
+            calls=outbound.reviews,
+            issuer_calls=outbound.issuers,
             wall=runtime.wall,
             random=runtime.random,
             token_cache=counted.token_cache,
@@ -299,16 +314,15 @@ class Identity:
             authorization=counted.authorization,
             issuers=JwtMetrics(server_identity(gethostname()), runtime.wall),
         )
-        self._issuers = outside.issuers
-        self.authorization = Authorization(settings, informers, outside)
+        self._issuers = services.issuers
+        self.authorization = Authorization(settings, informers, services)
         self.authentication = authentication(
             settings,
             files,
             informers,
-            client=client,
-            outside=outside,
-            observe=counted.authentication.observe,
-            observe_certificate=counted.authentication.certificate,
+            client,
+            services,
+            counted.authentication,
             open_to_all=self.authorization.open_to_all,
         )
         self.publisher = _publisher(runtime, files, client, self.authentication)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
+
+from twisted.internet.interfaces import IReactorTime
 
 from orchd.cache.interfaces import Entry, ICache
 from orchd.client.informers import Informers
@@ -16,7 +17,7 @@ from orchd.server.informing.informers import CachedInformers
 from orchd.server.registry.object_store import ObjectStore
 
 
-def own_informers(access: ObjectStore, client: IClient, *, clock: Any, random: Random) -> CachedInformers:
+def own_informers(access: ObjectStore, client: IClient, *, clock: IReactorTime, random: Random) -> CachedInformers:
     """Built-in kinds are read from the caches, even if not served; custom kinds through `client`, since they are added
     and removed."""
     builtin = builtin_catalog(access.dialect)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from secrets import token_bytes
-from typing import Any
 
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchd.config.documents.authentication import AuthenticationConfiguration, JwtAuthenticator, parse_authentication
@@ -60,16 +60,16 @@ class JwtConfiguration:
         self,
         path: str,
         dialect: Dialect,
-        calls: WebhookClient,
+        calls: Mapping[str, WebhookClient],
         *,
         audiences: Sequence[str],
         disallowed: Sequence[str],
         cache_metrics: ITokenCacheMetrics,
         numbers: JwtMetrics,
-        reactor: Any,
+        reactor: IReactorTime,
         wall: Callable[[], float],
     ) -> None:
-        """Raises ValueError naming the flag, the file and the field."""
+        """`calls` are clients by egress type. Raises ValueError naming the flag, the file and the field."""
         self._dialect, self._calls, self._reactor, self._wall = dialect, calls, reactor, wall
         self._numbers = numbers
         self._audiences, self._disallowed, self._cache_metrics = tuple(audiences), tuple(disallowed), cache_metrics
@@ -155,7 +155,7 @@ class JwtConfiguration:
         )
         return OpenIdTokens(
             options,
-            Fetcher(self._calls, chosen.authority.encode()),
+            Fetcher(self._calls[chosen.egress], chosen.authority.encode()),
             audiences=self._audiences,
             reactor=self._reactor,
             wall=self._wall,

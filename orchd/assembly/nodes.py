@@ -10,6 +10,7 @@ from orchd.config.settings import Settings
 from orchd.server.key_pairs import key_pair
 from orchd.server.pipeline.verbs.subresources.addresses import any_address
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
+from orchd.txkit.proxy_tunnel import Dial
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,8 @@ class NodeUpstreams:
     proxied: IUpstream
 
 
-def node_upstreams(settings: Settings, reactor: Any) -> NodeUpstreams:
-    """Raises ValueError naming the invalid flag and file."""
+def node_upstreams(settings: Settings, reactor: Any, dial: Dial | None = None) -> NodeUpstreams:
+    """`dial` connects, None directly. Raises ValueError naming the invalid flag and file."""
     chosen, dialect = settings.nodes, settings.dialect
     own = key_pair(dialect("{short}let-client-certificate"), chosen.cert_file, chosen.key_file, reactor)
     authority = b""
@@ -36,6 +37,6 @@ def node_upstreams(settings: Settings, reactor: Any) -> NodeUpstreams:
         policy = NodePolicy(own=own)
     seconds, rate = chosen.connect_seconds, chosen.bytes_per_second
     return NodeUpstreams(
-        agents=Upstream(reactor, policy, addresses=any_address, connect_seconds=seconds, bytes_per_second=rate),
-        proxied=Upstream(reactor, policy, connect_seconds=seconds, bytes_per_second=rate),
+        agents=Upstream(reactor, policy, addresses=any_address, dial=dial, connect_seconds=seconds, bytes_per_second=rate),
+        proxied=Upstream(reactor, policy, dial=dial, connect_seconds=seconds, bytes_per_second=rate),
     )

@@ -5,28 +5,35 @@ from __future__ import annotations
 from orchd.assembly.nodes import NodeUpstreams, node_upstreams
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient
+from orchd.server.outbound.egress import Egress, EgressSelector
 from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
 from orchd.txkit.services import Member, as_member
 
 
 class Outbound:
-    """`webhooks` calls admission and conversion webhooks, `reviews` the services of client configuration files; `nodes`
+    """`webhooks` calls admission and conversion webhooks, `reviews` the services of client configuration files, `images` the
+    one that reviews images, `issuers` token issuers by the egress type of their configuration; `nodes`
     connects to kubelets, `pods` to pods and services. `upstream` replaces the last two."""
 
-    def __init__(self, runtime: Runtime, client: IClient, upstream: IUpstream | None) -> None:
+    def __init__(self, runtime: Runtime, client: IClient, upstream: IUpstream | None, egress: EgressSelector) -> None:
         """Raises ValueError naming the invalid flag and file."""
         reactor, dialect = runtime.reactor, runtime.dialect
-        self.webhooks = WebhookClient(reactor, dialect, client)
-        self.reviews = WebhookClient(reactor, dialect, client, agent="{short}-apiserver")
-        self.nodes = node_upstreams(runtime.settings, reactor) if upstream is None else NodeUpstreams(upstream, upstream)
+        beside, cluster = egress.dial(Egress.CONTROL_PLANE), egress.dial(Egress.CLUSTER)
+        self.webhooks = WebhookClient(reactor, dialect, client, to_urls=beside, to_services=cluster)
+        self.images = WebhookClient(reactor, dialect, client)
+        self.reviews, in_cluster, direct = (
+            WebhookClient(reactor, dialect, client, agent="{short}-apiserver", to_urls=dial) for dial in (beside, cluster, None)
+        )
+        self.issuers = {"": direct, Egress.CONTROL_PLANE.value: self.reviews, Egress.CLUSTER.value: in_cluster}
+        self.nodes = node_upstreams(runtime.settings, reactor, cluster) if upstream is None else NodeUpstreams(upstream, upstream)
         rate = runtime.settings.nodes.bytes_per_second
-        self.pods: IUpstream = Upstream(reactor, NodePolicy(), bytes_per_second=rate) if upstream is None else upstream
+        self.pods: IUpstream = Upstream(reactor, NodePolicy(), dial=cluster, bytes_per_second=rate) if upstream is None else upstream
 
     def member(self) -> Member:
         """The first member, so that it stops last: other members may make calls while they stop."""
         return as_member("outbound calls", stop=self._close)
 
     async def _close(self) -> None:
-        await self.webhooks.close()
-        await self.reviews.close()
+        for calls in (self.webhooks, self.images, *self.issuers.values()):
+            await calls.close()

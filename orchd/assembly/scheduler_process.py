@@ -21,6 +21,7 @@ from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.informers import Informers
 from orchd.config.component import ComponentSettings
+from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.scheduler.config.encoding import as_json, as_yaml
 from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
@@ -29,6 +30,7 @@ from orchd.txkit.log import Logger
 from orchd.txkit.services import ServiceGroup, as_member
 
 _log = Logger(namespace="orchd.scheduler")
+_JSON = "application/json"
 #: Deprecated flags by the configuration field that they set without --config.
 _CONNECTION_FLAGS = {
     "{short}config": "config_file",
@@ -79,6 +81,20 @@ def write_configuration(settings: ComponentSettings) -> str:
     return path
 
 
+def choose_answers(accepted: str, dialect: Dialect) -> str:
+    """The media type of responses for the acceptContentTypes of a configuration: the first one that can be read, JSON for none.
+    Raises ConfigError."""
+    for each in accepted.split(","):
+        media_type = each.partition(";")[0].strip()
+        if media_type == dialect.protobuf:
+            return dialect.protobuf
+        if media_type in ("", "*/*", _JSON):
+            return _JSON
+    raise ConfigError(
+        f"--config: clientConnection.acceptContentTypes: {accepted!r} has neither {_JSON} nor {dialect.protobuf}"
+    )
+
+
 def _by_configuration(settings: ComponentSettings, configuration: SchedulerConfiguration) -> ComponentSettings:
     """Settings with the values that the configuration file overrides."""
     if not settings.flags["config"]:
@@ -88,11 +104,7 @@ def _by_configuration(settings: ComponentSettings, configuration: SchedulerConfi
     for flag in ignored:
         _log.warn("--{flag} is ignored with --config", flag=dialect(flag))
     connection = configuration.client_connection
-    accepted = connection.accept_content_types
-    if accepted and "application/json" not in accepted and "*/*" not in accepted:
-        # Responses are read as JSON, whatever the content type of request bodies.
-        raise ConfigError(f"--config: clientConnection.acceptContentTypes: {accepted!r} has no application/json")
-    if connection.content_type not in ("", "application/json", dialect.protobuf):
+    if connection.content_type not in ("", _JSON, dialect.protobuf):
         raise ConfigError(f"--config: clientConnection.contentType: unknown media type {connection.content_type!r}")
     return replace(
         settings,
@@ -100,6 +112,7 @@ def _by_configuration(settings: ComponentSettings, configuration: SchedulerConfi
             settings.client,
             config_file=connection.config_file,
             content_type=connection.content_type or settings.client.content_type,
+            answers=choose_answers(connection.accept_content_types, dialect),
             qps=connection.qps,
             burst=connection.burst,
         ),
@@ -138,7 +151,8 @@ class SchedulerProcess:
         )
 
         def clients(may_write: Callable[[], bool]) -> TermClients:
-            informers = Informers(reader, reactor, random)
+            # Without budgets or storage objects of a server of an older release there is still something to schedule.
+            informers = Informers(reader, reactor, random, may_lack=lambda ref: bool(ref.group))
             fenced: Any = FencedClient(client, may_write)
             return TermClients(client=fenced, informers=informers, begin=informers.start, end=informers.stop)
 
@@ -182,5 +196,6 @@ class SchedulerProcess:
                 self.leadership,
             ],
             failed,
+            clock=reactor,
             plain=(OSError, ValueError, ApiError),
         )

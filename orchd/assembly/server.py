@@ -18,6 +18,7 @@ from orchd.assembly.background import BackgroundComponents
 from orchd.assembly.bootstrap_cluster import ClusterBootstrap
 from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.custom_kinds import CustomKinds, enabled_catalog
+from orchd.assembly.egress import egress_selector
 from orchd.assembly.files import prepare
 from orchd.assembly.frontend import Frontend
 from orchd.assembly.identity import Identity
@@ -32,6 +33,7 @@ from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.customkinds.tracker import DefinitionTracker
+from orchd.server.outbound.egress import Egress
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.endpoints.reactor_metrics import ReactorMetrics
 from orchd.server.pipeline.interfaces import Stage
@@ -39,6 +41,9 @@ from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 from orchd.server.state import ServerState
 from orchd.store.interfaces import IStore, StoreError
 from orchd.txkit.services import Member, ServiceGroup, as_member
+
+#: Seconds that the stop of a member may take, in addition to --shutdown-delay-duration.
+_PATIENCE = 60.0
 
 
 class ApiServer:
@@ -74,12 +79,13 @@ class ApiServer:
         client = self.client = access.system
         self.metrics = ServerMetrics(runtime.dialect)
         self.definitions = DefinitionTracker(enabled_catalog(settings), runtime.objects, reactor)
-        self.storage = Storage(runtime, store)
+        self.egress = egress_selector(runtime)
+        self.storage = Storage(runtime, store, self.egress.dial(Egress.ETCD))
         self.traces = Traces(runtime)
-        self.outbound = Outbound(runtime, client, upstream)
+        self.outbound = Outbound(runtime, client, upstream, self.egress)
         self.objects = Objects(runtime, self.storage, self.definitions, self.outbound, client, self.traces)
-        self.identity = Identity(runtime, self.files, client, self.objects.informers, self.outbound.reviews, self.metrics)
-        self.aggregation = Aggregation(runtime, client, self.objects.informers)
+        self.identity = Identity(runtime, self.files, client, self.objects.informers, self.outbound, self.metrics)
+        self.aggregation = Aggregation(runtime, client, self.objects.informers, self.egress.dial(Egress.CLUSTER))
         admission = admission_chain(
             runtime, client, self.objects, self.outbound, self.metrics, self.identity, self.definitions, self.state
         )
@@ -109,7 +115,8 @@ class ApiServer:
         self.background = BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files)
         self.reactor_metrics = ReactorMetrics(reactor)
         self.api.metric_sources += self._metrics(admission, registries)
-        self.service = ServiceGroup(self._members(), failed, plain=(OSError, StoreError))
+        patience = _PATIENCE + settings.serving.shutdown_delay
+        self.service = ServiceGroup(self._members(), failed, clock=reactor, patience=patience, plain=(OSError, StoreError))
 
     def _members(self) -> list[Member]:
         """Members in start order; they stop in reverse."""
@@ -138,6 +145,7 @@ class ApiServer:
             *self.storage.metrics(),
             *self.api.metrics(),
             *self.traces.metrics(),
+            self.egress.numbers.families,
             *self.metrics.sources(),
             *self.identity.metrics(),
             instruments_of(lambda: (*authentication.bearer.methods, *union.authorizers, *admission.plugins)),

@@ -22,6 +22,7 @@ from orchd.store.interfaces import IStore, StoreError
 from orchd.store.sqlite import BATCH_BUCKETS, COMMIT_BUCKETS, SqliteStore
 from orchd.txkit.histogram import cumulative
 from orchd.txkit.instruments import Counter, Gauge, families
+from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.services import Member, as_member
 
 if TYPE_CHECKING:
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
 class Storage:
     """The store and its caches. `store` replaces the configured one."""
 
-    def __init__(self, runtime: Runtime, store: IStore | None) -> None:
-        """Raises ValueError that names the invalid flag or file."""
+    def __init__(self, runtime: Runtime, store: IStore | None, dial: Dial | None) -> None:
+        """`dial` connects to etcd, None directly. Raises ValueError that names the invalid flag or file."""
         settings, reactor = runtime.settings, runtime.reactor
         self._settings = settings
-        self.store: IStore = make_store(settings, reactor, runtime.random) if store is None else store
+        self.store: IStore = make_store(settings, reactor, runtime.random, dial) if store is None else store
         self.caches = Caches(self.store, clock=reactor, window_seconds=settings.storage.history_duration)
 
     def members(self) -> list[Member]:
@@ -62,9 +63,9 @@ class Storage:
         await start_store(self._settings, self.store)
 
 
-def make_store(settings: Settings, reactor: Any, random: Random) -> IStore:
+def make_store(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -> IStore:
     """Create the configured store without starting it. Raises ValueError that names the invalid flag or file."""
-    store: IStore = _etcd(settings, reactor, random) if settings.storage.etcd is not None else _sqlite(settings, reactor)
+    store: IStore = _etcd(settings, reactor, random, dial) if settings.storage.etcd is not None else _sqlite(settings, reactor)
     name = settings.storage.encryption_file
     return with_encryption(settings, store, name) if name else store
 
@@ -113,22 +114,22 @@ def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:
     )
 
 
-def etcd_servers(etcd: EtcdSettings, reactor: Any) -> tuple[Server, ...]:
-    """The configured etcd servers. Raises StoreError that names the URL or file."""
+def etcd_servers(etcd: EtcdSettings, reactor: Any, dial: Dial | None = None) -> tuple[Server, ...]:
+    """The configured etcd servers; `dial` connects to them, None directly. Raises StoreError that names the URL or file."""
     # Imported here: an optional dependency, which would slow down the start of servers without etcd.
     from orchd.store.etcd.servers import TlsFiles, make_servers
 
     files = TlsFiles(authorities=etcd.ca_file, certificate=etcd.cert_file, key=etcd.key_file)
-    return make_servers(reactor, etcd.servers, files)
+    return make_servers(reactor, etcd.servers, files, dial)
 
 
-def _etcd(settings: Settings, reactor: Any, random: Random) -> IStore:
+def _etcd(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -> IStore:
     from orchd.store.etcd.store import EtcdStore
 
     etcd = settings.storage.etcd
     assert etcd is not None
     try:
-        servers = etcd_servers(etcd, reactor)
+        servers = etcd_servers(etcd, reactor, dial)
     except StoreError as error:
         raise ValueError(f"--etcd-servers: {error}") from error
     return EtcdStore(
@@ -169,7 +170,8 @@ def store_metrics(store: IStore) -> Iterable[metrics.Source]:
             metrics.gauge("orchd_store_watchers", "Active watches of the store.", lambda: disk.watchers),
         ]
     elif not store.exclusive:
-        from orchd.store.etcd.store import REQUEST_BUCKETS, EtcdStore
+        from orchd.store.etcd.request_durations import REQUEST_BUCKETS
+        from orchd.store.etcd.store import EtcdStore
 
         assert isinstance(store, EtcdStore), "the only store that others write as well"
         etcd = store

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall, deferLater
 from twisted.python.failure import Failure
 from zope.interface import implementer
@@ -51,7 +52,7 @@ class Caches:
         self,
         store: IStore,
         *,
-        clock: Any,
+        clock: IReactorTime,
         window_seconds: float = 300.0,
         window_events: int = 10_000,
         window_bytes: int = 64 * 1024 * 1024,

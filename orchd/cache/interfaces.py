@@ -26,10 +26,11 @@ class Entry(DerivedHolder):
     `labels` its labels, `fields` the values of its selectable fields. `derived` caches representations computed from `json`
     by codec key (media type and version), within `budget`; without a budget, nothing is cached.
 
-    `fresh` is the decoded object while the change of a write of this process is delivered, and None otherwise.
+    `fresh` is the decoded object while the change of a write of this process is delivered, and None otherwise. `own` is True if
+    this process has written the object: it then has the canonical shape, the defaults and the order of members of this release.
     """
 
-    __slots__ = ("created", "fields", "fresh", "json", "labels", "path", "revision")
+    __slots__ = ("created", "fields", "fresh", "json", "labels", "own", "path", "revision")
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class Entry(DerivedHolder):
         self.labels = labels
         self.fields = fields
         self.fresh: dict[str, Any] | None = None
+        self.own = False
 
     def detached(self) -> DetachedEntry:
         """A copy to compute representations from in another thread."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 
 from orchd.errors import resource_version_too_large
 
@@ -13,7 +13,7 @@ from orchd.errors import resource_version_too_large
 class Progress:
     """`revision` is the store revision up to which all events have been applied. `patience` limits waits, in seconds."""
 
-    def __init__(self, clock: Any, *, patience: float) -> None:
+    def __init__(self, clock: IReactorTime, *, patience: float) -> None:
         self.revision = 0
         self._clock = clock
         self._patience = patience

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from sys import intern
-from typing import Any
 
 from sortedcontainers import SortedList
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from orchd.cache.announced import Announced
@@ -44,7 +44,7 @@ class ResourceCache:
         index: Index,
         store: IStore,
         progress: Progress,
-        clock: Any,
+        clock: IReactorTime,
         *,
         limit: int,
         limit_bytes: int,
@@ -242,11 +242,13 @@ class ResourceCache:
             self._budget.forget(before)
 
     def _restart_watches(self, path: str, now: Entry | Damaged | None, revision: int) -> None:
-        """Apply an event that adds or removes an unreadable value, and end all watches: no event can represent it.
+        """Apply an event that adds or removes an unreadable value (`now` is None for a deletion). No watch event can represent
+        it, so all watches end with 410.
 
-        As at a gap, subscribers are told while the state is the one that they know, and those that wait for the cache resume
-        with the new one."""
-        earlier = len(self._waiting)
+        They end before the state changes, since their owners may read it meanwhile. Clients that list again at once wait until
+        the new state is complete."""
+        #: Waiters from here on began to wait while the watches ended; earlier ones belong to a load, which resumes them.
+        first_new = len(self._waiting)
         self._ready = False
         self._subscriptions.end(expired(f"too old resource version: a value of {self.key} cannot be read, or could not"))
         if self._closed is not None:
@@ -272,8 +274,8 @@ class ResourceCache:
         early, self._early = self._early, []
         for event in early:
             self.apply(event)
-        self._waiting, told = self._waiting[:earlier], self._waiting[earlier:]
-        for deferred in told:
+        self._waiting, resumed = self._waiting[:first_new], self._waiting[first_new:]
+        for deferred in resumed:
             if not deferred.called:
                 deferred.callback(None)
 
@@ -295,6 +297,7 @@ class ResourceCache:
             labels, fields = self._share(labels), self._share(fields)
         entry = Entry(path, revision, created, json, labels, fields, self._budget)
         if announced is not None:
+            entry.own = True
             entry.fresh = {**announced, "metadata": {**announced["metadata"], "resourceVersion": str(revision)}}
         return entry
 

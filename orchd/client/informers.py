@@ -43,13 +43,17 @@ def has_labels(obj: Object, labels: Mapping[str, str]) -> bool:
 
 @implementer(IInformer)
 class Informer:
-    """An informer of one resource over all namespaces. Await `run` in a background task."""
+    """An informer of one resource over all namespaces. Await `run` in a background task. With `may_lack`, a resource that the
+    server does not serve counts as one without objects until it is served."""
 
     log = Logger()
 
-    def __init__(self, client: IClient, ref: ResourceRef, clock: IReactorTime, random: Random) -> None:
+    def __init__(
+        self, client: IClient, ref: ResourceRef, clock: IReactorTime, random: Random, *, may_lack: bool = False
+    ) -> None:
         self.ref = ref
         self.synced = False
+        self._may_lack = may_lack
         self._client = client
         self._clock = clock
         self._random = random
@@ -128,12 +132,32 @@ class Informer:
             except CancelledError:
                 raise
             except ApiError as error:
-                if error.code != 410:
-                    self.log.warn("informer of {ref}: {error}; listing again", ref=self.ref.plural, error=error.message)
+                if error.code == 404 and self._may_lack and not self._objects:
+                    self._be_without()
+                elif error.code != 410:
+                    self.log.warn("informer of {ref}: {error}; listing again", ref=self._shown, error=error.message)
             except Exception:  # logged; an informer must survive any single failure
-                self.log.failure("informer of {ref} failed; listing again", ref=self.ref.plural)
+                self.log.failure("informer of {ref} failed; listing again", ref=self._shown)
             await self._rest(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
+
+    @property
+    def _shown(self) -> str:
+        """The resource in messages: "pods", "poddisruptionbudgets.v1.policy"."""
+        ref = self.ref
+        return f"{ref.plural}.{ref.version}.{ref.group}" if ref.group else ref.plural
+
+    def _be_without(self) -> None:
+        """Count a resource that is not served as listed, without objects."""
+        if not self.synced:
+            self.log.error("the server does not serve {ref}: going on as if there were none", ref=self._shown)
+            self._be_synced()
+
+    def _be_synced(self) -> None:
+        self.synced = True
+        waiting, self._waiting = self._waiting, []
+        for each in waiting:
+            each.callback(None)
 
     async def _rest(self, pause: float) -> None:
         await deferLater(self._clock, pause * (0.5 + self._random.random()))
@@ -158,10 +182,7 @@ class Informer:
             elif old["metadata"].get("resourceVersion") != obj["metadata"].get("resourceVersion"):
                 self._apply("MODIFIED", key, obj)
         if not self.synced:
-            self.synced = True
-            waiting, self._waiting = self._waiting, []
-            for each in waiting:
-                each.callback(None)
+            self._be_synced()
         version: str = answer["metadata"]["resourceVersion"]
         return version
 
@@ -212,10 +233,19 @@ class Informer:
 
 @implementer(IInformers)
 class Informers:
-    """Shared informers of one client: started at their first request, stopped together."""
+    """Shared informers of one client: started at their first request, stopped together. `may_lack` says which resources may be
+    missing on the server."""
 
-    def __init__(self, client: IClient, clock: IReactorTime, random: Random) -> None:
+    def __init__(
+        self,
+        client: IClient,
+        clock: IReactorTime,
+        random: Random,
+        *,
+        may_lack: Callable[[ResourceRef], bool] = lambda ref: False,
+    ) -> None:
         self._client = client
+        self._may_lack = may_lack
         self._clock = clock
         self._random = random
         self._running: dict[ResourceRef, Informer] = {}
@@ -225,7 +255,9 @@ class Informers:
     def informer(self, ref: ResourceRef) -> Informer:
         found = self._running.get(ref)
         if found is None:
-            found = self._running[ref] = Informer(self._client, ref, self._clock, self._random)
+            found = self._running[ref] = Informer(
+                self._client, ref, self._clock, self._random, may_lack=self._may_lack(ref)
+            )
             if self._started:
                 self._background.add(found.run(), f"informer of {ref.plural}")
         return found

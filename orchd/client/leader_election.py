@@ -112,7 +112,8 @@ class LeaderElection:
         await self._background.stop()
         leading = self.leading
         if self._working:
-            await self._stop_leading()
+            # The last writes of the work are allowed for as long as the lease lasts.
+            await self._stop_leading(lost=False)
         if leading:
             try:
                 await within(start(self._release()), self._times.retry, self._clock)
@@ -151,7 +152,7 @@ class LeaderElection:
                     self._start_leading()
             await self._renew()
             self.log.error("{identity} no longer leads {name}", identity=self.identity, name=self.name)
-            await self._stop_leading()
+            await self._stop_leading(lost=True)
             if self._once:
                 self._lost()
                 return
@@ -177,14 +178,17 @@ class LeaderElection:
     async def _begin(self) -> None:
         await self._lead()
 
-    async def _stop_leading(self) -> None:
+    async def _stop_leading(self, *, lost: bool) -> None:
         if self.leading:
-            self.leading = False
+            self.leading = not lost
             self._record("stopped leading")
         # A new owner of work takes the place of one that has been stopped.
         work, self._work = self._work, Background(lambda name, failure: self._failed(failure))
-        await work.stop()
-        await self._cease()
+        try:
+            await work.stop()
+            await self._cease()
+        finally:
+            self.leading = False
         self._working = False
 
     def _record(self, what: str) -> None:

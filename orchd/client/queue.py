@@ -53,6 +53,7 @@ class WorkQueue(Generic[K]):
         self._heap: list[tuple[float, int, K]] = []
         self._count = 0
         self._timer: IDelayedCall | None = None
+        self._hold: IDelayedCall | None = None
         self._getters: deque[Deferred[None]] = deque()
         self._missed = False
         self.closed = False
@@ -140,7 +141,7 @@ class WorkQueue(Generic[K]):
 
     async def get(self) -> K | None:
         """Wait for the next key; None when the queue is closed. Call `done` with it after processing, also after a failure."""
-        while not self._ready:
+        while not self._ready or self._hold is not None:
             if self.closed:
                 return None
             waiter: Deferred[None] = Deferred(self._left)
@@ -167,6 +168,20 @@ class WorkQueue(Generic[K]):
             if self._refill is not None:
                 self._refill()
 
+    def hold(self, seconds: float) -> None:
+        """Give out no key for the next `seconds`, nor before the end of an earlier hold."""
+        if seconds <= 0 or self.closed:
+            return
+        if self._hold is None:
+            self._hold = self._clock.callLater(seconds, self._resume)
+        elif self._hold.getTime() < self._clock.seconds() + seconds:
+            self._hold.reset(seconds)
+
+    def _resume(self) -> None:
+        self._hold = None
+        for _ in range(len(self._ready)):
+            self._wake()
+
     def close(self) -> None:
         """Drop all keys, end all waits, and ignore further keys. Idempotent."""
         self.closed = True
@@ -178,6 +193,9 @@ class WorkQueue(Generic[K]):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._hold is not None:
+            self._hold.cancel()
+            self._hold = None
         getters, self._getters = self._getters, deque()
         for getter in getters:
             getter.callback(None)
@@ -196,7 +214,7 @@ class WorkQueue(Generic[K]):
         self._missed = True
 
     def _wake(self) -> None:
-        if self._getters:
+        if self._getters and self._hold is None:
             self._getters.popleft().callback(None)
 
     def _schedule(self) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-import orjson
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.error import ConnectError, ConnectionLost, DNSLookupError
 from twisted.internet.protocol import Factory
@@ -22,7 +22,7 @@ from twisted.web.iweb import IResponse
 from zope.interface import implementer
 
 from orchd.client import requests
-from orchd.client.bodies import BodyEncoder, json_body
+from orchd.client.bodies import JSON, BodyCodec
 from orchd.client.byte_stream import ByteStream
 from orchd.client.credentials import Credential, Credentials, ITokenSource, impersonation_headers
 from orchd.client.errors import NoAnswerError, UnreachableError
@@ -40,7 +40,7 @@ from orchd.client.methods import Methods
 from orchd.client.request_counts import RequestCounts
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of, warning_text
-from orchd.client.streams import LineStream, read_body
+from orchd.client.streams import FrameStream, LineStream, read_body
 from orchd.client.throttle import Throttle
 from orchd.client.transport import Transport
 from orchd.client.websocket import WebSocket
@@ -66,7 +66,7 @@ class RemoteClient(Methods):
 
     `connections` is the number of persistent connections; `throttle` delays requests beyond its rate; clients that share
     `counts` are counted together. `environment` is the environment of exec plugins; `bearer` overrides the credentials of
-    the configuration; `encode` encodes bodies. Call `close` at the end.
+    the configuration; `codec` encodes bodies and decodes objects. Call `close` at the end.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class RemoteClient(Methods):
         counts: RequestCounts | None = None,
         environment: Mapping[str, str] = os.environ,
         bearer: ITokenSource | None = None,
-        encode: BodyEncoder = json_body,
+        codec: BodyCodec = JSON,
     ) -> None:
         self._reactor = reactor
         self._random = random
@@ -91,7 +91,7 @@ class RemoteClient(Methods):
         self._server = config.server.rstrip("/")
         self._host = urlsplit(config.server).netloc
         self._user_agent = agent
-        self._encode = encode
+        self._codec = codec
         self._throttle = throttle or Throttle(reactor, qps=0, burst=0)
         self.counts = counts or RequestCounts()
         self._transport = Transport(config, reactor, timeout=timeout, connections=connections)
@@ -117,7 +117,7 @@ class RemoteClient(Methods):
 
     async def document(self, path: str) -> Object:
         """The JSON document at any path, such as those of discovery."""
-        return await self._call(Call(method="GET", path=path))
+        return await self._object(Call(method="GET", path=path))
 
     # -- sending
 
@@ -140,7 +140,7 @@ class RemoteClient(Methods):
         url = f"{self._server}{call.path}" + (f"?{query}" if query else "")
         body, content_type = None, ""
         if call.body is not None:
-            data, content_type = self._encode(call)
+            data, content_type = self._codec.encode(call)
             body = BytesBodyProducer(data)
         headers = self._headers(content_type, call.accept, credential)
         code, began = "<error>", self._reactor.seconds()
@@ -181,26 +181,24 @@ class RemoteClient(Methods):
             data = await self._bounded(read_body(response, _MOST_BODY))
             pause = _retry_after(response)
             if response.code not in (429, 503) or pause is None or attempt == _RETRIES:
-                raise _response_error(response, data)
+                raise self._error(response, data)
             await deferLater(self._reactor, min(pause, _LONGEST_PAUSE) * (1 + self._random.random() / 10))
         raise AssertionError("the last attempt returned or raised")
 
     async def _call(self, call: Call) -> Object:
+        return await self._object(replace(call, accept=self._codec.accept))
+
+    async def _object(self, call: Call) -> Object:
         response = await self._request(call)
         data = await self._bounded(read_body(response, _MOST_BODY))
-        try:
-            answer: Object = orjson.loads(data)
-        except orjson.JSONDecodeError as error:
-            raise ApiError(500, "InternalError", f"the server's response is not JSON: {error}") from None
-        return answer
+        return self._codec.decode(data, _content_type(response))
 
     async def exchange(self, call: Call) -> Answer:
         response = await self._request(call)
         data = await self._bounded(read_body(response, _MOST_BODY))
-        kinds = response.headers.getRawHeaders("Content-Type", ())
         warnings = map(warning_text, response.headers.getRawHeaders("Warning", ()))
         return Answer(
-            code=response.code, content_type=kinds[0] if kinds else "", body=data, warnings=tuple(filter(None, warnings))
+            code=response.code, content_type=_content_type(response), body=data, warnings=tuple(filter(None, warnings))
         )
 
     async def stream(self, call: Call, seconds: float) -> IByteStream:
@@ -249,10 +247,30 @@ class RemoteClient(Methods):
     async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
         call = requests.watch(ref, namespace, **options)
         seconds = int(_WATCH_SECONDS * (1 + self._random.random()))
-        call = Call(method=call.method, path=call.path, query={**call.query, "timeoutSeconds": str(seconds)})
+        call = replace(call, query={**call.query, "timeoutSeconds": str(seconds)}, accept=self._codec.accept)
         response = await self._request(call)
-        stream: IWatchStream = LineStream(response, self._reactor, self._server, seconds + _WATCH_GRACE)
+        content_type = _content_type(response)
+        cut = FrameStream if self._codec.framed(content_type) else LineStream
+        stream: IWatchStream = cut(
+            response, self._reactor, self._server, seconds + _WATCH_GRACE, self._codec, content_type
+        )
         return stream
+
+    def _error(self, response: IResponse, data: bytes) -> ApiError:
+        try:
+            status: Any = self._codec.decode(data, _content_type(response))
+        except ApiError:
+            status = data.decode("utf-8", "replace")
+        error = error_of(status, response.code)
+        pause = _retry_after(response)
+        if pause is not None:
+            error.headers["Retry-After"] = f"{pause:g}"
+        return error
+
+
+def _content_type(response: IResponse) -> str:
+    found = response.headers.getRawHeaders("Content-Type", ())
+    return str(found[0]) if found else ""
 
 
 def _retry_after(response: IResponse) -> float | None:
@@ -261,16 +279,3 @@ def _retry_after(response: IResponse) -> float | None:
         if value.strip().isdigit():
             return float(value)
     return None
-
-
-def _response_error(response: IResponse, data: bytes) -> ApiError:
-    try:
-        status: Any = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        status = data.decode("utf-8", "replace")
-    error = error_of(status, response.code)
-    pause = _retry_after(response)
-    if pause is not None:
-        error.headers["Retry-After"] = f"{pause:g}"
-    return error
-

@@ -15,11 +15,11 @@ from twisted.web.client import URI, Agent
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
-from orchd.client.proxy_tunnel import TunnelEndpoint, tunnel_request
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
 from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.background import Background
 from orchd.txkit.file_reloading import FileReloader
+from orchd.txkit.proxy_tunnel import TunnelEndpoint, tunnel_request
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
 
 #: Seconds between checks of certificate files.
@@ -59,7 +59,13 @@ class _Endpoints:
                 self._reactor, proxy.hostname, proxy.port or (443 if secure else 80), timeout=self._timeout
             )
             to_proxy: Any = wrapClientTLS(ssl.optionsForClientTLS(proxy.hostname), at) if secure else at
-            plain = TunnelEndpoint(to_proxy, tunnel_request(host, port, proxy))
+            plain = TunnelEndpoint(
+                to_proxy,
+                tunnel_request(host, port, proxy),
+                proxy=f"{proxy.scheme}://{proxy.hostname}:{proxy.port or (443 if secure else 80)}",
+                seconds=self._timeout,
+                clock=self._reactor,
+            )
         else:
             plain = HostnameEndpoint(self._reactor, host, port, timeout=self._timeout)
         return plain if uri.scheme == b"http" else wrapClientTLS(self.options, plain)

@@ -16,7 +16,7 @@ FILES, FOLDERS = "<files>", "<folders>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Completed:
+class Program:
     """A program as a shell sees it. `commands` are what its first argument may be, () when it takes flags alone."""
 
     program: str
@@ -28,7 +28,7 @@ class Completed:
         """The name of the shell function."""
         return "_" + self.program.replace("-", "_")
 
-    def built(self) -> list[Flag]:
+    def offered_flags(self) -> list[Flag]:
         """The flags that are offered."""
         return sorted((flag for flag in self.flags if flag.built), key=Flag.spelled)
 
@@ -85,10 +85,10 @@ _BASH_COMMANDS = """\
 """
 
 
-def bash(program: Completed) -> str:
+def bash(program: Program) -> str:
     """The script for bash."""
     cases: dict[str, list[str]] = {}
-    for flag in program.built():
+    for flag in program.offered_flags():
         cases.setdefault(values(flag), []).append(f"--{flag.spelled()}")
     lines = []
     for offered, names in sorted(cases.items()):
@@ -100,16 +100,16 @@ def bash(program: Completed) -> str:
         function=program.function,
         cases="\n".join(lines),
         commands=_BASH_COMMANDS.format(words=" ".join(program.commands)) if program.commands else "",
-        flags=" ".join(f"--{flag.spelled()}=" for flag in program.built()),
+        flags=" ".join(f"--{flag.spelled()}=" for flag in program.offered_flags()),
     )
 
 
-def zsh(program: Completed) -> str:
+def zsh(program: Program) -> str:
     """The function file for zsh, to be named after its `#compdef`."""
     lines = [f"#compdef {program.program}", "_arguments \\"]
     if program.commands:
         lines += [f"  '1:command:({' '.join(program.commands)})' \\", "  '*:file:_files' \\"]
-    for flag in program.built():
+    for flag in program.offered_flags():
         offered = values(flag)
         action = {FILES: "_files", FOLDERS: "_files -/", "": " "}.get(offered, f"({offered})")
         help_ = _summary(flag).replace("'", "'\\''")
@@ -121,7 +121,7 @@ def zsh(program: Completed) -> str:
     return "\n".join(lines).removesuffix(" \\") + "\n"
 
 
-def fish(program: Completed) -> str:
+def fish(program: Program) -> str:
     """The script for fish."""
     lines = [f"# fish completion of {program.program}"]
     if program.commands:
@@ -129,7 +129,7 @@ def fish(program: Completed) -> str:
         lines.append(f"complete -c {program.program} -n __fish_use_subcommand -f -a '{words}'")
     else:
         lines.append(f"complete -c {program.program} -f")
-    for flag in program.built():
+    for flag in program.offered_flags():
         offered = values(flag)
         action = {FILES: "-r -F", FOLDERS: "-x -a '(__fish_complete_directories)'", "": "-x"}.get(offered, f"-x -a '{offered}'")
         if flag.type == "bool":

@@ -24,11 +24,13 @@ from orchd.dialect import Dialect
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSettings:
-    """Connection to the API server. `master` replaces the server of the file; without both, the in-cluster configuration is used."""
+    """Connection to the API server. `master` replaces the server of the file; without both, the in-cluster configuration is used.
+    `content_type` is the media type of request bodies, `answers` that of responses."""
 
     config_file: str
     master: str
     content_type: str
+    answers: str
     qps: float
     burst: int
 
@@ -153,6 +155,8 @@ class _ComponentBuilder(SettingsBuilder):
             config_file=v["{short}config"],
             master=master,
             content_type=v["{short}-api-content-type"] or known[0],
+            # By default responses are JSON, which takes less time to decode in Python.
+            answers=v["{short}-api-content-type"] if "{short}-api-content-type" in self._given else known[0],
             qps=v["{short}-api-qps"],
             burst=self._at_least("{short}-api-burst", 0),
         )

@@ -46,7 +46,7 @@ FLAGS: Final[tuple[Row, ...]] = (
     ("{short}-api-burst", "int", "30", "own",
      "Number of requests to the API server allowed in a burst before throttling."),
     ("{short}-api-content-type", "string", "application/vnd.{long}.protobuf", "own",
-     "Media type of requests to the API server."),
+     "Media type of requests to the API server, and of its responses if the flag is given; responses are JSON by default."),
     ("{short}-api-qps", "float", "20", "own",
      "Maximum requests per second to the API server."),
     ("leader-elect-resource-name", "string", "{short}-controller-manager", "built",

@@ -15,10 +15,13 @@ def escape(text: str) -> str:
     return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
 
 
-def heading(program: str, version: str, summary: str) -> list[str]:
-    """The first lines of a page of section 8."""
+_SECTIONS = {"1": "User commands", "8": "System administration"}
+
+
+def heading(program: str, version: str, summary: str, section: str = "8") -> list[str]:
+    """The first lines of a page of section 1 or 8."""
     return [
-        f'.TH "{escape(program.upper())}" "8" "" "orchd {version}" "System administration"',
+        f'.TH "{escape(program.upper())}" "{section}" "" "orchd {version}" "{_SECTIONS[section]}"',
         ".SH NAME", f"{escape(program)} \\- {escape(summary)}",
     ]
 
@@ -35,6 +38,20 @@ def section(title: str, *paragraphs: str) -> list[str]:
 def listing(title: str, text: str) -> list[str]:
     """A section of text that keeps its lines."""
     return [f".SH {title}", ".nf", escape(text.strip("\n")), ".fi"]
+
+
+def entries(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Terms, in bold, with their explanations."""
+    return [line for term, text in pairs for line in (".TP", f"\\fB{escape(term)}\\fR", escape(text))]
+
+
+def subsection(title: str, text: str) -> list[str]:
+    """A part of a section: its title and paragraphs separated by blank lines."""
+    lines = [f".SS {escape(title)}"]
+    for number, paragraph in enumerate(text.split("\n\n")):
+        lines += [".PP"] if number else []
+        lines.append(escape(" ".join(paragraph.split())))
+    return lines
 
 
 def options(flags: FlagTable) -> list[str]:

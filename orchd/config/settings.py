@@ -125,7 +125,7 @@ class ComponentFlags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
-    """`names` of those that run, where `election` chooses this process. `flags` are the values that controllers read."""
+    """`names` are the enabled controllers, which run in the process that `election` elects. `flags` are the values that controllers read."""
 
     names: tuple[str, ...]
     election: ElectionSettings
@@ -134,8 +134,8 @@ class ControllerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerSettings:
-    """`enabled` runs the scheduler in the process; `config_file` is "" for the defaults. `flags` and `given` say what
-    replaces the election that the file speaks of."""
+    """`enabled` runs the scheduler in the process; `config_file` is "" for the defaults. `flags` are the values of the scheduler's flags; those in
+    `given` override the leader election in the file."""
 
     enabled: bool
     config_file: str
@@ -185,6 +185,7 @@ class Settings:
     nodes: NodeSettings
     verbosity: Verbosity
     tracing_file: str = ""
+    egress_file: str = ""
     #: Values of all flags by their names in the tables, for drop-ins.
     flags: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = field(default=())

@@ -86,6 +86,7 @@ class SettingsBuilder:
             nodes=self._nodes(),
             verbosity=self._verbosity(),
             tracing_file=self._tracing_file(),
+            egress_file=self._values["egress-selector-config-file"],
             flags=dict(self._values),
             warnings=tuple(self._warnings),
         )

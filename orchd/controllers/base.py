@@ -151,7 +151,7 @@ class Controller:
     async def remove(
         self, ref: ResourceRef, namespace: str, name: str, *, uid: str = "", propagation: str = "", grace: int | None = None
     ) -> None:
-        """Delete an object. Does nothing if it no longer exists or was replaced by another."""
+        """Delete an object. Does nothing if it no longer exists or, with `uid`, if another object has its name."""
         options: dict[str, Any] = {}
         if uid:
             options["preconditions"] = {"uid": uid}

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from twisted.internet.interfaces import IReactorTime
+
+from orchd.txkit.token_bucket import TokenBucket
+
 #: Number of objects from which changes are batched.
 _LARGE: Final = 200
 #: Delay in seconds per object: ten times the cost of a pass per object.
@@ -17,3 +21,26 @@ _EACH: Final = 0.0002
 def batch_seconds(objects: int) -> float:
     """Delay in seconds between a change and the pass over so many objects."""
     return objects * _EACH if objects >= _LARGE else 0.0
+
+
+#: Share of one processor for the writes of a controller, and the seconds of such work that may be done at once.
+_SHARE: Final = 0.1
+_BURST: Final = 1.0
+#: Estimated seconds of a write, and of each object that is listed in it.
+_WRITE: Final = 0.001
+_LISTED: Final = 0.00003
+
+
+class WriteShare:
+    """Limits the share of the processor of a controller whose passes write one object about many others.
+
+    Every change of one of these makes a pass due. While its queue is on hold, their changes are collected.
+    """
+
+    def __init__(self, clock: IReactorTime) -> None:
+        self._clock = clock
+        self._bucket = TokenBucket(_SHARE, _BURST, clock.seconds())
+
+    def spend(self, objects: int) -> float:
+        """Take note of a write about so many objects. Returns the seconds for which the queue is to be on hold."""
+        return self._bucket.reserve(self._clock.seconds(), _WRITE + _LISTED * objects)

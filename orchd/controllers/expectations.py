@@ -9,8 +9,8 @@ from orchd.client.interfaces import IInformer
 from orchd.controllers.objects import deleting, name, namespace, uid
 from orchd.kinds.jsonvalues import Object
 
-#: Seconds after which an expectation expires, since the write may have been undone before the informer saw it.
-_PATIENCE = 60.0
+#: Seconds after which an expectation expires: the write may have been undone before the informer delivered it.
+_TIMEOUT = 60.0
 
 K = TypeVar("K", bound=Hashable)
 
@@ -26,14 +26,14 @@ class Expectations(Generic[K]):
 
     def expect_creation(self, key: K, obj: Object) -> None:
         """Expect the creation of `obj` for the owner `key`."""
-        shown = self._informer.get(namespace(obj), name(obj))
-        if shown is None or uid(shown) != uid(obj):
+        observed = self._informer.get(namespace(obj), name(obj))
+        if observed is None or uid(observed) != uid(obj):
             self._expect(key, uid(obj))
 
     def expect_deletion(self, key: K, obj: Object) -> None:
         """Expect the deletion of `obj`."""
-        shown = self._informer.get(namespace(obj), name(obj))
-        if shown is not None and uid(shown) == uid(obj) and not deleting(shown):
+        observed = self._informer.get(namespace(obj), name(obj))
+        if observed is not None and uid(observed) == uid(obj) and not deleting(observed):
             self._expect(key, uid(obj))
 
     def _expect(self, key: K, wanted: str) -> None:
@@ -53,11 +53,11 @@ class Expectations(Generic[K]):
                 self._pending.pop(key, None)
 
     def pause(self, key: K) -> float:
-        """Seconds until the oldest expectation of the owner expires; 0 if all are fulfilled."""
+        """Seconds until the newest expectation of the owner expires; 0 if all are fulfilled or expired."""
         pending = self._pending.get(key)
         if not pending:
             return 0.0
-        left = max(pending.values()) + _PATIENCE - self._seconds()
+        left = max(pending.values()) + _TIMEOUT - self._seconds()
         if left <= 0:
             self.forget(key)
             return 0.0

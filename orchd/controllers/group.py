@@ -2,43 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
+from twisted.internet.defer import FirstError, gatherResults
 from twisted.internet.task import deferLater
+from zope.interface import implementer
 
+from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.controllers.dropins import drop_ins
-from orchd.controllers.interfaces import Environment, IController
+from orchd.controllers.interfaces import Environment, Factory, IController
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.table import CONTROLLERS
 from orchd.txkit.background import Background
+from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger
+
+
+class _NotServedError(Exception):
+    """A controller asked for a resource that the server does not serve."""
+
+    def __init__(self, ref: ResourceRef) -> None:
+        super().__init__(f"{ref.plural} in {ref.group}/{ref.version}" if ref.group else f"{ref.plural} in {ref.version}")
+
+
+@implementer(IInformers)
+class _ServedInformers:
+    """The shared informers for one controller, which may ask only for served resources while `checked`."""
+
+    def __init__(self, informers: IInformers, served: Callable[[ResourceRef], bool]) -> None:
+        self._informers = informers
+        self._served = served
+        self.checked = True
+
+    def informer(self, ref: ResourceRef) -> IInformer:
+        if self.checked and not self._served(ref):
+            raise _NotServedError(ref)
+        found: IInformer = self._informers.informer(ref)
+        return found
 
 
 class ControllerGroup:
-    """The controllers of `names`: built-in ones in the order of the table, then drop-ins by name. Making the group asks the
-    informers for all that is read."""
+    """The controllers of `names`: built-in ones in the order of the table, then drop-ins by name. The constructor requests
+    the informers of all controllers. A controller of a resource that is not `served` is left out; the log names both."""
 
-    def __init__(self, names: Iterable[str], env: Environment) -> None:
+    log = Logger()
+
+    def __init__(
+        self, names: Iterable[str], env: Environment, *, served: Callable[[ResourceRef], bool] = lambda ref: True
+    ) -> None:
         wanted = set(names)
         self._env = env
+        self._served = served
         self._interval = env.settings.controller_start_interval
         self._late = Background()
-        self.controllers: tuple[IController, ...] = tuple(
-            factory(env) for name, factory in (*CONTROLLERS, *drop_ins().items()) if name in wanted
-        )
+        made = (self._make(name, factory) for name, factory in (*CONTROLLERS, *drop_ins().items()) if name in wanted)
+        self.controllers: tuple[IController, ...] = tuple(each for each in made if each is not None)
         self._started: list[IController] = []
 
+    def _make(self, name: str, factory: Factory) -> IController | None:
+        informers = _ServedInformers(self._env.informers, self._served)
+        try:
+            return factory(replace(self._env, informers=informers))
+        except _NotServedError as error:
+            self.log.error(
+                "controller {name} is disabled: the server does not serve {resource}", name=name, resource=str(error)
+            )
+            return None
+        finally:
+            informers.checked = False
+
     async def start(self) -> None:
-        """Start all controllers; raises the error of the first that fails. With a start interval, returns when the first one
-        has started: the others follow, and one that fails to start is logged."""
+        """Start all controllers at once, so that one that waits for its informers delays no other; raises the first error.
+        With a start interval, returns when the first one has started: the others follow, and one that fails to start is
+        logged."""
         first = 1 if self._interval else len(self.controllers)
-        for controller in self.controllers[:first]:
-            await self._begin(controller)
+        starting = [start(self._begin(controller)) for controller in self.controllers[:first]]
+        try:
+            await gatherResults(starting, consumeErrors=True)
+        except FirstError as error:
+            for each in starting:
+                each.cancel()
+            error.subFailure.raiseException()
         self._late.add(self._follow(self.controllers[first:]), "start of the controllers")
 
     async def _follow(self, controllers: Iterable[IController]) -> None:
         for controller in controllers:
             await deferLater(self._env.clock, self._interval * (1 + self._env.random.random()))
-            await self._begin(controller)
+            self._late.add(self._begin(controller), f"start of controller {controller.name}")
 
     async def _begin(self, controller: IController) -> None:
         self._started.append(controller)

@@ -40,7 +40,8 @@ class Environment:
     a component's name. Informers are shared by all controllers of the process. `wall` is seconds since the epoch; `clock` is
     monotonic. `authority` is the PEM of the server's CA certificate; `issue_token(account, secret name)` signs a token that
     does not expire. `signing_authority(signer)` is the CA of a built-in signer (a template), None for a signer without one.
-    `settings` holds the controllers' flags.
+    `settings` holds the controllers' flags. `several_servers` is False if no other server can be on the same store, so that a
+    change is known to the only one at once.
     """
 
     dialect: Dialect
@@ -56,6 +57,7 @@ class Environment:
     issue_token: Callable[[Object, str], str]
     signing_authority: Callable[[str], Signed | None]
     settings: ControllerSettings
+    several_servers: bool
 
 
 class IControllerFactory(Interface):

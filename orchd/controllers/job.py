@@ -69,7 +69,7 @@ _SYNC = ("completion_mode", "result", "action")
 
 @dataclass(slots=True)
 class _Sync:
-    """What one look at a job did, for metrics."""
+    """Result of one reconcile of a job, for metrics."""
 
     action: str
 
@@ -167,7 +167,8 @@ class JobController(PodViewController):
             fresh["completedIndexes"] = compress_indexes(done)
             if not done:
                 del fresh["completedIndexes"]
-        finished = self._conclude(job, fresh, over, suspended, succeeded, count) if problem is None else False
+        managed = not pause and not deleting(job)
+        finished = self._conclude(job, fresh, over, suspended, succeeded, count, managed) if problem is None else False
         if await self._write_status(job, fresh):
             self._count(job, fresh)
             self._record_conclusion(job, fresh)
@@ -177,7 +178,7 @@ class JobController(PodViewController):
             self._failures[key] = self._failures.get(key, 0) + 1
             return self._backoff(key)
         if succeeded > int(status(job).get("succeeded") or 0):
-            # A job that gets on does not pay for what failed before.
+            # Progress resets the backoff.
             self._failures.pop(key, None)
         return pause or self._until_deadline(job, fresh)
 
@@ -220,8 +221,10 @@ class JobController(PodViewController):
         suspended: bool,
         succeeded: int,
         active: int,
+        managed: bool,
     ) -> bool:
-        """Update the status `fresh`. True if the job has finished."""
+        """Update the status `fresh`. True if the job has finished. A change of its suspension is noted only if its pods were
+        `managed` in this pass."""
         found = list(fresh.get("conditions") or ())
         completions = spec(job).get("completions")
         complete = (succeeded > 0 if completions is None else succeeded >= int(completions)) and active == 0
@@ -230,7 +233,7 @@ class JobController(PodViewController):
         elif complete:
             found.append(self._condition("Complete", "True"))
             fresh["completionTime"] = timestamp(self.env.wall())
-        else:
+        elif managed:
             self._note_suspension(fresh, found, suspended)
         if found:
             fresh["conditions"] = found

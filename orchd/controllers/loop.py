@@ -15,14 +15,15 @@ from orchd.errors import ApiError
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
+from orchd.txkit.turns import shared_budget
 
 #: Seconds to wait for running reconciliations when the loop stops.
-_PATIENCE = 5.0
+_STOP_TIMEOUT = 5.0
 
 K = TypeVar("K", bound=Hashable)
 
-#: Brings the world of one key to where it should be. Returns seconds after which to look again, or None. What it raises
-#: makes the key come back after a pause that grows.
+#: Brings the objects of one key to their desired state. Returns seconds after which to reconcile the key again, or None. If it
+#: raises, the key is retried with exponential backoff.
 Reconcile = Callable[[K], Awaitable[float | None]]
 
 
@@ -51,6 +52,8 @@ class ControlLoop(Generic[K]):
         self._clock = clock
         self._reconcile = reconcile
         self._workers = workers
+        # One event may queue many keys, and wakes the workers in its turn of the reactor.
+        self._turns = shared_budget(clock)
         self._background = Background()
 
     def start(self) -> None:
@@ -61,17 +64,18 @@ class ControlLoop(Generic[K]):
         """Close the queue, wait a few seconds for running reconciliations, then cancel them."""
         self.queue.close()
         if len(self._background):
-            late = deferLater(self._clock, _PATIENCE, lambda: start(self._background.stop()))
+            late = deferLater(self._clock, _STOP_TIMEOUT, lambda: start(self._background.stop()))
             late.addErrback(lambda failure: failure.trap(CancelledError))
             await self._background.stop(cancel=False)
             late.cancel()
 
     async def _work(self) -> None:
         while (key := await self.queue.get()) is not None:
-            await self.work_on(key)
+            await self._turns.wait()
+            await self.process(key)
 
-    async def work_on(self, key: K) -> None:
-        """Reconcile one key."""
+    async def process(self, key: K) -> None:
+        """Reconcile one key, and schedule its retry or requeue."""
         begun = self._clock.seconds()
         self.counts.worked += 1
         try:
@@ -85,7 +89,7 @@ class ControlLoop(Generic[K]):
             say = self.log.debug if error.code in (404, 409) or self.queue.closed else self.log.warn
             say("{name}: {key}: {error}", name=self.name, key=key, error=error.message)
             self._retry(key)
-        except Exception:  # a bug with one object must not end the work on all others; it is logged and retried
+        except Exception:  # logged and retried: a bug with one object must not stop the others
             self.log.failure("{name}: {key}", name=self.name, key=key)
             self._retry(key)
         else:

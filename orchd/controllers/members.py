@@ -1,8 +1,8 @@
 """Counts of the pods of each owner, updated with every change of a pod.
 
-A pass over a replica set of ten thousand pods must not look at each of them: it reads the counts of its few sets of labels,
-and looks at pods one by one only to choose those that go. Counts follow the informer's events, not its index, so that an
-owner may be reconciled only when the informer has delivered all objects.
+A reconcile of a replica set with ten thousand pods reads the counts of its few label sets, and examines single pods only to
+choose those to delete. The counts follow the events of the informer, not its index: an owner may be reconciled only after
+the informer has delivered all objects.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from orchd.controllers import pods as podfacts
 from orchd.controllers.objects import condition, deleting, labels, name, namespace, owner, seconds_of, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
-#: A set of labels, comparable.
+#: A set of labels as a hashable value.
 LabelKey = frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """The properties of a pod that its owner reads. `since` is the time of the Ready condition, "" if the pod is not ready;
-    `urgency` and `age` are the parts of the deletion order before and after the crowd on its node."""
+    """The properties of a pod that its owner reads. `since` is the time of the Ready condition, "" if the pod is not ready.
+    `urgency` and `age` are the parts of the deletion order before and after the number of related pods on its node."""
 
     namespace: str
     name: str
@@ -63,7 +63,8 @@ def describe(pod: Object, cost_annotation: str) -> Member:
 
 
 class LabelClass:
-    """The members of one owner that have the same labels. `since` counts active ready ones by the time they became so."""
+    """The members of one owner that have the same labels. `since` counts the active ready ones by the time when they became
+    ready."""
 
     __slots__ = ("active", "labels", "members", "ready", "since")
 

@@ -10,8 +10,8 @@ from orchd.client.queue import WorkQueue
 
 @dataclass(slots=True)
 class ControllerMetrics:
-    """`worked`: keys that were worked on; `failed`: of those, how many will be tried again; `seconds`: time spent. `queue`
-    counts for itself."""
+    """Counters of one controller: keys reconciled (`worked`), keys of these to be retried (`failed`), and `seconds` spent.
+    `queue` has the metrics of its queue."""
 
     worked: int = 0
     failed: int = 0

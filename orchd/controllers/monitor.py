@@ -20,10 +20,8 @@ _PAUSE, _LONGEST_PAUSE = 0.2, 30.0
 
 
 class Monitor:
-    """`seen(ref, object)` for every object that there is and every change; `gone(ref, uid)` when one went away.
-
-    `known(ref)` gives the uids told about so far: a list that lacks one of them means that it has gone.
-    """
+    """Watches one resource. Calls `seen(ref, object)` for every existing object and every change, and `gone(ref, uid)` for
+    every deletion. `known(ref)` returns the uids reported so far: those missing in a list have been deleted."""
 
     log = Logger()
 
@@ -85,7 +83,7 @@ class Monitor:
                 if error.code not in (404, 410):
                     self.failed += 1
                     self.log.warn("{ref}: {error}; listing again", ref=self.ref.plural, error=error.message)
-            except Exception:  # must outlive whatever goes wrong once; it is logged
+            except Exception:  # logged; the monitor must survive any single failure
                 self.failed += 1
                 self.log.failure("monitor of {ref}", ref=self.ref.plural)
             if not self._closed:

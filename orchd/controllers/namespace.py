@@ -1,7 +1,7 @@
 """The namespace controller: deletes the contents of terminating namespaces, then finalizes them.
 
-The namespace's own conditions say what is in the way. What it holds is found in the catalog, custom kinds included, and by
-discovery of the servers behind API aggregation.
+Conditions of the namespace report what delays it. The contents are found through the catalog, custom kinds included, and
+through discovery of aggregated API servers.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from orchd.kinds.objects.scalars import timestamp
 
 #: Seconds between checks of remaining objects with finalizers.
 _FINALIZER_PAUSE = 15
+#: Seconds in which other servers are expected to learn of a deletion, as in the reference.
+_GRACE = 5.0
 
 #: Type, reason and message of each condition while all is well, in the order in which they are written.
 CONDITIONS: Final = (
@@ -69,7 +71,7 @@ def deletable(catalog: Catalog) -> list[Resource]:
 def next_conditions(
     dialect: Dialect, current: Iterable[Mapping[str, Any]], wrong: Mapping[str, tuple[str, str]], now: str
 ) -> list[dict[str, Any]] | None:
-    """The conditions after a pass that found `wrong` (type: reason, message); None when they stay as they are."""
+    """The conditions after a pass that found the problems `wrong` (type: reason, message); None if they stay unchanged."""
     out = [dict(c) for c in current]
     places = {c.get("type"): i for i, c in enumerate(out)}
     changed = False
@@ -90,7 +92,7 @@ def next_conditions(
 
 
 def wrong_conditions(remains: Remains) -> dict[str, tuple[str, str]]:
-    """Type, reason and message of what is in the way."""
+    """Type, reason and message of each problem that delays the deletion."""
     wrong: dict[str, tuple[str, str]] = {}
     if remains.undiscovered:
         wrong["NamespaceDeletionDiscoveryFailure"] = ("DiscoveryFailed", _discovery_message(remains.undiscovered))
@@ -119,15 +121,16 @@ def _discovery_message(undiscovered: Mapping[str, str]) -> str:
 
 
 class NamespaceController(Controller):
-    """`grace`: seconds between a namespace's deletion and the first pass. Another server's admission may not have
-    heard of the deletion for a moment; in one process there is nothing to wait for."""
+    """Deletes the contents of terminating namespaces. Where several servers can be on the store, the first pass begins `_GRACE`
+    after the deletion of a namespace: the admission of another server may learn of it later, and what it admits until then
+    would outlive the namespace."""
 
     name = "namespace"
     account = "namespace-controller"
 
-    def __init__(self, env: Environment, *, grace: float = 0.0) -> None:
+    def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_namespace_syncs)
-        self._grace = grace
+        self._grace = _GRACE if env.several_servers else 0.0
         self._period = float(env.settings.namespace_sync_period)
         self._reader: IRawClient = env.reader
         self._own = env.dialect("{long}")
@@ -155,7 +158,7 @@ class NamespaceController(Controller):
         if remains.errors:
             raise ApiError(500, "InternalError", ", ".join(sorted(remains.errors)))
         if remains.undiscovered:
-            # What another server keeps in the namespace is not known yet.
+            # The contents on an aggregated server are not known yet.
             raise RetryError(_discovery_message(remains.undiscovered))
         if remains.estimate:
             return remains.estimate / 2 + 1
@@ -170,7 +173,7 @@ class NamespaceController(Controller):
         return self._period
 
     async def _write_conditions(self, name: str, remains: Remains) -> Object | None:
-        """Write the conditions where they changed; the namespace as it is then, None when it has gone."""
+        """Write changed conditions. Returns the updated namespace, None if it no longer exists."""
         namespace = await self.live(NAMESPACES, "", name)
         if namespace is None:
             return None

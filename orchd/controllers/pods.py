@@ -82,8 +82,8 @@ def _restarts(pod: Mapping[str, Any]) -> int:
 async def slow_start(count: int, make: Callable[[int], Awaitable[Any]]) -> tuple[int, Failure | None]:
     """Call `make` with 0..count-1 in batches of 1, 2, 4 and so on; no further batch after one with a failure.
 
-    A refusal that will meet every object (a quota, a wrong template) so costs one request and not hundreds. Gives the
-    number that went well and the first failure.
+    A rejection that would meet every object (a quota, an invalid template) then costs one request instead of hundreds.
+    Returns the number of successful calls and the first failure.
     """
     done, size, succeeded = 0, 1, 0
     while done < count:

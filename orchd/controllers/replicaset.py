@@ -76,17 +76,21 @@ class ReplicaSetController(WorkloadController):
             members=self._members,
             informer=self._pods,
         )
+        # Before pods are made or deleted: the informer delivers these changes meanwhile.
+        counts = self._count(parent, mine)
         pause = self._expected.pause(key)
         problem: tuple[str, str] | None = None
         failure: Failure | None = None
         if not pause and not deleting(parent):
             problem, failure = await self._manage(key, parent, mine)
-        await self._write_status(parent, mine, problem)
+        await self._write_status(parent, counts, problem)
         if failure is not None:
             failure.raiseException()
         if pause:
             return pause
-        return self._until_available(parent, mine)
+        least = int(spec(parent).get("minReadySeconds") or 0)
+        unavailable = least and counts["readyReplicas"] > counts["availableReplicas"]
+        return float(least) if unavailable else None
 
     async def _manage(
         self, key: Key, parent: Object, mine: Census
@@ -139,16 +143,10 @@ class ReplicaSetController(WorkloadController):
                 if member.uid in ages:
                     self._age_ratio.observe(ages[member.uid] / youngest)
 
-    def _until_available(self, parent: Object, mine: Census) -> float | None:
-        """Seconds until a ready pod may become available."""
-        least = int(spec(parent).get("minReadySeconds") or 0)
-        waits = least and mine.ready > mine.count_available(least, self.env.wall())
-        return float(least) if waits else None
-
     # -- status
 
-    async def _write_status(self, parent: Object, mine: Census, problem: tuple[str, str] | None) -> None:
-        fresh = self._status(parent, mine, problem)
+    async def _write_status(self, parent: Object, counts: dict[str, int], problem: tuple[str, str] | None) -> None:
+        fresh = self._status(parent, counts, problem)
         if fresh == status(parent):
             return
         try:
@@ -159,18 +157,22 @@ class ReplicaSetController(WorkloadController):
             if error.code != 404:
                 raise
 
-    def _status(self, parent: Object, mine: Census, problem: tuple[str, str] | None) -> dict[str, Any]:
-        now = self.env.wall()
+    def _count(self, parent: Object, mine: Census) -> dict[str, int]:
+        """The counts of the status."""
         template = (spec(parent)["template"].get("metadata") or {}).get("labels") or {}
         least = int(spec(parent).get("minReadySeconds") or 0)
-        fresh: dict[str, Any] = {"replicas": mine.active}
-        counts = {
+        return {
+            "replicas": mine.active,
             "fullyLabeledReplicas": mine.count_labeled(template),
             "readyReplicas": mine.ready,
-            "availableReplicas": mine.count_available(least, now),
-            "observedGeneration": int(parent["metadata"].get("generation") or 0),
+            "availableReplicas": mine.count_available(least, self.env.wall()),
         }
-        fresh.update({k: v for k, v in counts.items() if v})
+
+    def _status(self, parent: Object, counts: dict[str, int], problem: tuple[str, str] | None) -> dict[str, Any]:
+        fresh: dict[str, Any] = {"replicas": counts["replicas"], **{k: v for k, v in counts.items() if v}}
+        generation = int(parent["metadata"].get("generation") or 0)
+        if generation:
+            fresh["observedGeneration"] = generation
         conditions = [c for c in status(parent).get("conditions") or () if c.get("type") != "ReplicaFailure"]
         if problem is not None:
             old = condition(status(parent), "ReplicaFailure")
@@ -178,7 +180,7 @@ class ReplicaSetController(WorkloadController):
                 old = {
                     "type": "ReplicaFailure",
                     "status": "True",
-                    "lastTransitionTime": timestamp(now),
+                    "lastTransitionTime": timestamp(self.env.wall()),
                     "reason": problem[0],
                     "message": problem[1],
                 }

@@ -13,8 +13,16 @@ from orchd.kinds.jsonvalues import Object
 
 
 def data_of(parent: Object) -> dict[str, Any]:
-    """The data of a revision: a patch that restores the template."""
-    return {"spec": {"template": {**spec(parent)["template"], "$patch": "replace"}}}
+    """The data of a revision: a patch that restores the template. Members are in alphabetical order at every depth, as
+    other programs compare revisions as bytes with what they encode."""
+    data: dict[str, Any] = _sorted({"spec": {"template": {**spec(parent)["template"], "$patch": "replace"}}})
+    return data
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(each) for each in value] if isinstance(value, list) else value
 
 
 def template_of(revision: Object) -> dict[str, Any]:

@@ -20,10 +20,11 @@ from orchd.kinds.objects.selectors import LabelSelector
 
 
 class WorkloadController(Controller):
-    """`ref` is the resource of the owners and `subject` their apiVersion and kind.
+    """Base class of workload controllers. `ref` is the resource of the owners, `subject` their apiVersion and kind.
 
-    Work begins when the informer of pods has delivered all of them. Subclasses keep what they need of the pods of each owner:
-    `observe_pod` is called for every change of a pod, `batch_seconds` says how long changes of an owner's pods are collected.
+    Reconciling begins when the informer of pods has delivered all of them. Subclasses keep what they need of the pods of
+    each owner: `observe_pod` is called for every change of a pod; `batch_seconds` returns for how long changes of an
+    owner's pods are collected.
     """
 
     ref: ClassVar[ResourceRef]
@@ -52,7 +53,7 @@ class WorkloadController(Controller):
         self.enqueue(event, old, new)
 
     def forget(self, key: Key) -> None:
-        """Drop what is remembered of an owner that has gone."""
+        """Drop the state of a deleted owner."""
         self._expected.forget(key)
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -85,10 +86,10 @@ class WorkloadController(Controller):
 
 
 class PodViewController(WorkloadController):
-    """A workload controller whose passes look at views of all pods of their owner.
+    """A workload controller that reads views of all pods of an owner.
 
-    Changes of the pods of an owner that has many are collected for a time that grows with their number, so that the passes'
-    share of the processor does not grow with the owner. `annotation` is the name of the one that views have.
+    Changes of the pods of a large owner are collected for a time that grows with their number, so that its share of the
+    processor stays bounded. `annotation` is the one annotation that views contain.
     """
 
     def __init__(self, env: Environment, *, workers: int = 5, annotation: str = "") -> None:

@@ -1,4 +1,4 @@
-"""``apply`` and ``diff``: objects of files as the server is to have them."""
+"""``apply`` and ``diff``: server-side apply of objects in files, and what it would change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchd.ctl.command import (
     validate_option,
     validation_query,
 )
-from orchd.ctl.errors import CommandError, explain_api_error
+from orchd.ctl.errors import CommandError, Failures, explain_api_error
 from orchd.ctl.get import labels
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.printers import printer, without_managed_fields
@@ -40,7 +40,7 @@ async def report(api: Api, target: Target, obj: Object, done: str, *, form: str,
 
 
 def check_namespace(api: Api, session: Session, target: Target) -> None:
-    """Raises CommandError for an object of another namespace than -n says."""
+    """Raises CommandError if an object is in another namespace than -n names."""
     if target.namespace and session.flags.namespace and target.namespace != session.flags.namespace:
         raise CommandError(
             f"{target.label} is of namespace {target.namespace!r}, -n says {session.flags.namespace!r}: leave out one of them"
@@ -72,21 +72,27 @@ def apply(
     query |= validation_query(validate)
 
     async def work(api: Api) -> None:
+        failures = Failures()
         for obj in objects:
-            target = await target_of(api, obj)
-            check_namespace(api, session, target)
-            if not target.name:
-                raise CommandError(f"{target.resource.kind}: apply needs metadata.name; create takes generateName")
-            if dry_run == "client":
-                await report(api, target, obj, "applied", form=form, dry_run=dry_run)
-                continue
-            before = await _current(api, target)
-            done = await api.patch(
-                target.resource, target.name, without_managed_fields(obj), namespace=target.namespace, content_type=APPLY,
-                query=query,
-            )  # fmt: skip
-            word = "created" if before is None else "unchanged" if _lines(before) == _lines(done) else "configured"
-            await report(api, target, done, word, form=form, dry_run=dry_run)
+            with failures.collect():
+                await apply_one(api, obj)
+        failures.raise_collected()
+
+    async def apply_one(api: Api, obj: Object) -> None:
+        target = await target_of(api, obj)
+        check_namespace(api, session, target)
+        if not target.name:
+            raise CommandError(f"{target.resource.kind}: apply needs metadata.name; create takes generateName")
+        if dry_run == "client":
+            await report(api, target, obj, "applied", form=form, dry_run=dry_run)
+            return
+        before = await _current(api, target)
+        done = await api.patch(
+            target.resource, target.name, without_managed_fields(obj), namespace=target.namespace, content_type=APPLY,
+            query=query,
+        )  # fmt: skip
+        word = "created" if before is None else "unchanged" if _lines(before) == _lines(done) else "configured"
+        await report(api, target, done, word, form=form, dry_run=dry_run)
 
     session.run(work)
 

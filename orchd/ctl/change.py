@@ -1,4 +1,4 @@
-"""``patch``, ``edit``, ``label``, ``annotate``, ``scale``: changes of objects that are there."""
+"""``patch``, ``edit``, ``label``, ``annotate``, ``scale``: changes of existing objects."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def patch(
 @click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME")
 @pass_session
 def edit(session: Session, words: tuple[str, ...]) -> None:
-    """Open an object in the editor ($VISUAL, $EDITOR) and send what was changed. A refusal opens it again."""
+    """Edit an object in the editor ($VISUAL, $EDITOR) and send the changes. If they are rejected, the editor opens
+    again."""
 
     async def work(api: Api) -> None:
         target = await one_target(api, words)
@@ -93,7 +94,7 @@ def edit(session: Session, words: tuple[str, ...]) -> None:
 
 
 class _UnchangedError(Exception):
-    """The text was left as it was."""
+    """The user left the text unchanged."""
 
 
 def _uncommented(text: str) -> str:
@@ -111,7 +112,7 @@ def _one_object(text: str) -> Object:
 
 
 async def _replace(api: Api, target: Target, before: Object, obj: Object) -> None:
-    """Send the difference; the resource version that was read guards it."""
+    """Send the difference as a merge patch, guarded by the resource version that was read."""
     if obj["metadata"].get("name") != target.name or obj.get("kind") != before.get("kind"):
         raise CommandError("kind and metadata.name cannot be changed: create another object")
     merge = difference(before, obj)
@@ -120,7 +121,7 @@ async def _replace(api: Api, target: Target, before: Object, obj: Object) -> Non
 
 
 def difference(before: Object, after: Object) -> Object:
-    """The merge patch that makes `after` of `before`."""
+    """The merge patch that turns `before` into `after`."""
     out: Object = {key: None for key in before if key not in after}
     for key, value in after.items():
         old = before.get(key)
@@ -186,7 +187,7 @@ def _mark_command(name: str, field: str, word: str) -> click.Command:
 
 
 def split_changes(words: tuple[str, ...]) -> tuple[list[str], dict[str, str | None]]:
-    """Words for objects, and what is to become of keys; None removes one."""
+    """Arguments that name objects, and the value of each key; None removes the key."""
     objects: list[str] = []
     changes: dict[str, str | None] = {}
     for word in words:

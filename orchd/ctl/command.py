@@ -10,7 +10,7 @@ import click
 
 from orchd.ctl.errors import CommandError
 from orchd.ctl.session import Session
-from orchd.dialect import DIALECTS
+from orchd.dialect import COMMAND_LINE, DIALECTS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -132,7 +132,8 @@ class Group(click.Group):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.params += global_options(hidden=bool(named.get("hidden_flags")))
+        # The help of the program itself has them, and the command `options`.
+        self.params += global_options(hidden=self.name != COMMAND_LINE)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -1,6 +1,6 @@
-"""Which client configuration a command uses: flags, then environment, then files of the home folder, then the pod's own.
+"""Selection of the client configuration: flags, environment, files in the home folder, then the pod's own.
 
-Several files are merged as stock clients do it: of two entries with one name the first counts, and so does the first
+Several files are merged as stock clients merge them: of two entries with one name the first counts, as does the first
 current-context.
 """
 

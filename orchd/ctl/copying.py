@@ -1,4 +1,4 @@
-"""``cp``: files and folders to and from containers, by the tar program of the container."""
+"""``cp``: copies files and folders to and from containers, with the tar program of the container."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class _Container:
         return status, complaint.decode("utf-8", "replace").strip()
 
     async def run(self, command: list[str], *, out: IO[bytes] | None = None, send: IO[bytes] | None = None) -> None:
-        """As `status`. Raises CommandError when it is not 0."""
+        """`status`, but raises CommandError if the exit status is not 0."""
         status, complaint = await self.status(command, out=out, send=send)
         if status:
             raise CommandError(f"{command[0]} in container {self._name} ended with {status}: {complaint or 'it does not say why'}")

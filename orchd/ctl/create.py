@@ -1,8 +1,9 @@
-"""``create``: objects of files, and of some kinds from arguments."""
+"""``create``: creates objects from files, and some kinds from arguments."""
 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from orchd.ctl.command import (
     validate_option,
     validation_query,
 )
-from orchd.ctl.errors import CommandError
+from orchd.ctl.errors import CommandError, Failures
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import target_of
@@ -61,16 +62,20 @@ def create_made(
     session: Session, make: Callable[[Api], Awaitable[list[Object]]], *, dry_run: str, form: str,
     query: Mapping[str, str] | None = None,
 ) -> None:
-    """Create what `make` gives, which may ask the server."""  # fmt: skip
+    """Create the object that `make` returns; `make` may query the server."""
 
     async def work(api: Api) -> None:
+        failures = Failures()
         for obj in await make(api):
-            target = await target_of(api, obj)
-            check_namespace(api, session, target)
-            made = obj
-            if dry_run != "client":
-                made = await api.create(target.resource, obj, namespace=target.namespace, query={**dry_query(dry_run), **(query or {})})
-            await report(api, target, made, "created", form=form, dry_run=dry_run)
+            with failures.collect():
+                target = await target_of(api, obj)
+                check_namespace(api, session, target)
+                made = obj
+                if dry_run != "client":
+                    asked = {**dry_query(dry_run), **(query or {})}
+                    made = await api.create(target.resource, obj, namespace=target.namespace, query=asked)
+                await report(api, target, made, "created", form=form, dry_run=dry_run)
+        failures.raise_collected()
 
     session.run(work)
 
@@ -101,6 +106,30 @@ def _file_values(given: tuple[str, ...]) -> dict[str, bytes]:
     return out
 
 
+def _variables(given: tuple[str, ...], environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of --from-env-file arguments: lines of KEY=VALUE, or of a KEY whose value is that of `environment`."""
+    out: dict[str, str] = {}
+    for name in given:
+        try:
+            text = Path(name).read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CommandError(f"{name}: {getattr(error, 'strerror', None) or 'not UTF-8'}: check --from-env-file") from None
+        for number, line in enumerate(text.splitlines(), 1):
+            key, mark, value = line.lstrip().partition("=")
+            if not line.strip() or key.startswith("#"):
+                continue
+            if not re.fullmatch(r"[-._a-zA-Z][-._a-zA-Z0-9]*", key):
+                raise CommandError(f"{name}: line {number}: {key!r} is not the name of a variable: write KEY=VALUE")
+            out[key] = value if mark else environment.get(key, "")
+    return out
+
+
+def _only_variables(env_files: tuple[str, ...], others: tuple[str, ...]) -> None:
+    if env_files and others:
+        raise CommandError("--from-env-file cannot be combined with --from-file or --from-literal: leave out one of them")
+
+
+_env_file = click.option("--from-env-file", "env_files", multiple=True, metavar="FILE", help="Values of a file with KEY=VALUE lines.")
 _literal = click.option("--from-literal", "literals", multiple=True, metavar="KEY=VALUE", help="A value; may be repeated.")
 _from_file = click.option("--from-file", "sources", multiple=True, metavar="[KEY=]FILE", help="A value from a file or folder.")
 
@@ -123,14 +152,17 @@ def create_namespace(session: Session, name: str, dry_run: str, form: str) -> No
 @click.argument("name")
 @_literal
 @_from_file
+@_env_file
 @dry_run_option
 @form_option
 @pass_session
 def create_config_map(
-    session: Session, name: str, literals: tuple[str, ...], sources: tuple[str, ...], dry_run: str, form: str
+    session: Session, name: str, literals: tuple[str, ...], sources: tuple[str, ...], env_files: tuple[str, ...], dry_run: str,
+    form: str,
 ) -> None:
-    """Create a config map of literals and files."""
-    data, binary = dict(pairs(literals, "--from-literal")), {}
+    """Create a config map of literals and files."""  # fmt: skip
+    _only_variables(env_files, (*literals, *sources))
+    data, binary = {**pairs(literals, "--from-literal"), **_variables(env_files, session.environment)}, {}
     for key, value in _file_values(sources).items():
         try:
             data[key] = value.decode()
@@ -145,17 +177,21 @@ def create_config_map(
 @click.option("--type", "type_", default="Opaque", show_default=True, help="Type of the secret.")
 @_literal
 @_from_file
+@_env_file
 @dry_run_option
 @form_option
 @pass_session
 def create_secret(
-    session: Session, names: tuple[str, ...], type_: str, literals: tuple[str, ...], sources: tuple[str, ...], dry_run: str, form: str
+    session: Session, names: tuple[str, ...], type_: str, literals: tuple[str, ...], sources: tuple[str, ...],
+    env_files: tuple[str, ...], dry_run: str, form: str,
 ) -> None:
-    """Create a secret of literals and files."""
+    """Create a secret of literals and files."""  # fmt: skip
+    _only_variables(env_files, (*literals, *sources))
     *sort, name = names
     if sort not in ([], ["generic"]):
         raise CommandError(f"create secret {sort[0]}: write create secret NAME with --type, --from-literal and --from-file")
-    values = {key: value.encode() for key, value in pairs(literals, "--from-literal").items()} | _file_values(sources)
+    texts = pairs(literals, "--from-literal") | _variables(env_files, session.environment)
+    values = {key: value.encode() for key, value in texts.items()} | _file_values(sources)
     data = {key: base64.b64encode(value).decode() for key, value in values.items()}
     create_all(session, [named("v1", "Secret", name, type=type_, data=data)], dry_run=dry_run, form=form)
 
@@ -229,7 +265,7 @@ def create_job(
 
 
 async def _run_of(api: Api, cron_job: str, name: str) -> list[Object]:
-    """A job of a cron job's template."""
+    """A job from the template of a cron job."""
     found = await api.get(await api.discovery.find("cronjobs.batch"), cron_job)
     template = found["spec"]["jobTemplate"]
     metadata = template.get("metadata") or {}
@@ -252,7 +288,7 @@ def _split(given: tuple[str, ...]) -> list[str]:
 
 
 async def _rules(api: Api, verbs: tuple[str, ...], resources: tuple[str, ...], names: tuple[str, ...]) -> list[Object]:
-    """One rule per API group. Raises CommandError for types that the server has not."""
+    """One rule per API group. Raises CommandError for types that the server does not have."""
     by_group: dict[str, list[str]] = {}
     for word in _split(resources):
         name, mark, subresource = word.partition("/")
@@ -345,7 +381,7 @@ def create_role_binding(
     session: Session, name: str, role: str, clusterrole: str, users: tuple[str, ...], groups: tuple[str, ...],
     accounts: tuple[str, ...], dry_run: str, form: str,
 ) -> None:
-    """Give a role to users, groups and service accounts in a namespace."""  # fmt: skip
+    """Create a role binding, which grants a role to users, groups and service accounts in a namespace."""
     if bool(role) == bool(clusterrole):
         raise CommandError("give --role or --clusterrole, and not both")
     reference = {"kind": "Role" if role else "ClusterRole", "name": role or clusterrole}
@@ -363,7 +399,7 @@ def create_cluster_role_binding(
     session: Session, name: str, clusterrole: str, users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple[str, ...],
     dry_run: str, form: str,
 ) -> None:
-    """Give a cluster role to users, groups and service accounts everywhere."""  # fmt: skip
+    """Create a cluster role binding, which grants a cluster role to users, groups and service accounts everywhere."""
     _create_rbac(
         session, "ClusterRoleBinding", name, dry_run, form, None,
         roleRef={"kind": "ClusterRole", "name": clusterrole}, subjects=subjects_of(users, groups, accounts),

@@ -1,4 +1,4 @@
-"""``delete``: objects by name, selector or file."""
+"""``delete``: deletes objects by name, selector or file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchd.ctl.command import (
     files_option,
     selector_options,
 )
-from orchd.ctl.errors import CommandError
+from orchd.ctl.errors import CommandError, Failures
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, selected, target_of
@@ -73,7 +73,7 @@ def delete(
             found = await selected(
                 api, rest, selector=selector, field_selector=field_selector, every=every, everywhere=everywhere
             )
-            # What was chosen by a selector may go by itself meanwhile, which is what was asked for.
+            # An object that a selector chose may have been deleted by others meanwhile.
             listed = {target for target, _ in found}
             chosen = [*(target for target in targets if target.name), *(target for target, _ in found)]
         if not chosen:
@@ -81,11 +81,16 @@ def delete(
         if interactive and not _confirmed(chosen):
             output.line("deletion is cancelled")
             return
-        left = [done for each in chosen if (done := await _delete(api, each, options, dry_run, ignore_not_found or each in listed, form))]
+        left, failures = [], Failures()
+        for each in chosen:
+            with failures.collect():
+                done = await _delete(api, each, options, dry_run, ignore_not_found or each in listed, form)
+                left += [done] if done else []
         if wait and dry_run == "none":
             end = api.clock.seconds() + timeout
             for target, uid in left:
                 await wait_gone(api, target, uid, end)
+        failures.raise_collected()
 
     session.run(work)
 

@@ -1,4 +1,4 @@
-"""Descriptions of the kinds that people look at most: pods, nodes, deployments, config maps, secrets."""
+"""Descriptions of common kinds: pods, nodes, deployments, config maps, secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server serves, and the words that users have for it: names, short names, kinds, ``NAME.VERSION.GROUP``."""
+"""Resources of the server, and their lookup by name, short name, kind or ``NAME.VERSION.GROUP``."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import yaml
@@ -40,6 +42,31 @@ def explain_api_error(error: ApiError) -> str:
         return f"{message}: --force-conflicts takes over the fields"
     advice = _ADVICE.get(error.code)
     return f"{message}: {advice}" if advice else message
+
+
+class Failures:
+    """Errors of a command that goes on with its other objects. A server that does not answer ends it at once."""
+
+    def __init__(self) -> None:
+        self._errors: list[ApiError | CommandError] = []
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Keep an error of the work on one object."""
+        try:
+            yield
+        except (UnreachableError, NoAnswerError):
+            raise
+        except (ApiError, CommandError) as error:
+            self._errors.append(error)
+
+    def raise_collected(self) -> None:
+        """Raises the error if there is one, and a CommandError with the texts of several."""
+        if len(self._errors) == 1:
+            raise self._errors[0]
+        if self._errors:
+            texts = (explain_api_error(each) if isinstance(each, ApiError) else str(each) for each in self._errors)
+            raise CommandError("; ".join(dict.fromkeys(texts)))
 
 
 def explain_yaml_error(source: str, error: yaml.YAMLError) -> str:

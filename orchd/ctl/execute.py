@@ -1,4 +1,4 @@
-"""``exec`` and ``attach``: processes in containers, with the user's terminal."""
+"""``exec`` and ``attach``: processes in containers, connected to the user's terminal."""
 
 from __future__ import annotations
 

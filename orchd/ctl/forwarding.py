@@ -1,4 +1,4 @@
-"""``port-forward``: local ports whose connections end at ports of a pod."""
+"""``port-forward``: local ports whose connections are forwarded to ports of a pod."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _pair(text: str, service: Object | None, pod: Object) -> _Pair:
 
 
 def target_port(word: str, service: Object | None, pod: Object) -> int:
-    """The pod's port that a port of a service or container means, each a number or a name. Raises CommandError."""
+    """The pod's port number for a port of a service or container, given by number or name. Raises CommandError."""
     wanted: Any = int(word) if word.isdecimal() else word
     if service is not None:
         for each in service["spec"].get("ports") or ():
@@ -164,7 +164,7 @@ class Forwarding:
 
 @implementer(IHalfCloseableProtocol, IPushProducer)
 class LocalConnection(Protocol):
-    """A connection to a local port. What the client sends is read as fast as the pod takes it, and the other way round."""
+    """A connection to a local port, with backpressure in both directions."""
 
     transport: Any
 
@@ -211,7 +211,7 @@ class LocalConnection(Protocol):
         """The end of the connection follows."""
 
     async def send_to(self, socket: IWebSocket) -> None:
-        """Hand on what the client sends until it ends."""
+        """Forward what the client sends until it ends its side."""
         while (piece := await self._queue.next()) is not None:
             await socket.send(_DATA + piece)
         if self._lost:

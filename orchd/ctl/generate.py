@@ -1,4 +1,4 @@
-"""``run``, ``expose``, ``autoscale``: objects made from arguments, or from an object that is there."""
+"""``run``, ``expose``, ``autoscale``: objects generated from arguments or from an existing object."""
 
 from __future__ import annotations
 

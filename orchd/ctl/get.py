@@ -1,4 +1,4 @@
-"""``get``: objects as the server's tables, or in another form; on request every change of them."""
+"""``get``: prints objects as the server's tables or in another format, optionally followed by every change."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ async def _show_tables(api: Api, targets: Sequence[Target], view: View) -> list[
         printed = True
     if empty and not printed and not failures and not view.ignore_not_found:
         where = "" if view.everywhere or not any(t.resource.namespaced for t in targets) else f" in {api.namespace} namespace"
-        click.echo(f"No resources found{where}.", err=True)
+        click.echo(f"No resources found{where}{'.' if where else ''}", err=True)
     return failures
 
 

@@ -1,4 +1,4 @@
-"""``auth``, ``certificate``, ``token``, ``certs``: who one is, what one may do, and credentials."""
+"""``auth``, ``certificate``, ``token``, ``certs``: the current user, permissions and credentials."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AUTHENTICATION = "authentication.{abbr}.io"
 
 @click.group(cls=Group)
 def auth() -> None:
-    """Ask who one is and what one may do."""
+    """Show the current user and its permissions."""
 
 
 @auth.command("can-i")
@@ -103,7 +103,7 @@ def _listed(values: Any) -> str:
 @click.option("-o", "--output", "form", default="", metavar="FORM", help="yaml, json, jsonpath=TEMPLATE, ...")
 @pass_session
 def whoami(session: Session, form: str) -> None:
-    """Print the user as whom the server knows one."""
+    """Print the user as which the server authenticates the request."""
 
     async def work(api: Api) -> Object:
         # Not looked for in discovery: servers of release 1.23 list it to newer clients only.

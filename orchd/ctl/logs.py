@@ -1,4 +1,4 @@
-"""``logs``: what containers of a pod have written."""
+"""``logs``: prints the logs of containers."""
 
 from __future__ import annotations
 

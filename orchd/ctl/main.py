@@ -1,6 +1,6 @@
-"""The program: commands in groups, the real client, and errors as one line on standard error.
+"""The program: command groups, the client, and errors as one line on standard error.
 
-Exit status: 0 when everything was done, 1 when not (2 of ``diff``, whose 1 is a difference), 130 when interrupted.
+Exit status: 0 on success, 1 on failure (2 for ``diff``, whose 1 means that there are differences), 130 when interrupted.
 """
 
 from __future__ import annotations

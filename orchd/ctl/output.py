@@ -1,4 +1,4 @@
-"""Text on standard output: aligned columns, YAML and JSON, coloured at a terminal only."""
+"""Output on standard output: aligned columns, YAML and JSON, with colours at a terminal only."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ _STYLE = {word: colour for colour, words in _COLOURS.items() for word in words}
 
 def line(text: str = "") -> None:
     click.echo(text)
+
+
+def text(text: str) -> None:
+    """A text, with a newline at its end if it has none."""
+    click.echo(text, nl=not text.endswith("\n"))
 
 
 def lines(texts: Iterable[str]) -> None:

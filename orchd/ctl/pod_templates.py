@@ -1,4 +1,4 @@
-"""Where the pod template of a workload is, and the objects that commands change by a function of the whole object."""
+"""Location of the pod template in each kind of workload, and changes of objects by a function."""
 
 from __future__ import annotations
 

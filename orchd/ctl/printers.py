@@ -1,4 +1,4 @@
-"""How objects are printed: the forms that ``-o`` names."""
+"""Output formats of ``-o``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def printer(form: str, *, label: Callable[[Object], str], headings: bool = True,
         return lambda objects, single: output.lines(map(label, objects))
     if name in ("jsonpath", "jsonpath-as-json"):
         template = jsonpath.Template.parse(argument if "{" in argument else "{" + argument + "}")
-        return lambda objects, single: output.line(template.render(_as_one(objects, single, lambda obj: obj)))
+        write = output.text if name == "jsonpath" else output.line
+        return lambda objects, single: write(template.render(_as_one(objects, single, lambda obj: obj)))
     if name == "custom-columns":
         return _custom_columns(argument, headings)
     if name in ("go-template", "template"):

@@ -37,7 +37,7 @@ class RemoteProcess:
         cls, api: Api, pods: Resource, pod: Object, container: str, *, command: Iterable[str] = (), stdin: bool = False,
         tty: bool = False,
     ) -> RemoteProcess:
-        """Start `command`, or without one attach to the container's own process. Raises ApiError and CommandError."""
+        """Start `command`; without one, attach to the container's own process. Raises ApiError and CommandError."""
         metadata = pod["metadata"]
         words = list(command)
         query = [("container", container), *(("command", word) for word in words), ("stdout", "true")]

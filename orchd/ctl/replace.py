@@ -1,4 +1,4 @@
-"""``replace``: objects as files say, in place of what is there."""
+"""``replace``: replaces existing objects with those in files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def replace(
     session: Session, files: tuple[str, ...], recursive: bool, force: bool, cascade: str, grace_period: int, timeout: float,
     subresource: str, field_manager: str, validate: str, dry_run: str, form: str,
 ) -> None:
-    """Put objects of files in place of those that are there: fields that a file leaves out are removed."""  # fmt: skip
+    """Replace objects with those in files: fields that a file omits are removed."""
     if force and (dry_run != "none" or subresource):
         raise CommandError("--force deletes objects: it does not go with --dry-run or --subresource")
     if grace_period >= 0 and not force:

@@ -22,7 +22,7 @@ _words = click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME")
 
 @click.group(cls=Group)
 def rollout() -> None:
-    """Follow and steer rollouts of deployments, stateful sets and daemon sets."""
+    """Show and control rollouts of deployments, stateful sets and daemon sets."""
 
 
 def _check(target: Target) -> Target:
@@ -37,7 +37,7 @@ def _check(target: Target) -> Target:
 @click.option("--timeout", type=DURATION, default=0.0, help="Longest wait; default: none.")
 @pass_session
 def status(session: Session, words: tuple[str, ...], watch: bool, timeout: float) -> None:
-    """Say how far a rollout is, and wait for its end."""
+    """Show the progress of a rollout and wait for its end."""
 
     async def work(api: Api) -> None:
         target = _check(await one_target(api, words))
@@ -155,8 +155,9 @@ def history(session: Session, words: tuple[str, ...], revision: int | None) -> N
         found = await revisions(api, target, owner)
         dialect = await api.dialect()
         if revision is not None:
+            template = _chosen(found, revision)["template"]
             output.line(f"{target.label} with revision #{revision}")
-            output.document(output.yaml_text(_chosen(found, revision)["template"]), "yaml")
+            output.document(output.yaml_text(template), "yaml")
             return
         output.line(target.label)
         cause = dialect("{long}.io/change-cause")

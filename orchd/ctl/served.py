@@ -1,4 +1,4 @@
-"""``api-resources``, ``api-versions``, ``version``, ``explain``: what the server serves."""
+"""``api-resources``, ``api-versions``, ``version``, ``explain``: resources and schemas of the server."""
 
 from __future__ import annotations
 

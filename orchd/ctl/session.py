@@ -1,4 +1,4 @@
-"""`Session`: what one invocation of the command line has - flags, streams, environment and a way to the server."""
+"""`Session`: flags, streams, environment and connection of one invocation of the command line."""
 
 from __future__ import annotations
 

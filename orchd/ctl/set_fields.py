@@ -1,4 +1,4 @@
-"""``set``: single fields of workloads, services and role bindings."""
+"""``set``: changes single fields of workloads, services and role bindings."""
 
 from __future__ import annotations
 

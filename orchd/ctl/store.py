@@ -1,4 +1,4 @@
-"""``store``: what ``orchd-store`` does, under this program's name and with a bar that shows the progress at a terminal."""
+"""``store``: the commands of ``orchd-store`` under this program's name, with a progress bar at a terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TEXTS = {
 
 @click.group(cls=Group)
 def store() -> None:
-    """Copy, check and move what a server keeps, from outside the server. Flags are the server's."""
+    """Copy, check and move the data of a server from outside the server. Flags are the server's."""
 
 
 def _add(name: str) -> None:
@@ -32,7 +32,7 @@ def _add(name: str) -> None:
     )  # fmt: skip
     @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[FLAG...] [FILE]")
     def command(words: tuple[str, ...]) -> None:
-        # All of the server comes with it, which other commands need not wait for.
+        # Imported here because it imports the whole server, which takes long.
         from orchd import storecommands
 
         if not sys.stderr.isatty():

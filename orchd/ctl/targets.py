@@ -1,4 +1,4 @@
-"""The objects that a command line means: ``pods``, ``pods,services``, ``pod a b``, ``pod/a deployment/b``, or files."""
+"""Objects named on the command line: ``pods``, ``pods,services``, ``pod a b``, ``pod/a deployment/b``, or files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def _pair(api: Api, word: str) -> Target:
 
 
 async def named_targets(api: Api, words: Sequence[str]) -> list[Target]:
-    """As `parse_targets`, for commands that need names."""
+    """`parse_targets` for commands that need names."""
     targets = await parse_targets(api, words)
     for target in targets:
         if not target.name:

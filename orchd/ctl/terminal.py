@@ -1,4 +1,4 @@
-"""The user's terminal: standard input piece by piece, raw mode, and the size of the window."""
+"""The user's terminal: standard input in pieces, raw mode, and the size of the window."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_terminal() -> bool:
 
 @contextmanager
 def raw_mode() -> Iterator[None]:
-    """Hand over every key as it is pressed, until the end of the block."""
+    """Put the terminal into raw mode until the end of the block: every key is passed on as it is pressed."""
     import termios
     import tty
 

@@ -1,4 +1,4 @@
-"""``wait``: until objects have a condition, a value, or are gone."""
+"""``wait``: waits until objects have a condition or value, or are deleted."""
 
 from __future__ import annotations
 

@@ -13,12 +13,17 @@ from orchd.kinds.patch import patch_errors
 
 
 def canonicalize(
-    obj: Object, resource: Resource, settings: ObjectSettings, *, quote: Callable[[], str] | None = None
+    obj: Object,
+    resource: Resource,
+    settings: ObjectSettings,
+    known: Object | None = None,
+    *,
+    quote: Callable[[], str] | None = None,
 ) -> Object:
-    """`obj`, of the version of `resource`, with canonical shape and defaults. Raises ApiError: 400 for a sent object, 422 for
-    a patched one, of which `quote` returns the text that errors contain."""
+    """`obj`, of the version of `resource`, with canonical shape and defaults, which parts of `known` have. Raises ApiError: 400
+    for a sent object, 422 for a patched one, of which `quote` returns the text that errors contain."""
     try:
-        out = default.apply(shape.canonical(obj, resource.type), resource, settings)
+        out = default.apply(shape.canonical(obj, resource.type, known), resource, settings, known)
     except RecursionError:
         # Recursive schemas can be defaulted to any depth.
         raise too_deep(resource) from None

@@ -12,7 +12,7 @@ from math import isinf
 from typing import Any, Final
 
 from orchd.kinds.digits import integer
-from orchd.kinds.objects.shape import NumberText
+from orchd.kinds.objects.shape_scalars import NumberText
 from orchd.kinds.objects.strict import Members
 
 _STRUCTURE: Final = re.compile(r"[ \t\r\n,:]*")

@@ -8,7 +8,6 @@ silently. With the feature gate ServerSideFieldValidation, the default of the pa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.kinds.codec import json_, yaml_
@@ -16,13 +15,14 @@ from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import shape, strict
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.values import value_class
 
 GATE: Final = "ServerSideFieldValidation"
 #: Prefix of the lines of a YAML decoder that reports several errors.
 _HEADINGS: Final = ("yaml: unmarshal errors:\n", "error converting YAML to JSON: yaml: unmarshal errors:\n")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Strictness:
     """`mode` is Ignore, Warn or Strict; `warn` adds a warning to the response. `located`: problems are reported with their
     paths."""
@@ -32,7 +32,7 @@ class Strictness:
     located: bool = False
 
     @property
-    def looks(self) -> bool:
+    def checks(self) -> bool:
         """True unless problems are ignored."""
         return self.mode != "Ignore"
 

@@ -1,7 +1,7 @@
-"""Why a pod is where it is, or nowhere: decisions as JSON data.
+"""Explanations of scheduling decisions as JSON data.
 
-For a pod that was bound it is the decision as it was taken, as long as that is remembered; for one that waits, and for one
-that does not exist yet, the decision as it would be taken now. Nothing is changed by asking.
+For a bound pod it is the recorded decision, as long as the history has it; for a pending pod, or one that does not exist
+yet, the decision as it would be made now. Explaining changes nothing.
 """
 
 from __future__ import annotations

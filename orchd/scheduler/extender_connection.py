@@ -1,4 +1,4 @@
-"""How an extender is reached: POST of JSON over HTTP or HTTPS, bounded in time and size."""
+"""HTTP connection to an extender: POST of JSON, bounded in time and size."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from zope.interface import implementer
 from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import quoted
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects import shape
 from orchd.scheduler.config.model import ExtenderConfig
 from orchd.scheduler.extender_connection import ExtenderConnection
 from orchd.scheduler.interfaces import ExtenderError, ExtenderVerdict, ExtenderVictims, IExtender, ISnapshot
@@ -179,7 +179,7 @@ def _member(answer: Mapping[str, Any], name: str, kind: type) -> Any:
         value = next((item for key, item in answer.items() if key.casefold() == name.casefold()), None)
     if value is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool))):
         return value
-    raise ExtenderError(f"json: cannot unmarshal {shape.json_type(value)} into Go struct field {name}")
+    raise ExtenderError(f"json: cannot unmarshal {json_name(value)} into Go struct field {name}")
 
 
 def _reasons(answer: Mapping[str, Any], name: str) -> dict[str, str]:
@@ -195,4 +195,4 @@ def _name(node: Any) -> str:
 
 
 def _mismatch(value: Any, wanted: str) -> ExtenderError:
-    return ExtenderError(f"json: cannot unmarshal {shape.json_type(value)} into Go value of type {wanted}")
+    return ExtenderError(f"json: cannot unmarshal {json_name(value)} into Go value of type {wanted}")

@@ -1,4 +1,4 @@
-"""What plugins reach of the scheduler."""
+"""The handle through which plugins use the scheduler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions as they were taken, kept for those who ask why a pod is where it is. Bounded by bytes."""
+"""Recorded scheduling decisions for explanations, bounded by bytes."""
 
 from __future__ import annotations
 

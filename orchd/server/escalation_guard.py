@@ -32,6 +32,8 @@ class EscalationGuard:
 
 @implementer(IReview)
 class _GuardedReview:
+    """`review`, whose `mutate` raises ApiError 403 if the admitted role or binding grants more than the user holds."""
+
     def __init__(self, review: IReview, check: EscalationCheck, context: Context, old: Object | None) -> None:
         self._review = review
         self._check = check

@@ -74,7 +74,9 @@ class NodeForms:
         """The current status of the node."""
         old = node.get("status") or {}
         name = node["metadata"]["name"]
-        capacity = dict(self._settings.capacity)
+        # As node agents do, keep extended resources that someone wrote into the status.
+        extended = {name: value for name, value in (old.get("capacity") or {}).items() if "/" in name}
+        capacity = {**extended, **self._settings.capacity}
         annotated = (node["metadata"].get("labels") or {}).get(LABEL) != "true"
         if annotated and old.get("capacity"):
             # The capacity was set by the client that registered the node.

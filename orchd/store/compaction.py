@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 from twisted.internet.defer import Deferred, ensureDeferred, succeed
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
@@ -21,7 +21,7 @@ class Compaction:
     History is therefore between `keep` and `keep` + `interval` seconds long. An interval of 0 disables it.
     """
 
-    def __init__(self, store: IStore, reactor: Any, *, interval: float, keep: float, most: int = 0) -> None:
+    def __init__(self, store: IStore, reactor: IReactorTime, *, interval: float, keep: float, most: int = 0) -> None:
         self._store = store
         self._reactor = reactor
         self._interval = interval

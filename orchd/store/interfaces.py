@@ -13,6 +13,8 @@ from enum import Enum
 from twisted.internet.defer import Deferred
 from zope.interface import Attribute, Interface
 
+from orchd.values import value_class
+
 
 class StoreError(Exception):
     """Base class of the errors that a store raises."""
@@ -73,7 +75,7 @@ class DamagedValue(bytes):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class KeyValue:
     """A key's value as of `revision` (the revision of its last write); `created` is that of its creation."""
 
@@ -88,7 +90,7 @@ class EventType(Enum):
     DELETE = "DELETE"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Event:
     """One write. `value` is the new value (b"" for a deletion), `previous` what it replaced (None for a creation)."""
 

@@ -7,6 +7,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
 from orchd.store.interfaces import RevisionConflictError, StoreError
@@ -23,7 +24,7 @@ class Leases:
     `expire` deletes a key that is still at that revision; RevisionConflictError means that it is not.
     """
 
-    def __init__(self, reactor: Any, expire: Callable[[str, int], Deferred[int]]) -> None:
+    def __init__(self, reactor: IReactorTime, expire: Callable[[str, int], Deferred[int]]) -> None:
         self._reactor = reactor
         self._expire = expire
         self._heap: list[tuple[float, str, int]] = []

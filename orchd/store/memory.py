@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from orchd.store.compaction import Compaction
-from orchd.store.core import Core, Write
 from orchd.store.interfaces import Event, IStore, KeyValue
+from orchd.store.single_process import SingleProcessStore, Write
 
 
 @implementer(IStore)
-class MemoryStore(Core):
+class MemoryStore(SingleProcessStore):
     """`history_events` and `history_bytes` limit the history of `range` and `watch`; beyond them it compacts itself.
 
     Writes are acknowledged before the coroutine suspends, except those made during event delivery.
@@ -21,7 +20,7 @@ class MemoryStore(Core):
 
     def __init__(
         self,
-        reactor: Any,
+        reactor: IReactorTime,
         *,
         compaction_interval: float = 300.0,
         history_seconds: float = 300.0,
@@ -32,7 +31,7 @@ class MemoryStore(Core):
         self._busy = False
         self._compaction = Compaction(self, reactor, interval=compaction_interval, keep=history_seconds)
 
-    def copy(self, reactor: Any) -> MemoryStore:
+    def copy(self, reactor: IReactorTime) -> MemoryStore:
         """A store that is not started, with the contents and the history of this one. Keys with a time to live have there
         what remains of it. Watches and pending writes are not copied."""
         made = MemoryStore(reactor, history_events=self._recent_events, history_bytes=self._recent_bytes)
@@ -55,7 +54,7 @@ class MemoryStore(Core):
         self._close("the store is stopped")
         return self._compaction.stop()
 
-    def _kick(self) -> None:
+    def _start_commit(self) -> None:
         # A write from a watch callback waits, so that every watch sees events in revision order.
         if self._busy:
             return

@@ -10,8 +10,8 @@ import sqlite3
 from collections.abc import Sequence
 
 from orchd.store.checksums import check_value, row_sum
-from orchd.store.core import Write
 from orchd.store.interfaces import Event, EventType, KeyValue
+from orchd.store.single_process import Write
 
 _ROW = "(?,?,?,?,?,?,?,?)"
 _WIDTH = 8

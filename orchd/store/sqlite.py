@@ -17,19 +17,20 @@ from functools import partial
 from typing import Any
 
 from twisted.internet.defer import Deferred, ensureDeferred, fail, succeed
+from twisted.internet.interfaces import IReactorFromThreads
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd.store import sql
 from orchd.store.backup import write_backup
 from orchd.store.compaction import Compaction
-from orchd.store.core import Core, Write
 from orchd.store.highwater import HighWater
 from orchd.store.interfaces import Event, EventType, IStore, KeyValue, StoreError, UnavailableError
 from orchd.store.keys import prefix_end
 from orchd.store.locking import FileLock
 from orchd.store.opening import Found, open_for_writing, open_store
 from orchd.store.schema import connect
+from orchd.store.single_process import SingleProcessStore, Write
 from orchd.store.worker import Worker
 from orchd.txkit.histogram import Histogram
 
@@ -49,7 +50,7 @@ BATCH_BUCKETS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024
 
 
 @implementer(IStore)
-class SqliteStore(Core):
+class SqliteStore(SingleProcessStore):
     """`path` is the data file. `history_events` limits persisted history by number, `history_seconds` by time;
     `recent_events` and `recent_bytes` limit its part in memory. `check_seconds` limits the check of the file at start.
 
@@ -84,6 +85,7 @@ class SqliteStore(Core):
         self.batch_sizes = Histogram(BATCH_BUCKETS)
         self.failed_commits = 0
         self._dialect_name = dialect_name
+        self._threads: IReactorFromThreads = reactor
         self._check_seconds = check_seconds
         self._switch_interval = switch_interval
         self._switch_interval_before = 0.0
@@ -99,7 +101,8 @@ class SqliteStore(Core):
         self._mark: HighWater | None = None
         #: True if the writer was notified but has not yet read the queue.
         self._scheduled = False
-        #: True if the last commit had several writes. The next one then begins at the end of the reactor turn.
+        #: True if the last commit had several writes, or others were submitted during it. The next one then begins at the end
+        #: of the reactor turn.
         self._concurrent = False
         #: Set by the writer when a commit fails: no writes until the reactor has handled it.
         self._broken = False
@@ -213,7 +216,7 @@ class SqliteStore(Core):
 
     # Writing: in the reactor's thread ...
 
-    def _kick(self) -> None:
+    def _start_commit(self) -> None:
         if self._scheduled:
             return
         self._scheduled = True
@@ -228,7 +231,7 @@ class SqliteStore(Core):
         self.writes += count
         self.commit_seconds.observe(COMMIT_BUCKETS, seconds)
         self.batch_sizes.observe(BATCH_BUCKETS, count)
-        self._concurrent = len(batch) > 1
+        self._concurrent = len(batch) > 1 or len(self._pending) > 1
         if count and self._trouble:
             self._well()
         self._committed(batch)
@@ -325,12 +328,13 @@ class SqliteStore(Core):
         except Exception as error:
             # Any exception: the writers must get it, and the thread must continue.
             self._broken = True
-            self._reactor.callFromThread(self._not_written, batch, error)
+            self._threads.callFromThread(self._not_written, batch, error)
             return
-        self._reactor.callFromThread(self._wrote, batch, count, time.perf_counter() - began)
+        self._threads.callFromThread(self._wrote, batch, count, time.perf_counter() - began)
         if count and self._mark is not None:
             self._mark.write(_last_revision(batch))
-        if queue:
+        if len(batch) == _BATCH:
+            # Later writes have posted their own job, or will at the end of the reactor turn.
             self._writer.post(self._commit)
 
     # History.

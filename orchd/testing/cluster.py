@@ -9,7 +9,9 @@ Only the standard library is imported here: a test's process does not load the s
 
 from __future__ import annotations
 
+import inspect
 import json
+import math
 import os
 import socket
 import time
@@ -22,6 +24,7 @@ from urllib.parse import urlsplit
 
 from orchd.dialect import DIALECTS, KUBERNETES, Dialect
 from orchd.testing.cluster_channel import ClusterChannel, ClusterError
+from orchd.testing.cluster_flags import command_line, controller_names
 from orchd.testing.fork_client import ForkClient, fork_client
 
 if TYPE_CHECKING:
@@ -29,10 +32,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Default time limit of a start, a request or a wait in seconds: enough for machines under any load.
-LIMIT = 120.0
-#: Flags that a cluster sets itself.
-_OWN_FLAGS = ("data-dir", "dialect", "bind-address", "secure-port", "token-auth-file", "cert-dir")
+#: Default time limit of starts, requests and waits in seconds: enough for machines under load.
+LIMIT = 60.0
+#: Seconds by which one command advances time; longer times take several commands, each with a limit of its own.
+_MAX_STEP = 600.0
+#: Limit of an object's text in errors, in characters.
+_MAX_OBJECT_TEXT = 1500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +62,51 @@ class RecordedRequest:
     agent: str
 
 
+def _exists(found: Any) -> bool:
+    return True
+
+
+def _describe(function: Callable[..., object]) -> str:
+    """The source line of a lambda, the name of another function."""
+    name = getattr(function, "__name__", repr(function))
+    if name != "<lambda>":
+        return str(name)
+    try:
+        return inspect.getsource(function).strip().splitlines()[0]
+    except (OSError, TypeError):
+        return str(name)
+
+
+def _evaluate(condition: Callable[[], T]) -> T:
+    """The result of `condition`. Raises TypeError for an asynchronous one, whose result would always be true."""
+    found = condition()
+    if inspect.isawaitable(found):
+        if inspect.iscoroutine(found):
+            found.close()
+        raise TypeError(f"wait_for: {_describe(condition)} is asynchronous; wait_for needs an ordinary function")
+    return found
+
+
+def _format_answer(code: int, answer: Any) -> str:
+    """Text of an answer for errors: its code, then the message of a Status, or the object without its managed fields."""
+    if isinstance(answer, dict) and answer.get("kind") == "Status":
+        return f"{code} {answer.get('message', '')}"
+    if isinstance(answer, dict) and isinstance(answer.get("metadata"), dict):
+        plain = {name: value for name, value in answer["metadata"].items() if name != "managedFields"}
+        answer = {**answer, "metadata": plain}
+    text = answer if isinstance(answer, str) else json.dumps(answer)
+    return f"{code} {text if len(text) <= _MAX_OBJECT_TEXT else text[:_MAX_OBJECT_TEXT] + '...'}"
+
+
 class Cluster:
     """One API server with a store of its own; runs between `start` and `stop`, or as a context manager (sync or async).
 
     `dialect` is "kubernetes" for stock clients, or "orch". `nodes` is the number of simulated nodes, on which pods run.
     `controllers` is True for all, False for none, or names as for --controllers (an iterable, or one text with commas).
     `scheduler` None runs a scheduler if there are nodes. `gates` are feature gates, `flags` further flags of the server by name
-    (without dashes). `folder` keeps the store on disk, for a later cluster to continue; without it, the store is in memory.
-    `port` 0 takes a free port. Raises ValueError for flags that the cluster sets itself.
+    (without dashes); a list is written with commas. `folder` keeps the store on disk, for a later cluster to continue; without it,
+    the store is in memory. `port` 0 takes a free port. Raises ValueError for invalid arguments, such as flags that the cluster
+    sets itself.
     """
 
     def __init__(
@@ -75,19 +117,22 @@ class Cluster:
         controllers: bool | Iterable[str] = True,
         scheduler: bool | None = None,
         gates: Mapping[str, bool] | None = None,
-        flags: Mapping[str, str] | None = None,
+        flags: Mapping[str, object] | None = None,
         folder: str | os.PathLike[str] | None = None,
         port: int = 0,
     ) -> None:
         if dialect not in DIALECTS:
             raise ValueError(f"dialect {dialect!r}: one of {', '.join(DIALECTS)}")
+        if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536:
+            raise ValueError(f"port: {port!r} is not a port from 0 to 65535")
         self.dialect: Dialect = DIALECTS[dialect]
         self._port = port
-        names = controllers.split(",") if isinstance(controllers, str) else controllers
-        self._controllers = names if isinstance(names, bool) else tuple(names)
+        given = {} if flags is None else flags
+        line = list(command_line(nodes, controllers, scheduler, {} if gates is None else gates, given))
+        self._controllers = controller_names(str(given["controllers"]) if "controllers" in given else controllers)
         self._spec = {
             "dialect": dialect,
-            "flags": list(command_line(nodes, self._controllers, scheduler, gates or {}, flags or {})),
+            "flags": line,
             "folder": "" if folder is None else str(Path(folder).resolve()),
         }
         self._owner: ForkClient | None = None
@@ -246,32 +291,49 @@ class Cluster:
             return answer.status, json.loads(text)
         return answer.status, text.decode("utf-8", "replace")
 
-    def wait_for(self, condition: Callable[[], T | None], *, timeout: float = LIMIT, what: str = "") -> T:
-        """Call `condition` until it returns something true, and return that. Its exceptions are passed on. Raises `ClusterError`,
-        whose message names `what`, after `timeout` real seconds."""
+    def wait_for(self, condition: Callable[[], T | None], *, timeout: float = LIMIT, what: str | Callable[[], str] = "") -> T:
+        """Call `condition` until it returns something true, and return that. Its exceptions are passed on. Raises `ClusterError`
+        after `timeout` real seconds; its message names `what`, a text or a function that returns one."""
+        if not callable(condition):
+            raise TypeError(f"wait_for: {condition!r} is a value, not a function: pass wait_for(lambda: ...)")
         end = time.monotonic() + timeout
         pause = 0.005
-        while not (found := condition()):
+        while not (found := _evaluate(condition)):
             if time.monotonic() > end:
-                raise ClusterError(f"not after {timeout:g} s: {what or getattr(condition, '__name__', condition)}")
+                text = what() if callable(what) else what or f"{_describe(condition)} was {found!r}"
+                raise ClusterError(f"not after {timeout:g} s: {text}")
             time.sleep(pause)
             pause = min(pause * 1.5, 0.2)
         return found
 
     def wait_for_object(
-        self, path: str, until: Callable[[Any], Any] = lambda found: True, *, timeout: float = LIMIT
+        self, path: str, until: Callable[[Any], Any] = _exists, *, timeout: float = LIMIT
     ) -> dict[str, Any]:
         """Wait until there is an object at `path` for which `until` is true, and return it. Raises `ClusterError` after `timeout`."""
 
+        last: tuple[int, Any] = 0, None
+
         def look() -> dict[str, Any] | None:
-            code, found = self.request("GET", path)
+            nonlocal last
+            last = code, found = self.request("GET", path)
             return found if code == 200 and until(found) else None
 
-        return self.wait_for(look, timeout=timeout, what=path)
+        def describe() -> str:
+            condition = "exists" if until is _exists else f"exists, and {_describe(until)} is true"
+            return f"{path} {condition}; the last answer was {_format_answer(*last)}"
+
+        return self.wait_for(look, timeout=timeout, what=describe)
 
     def wait_for_absence(self, path: str, *, timeout: float = LIMIT) -> None:
         """Wait until there is nothing at `path`. Raises `ClusterError` after `timeout`."""
-        self.wait_for(lambda: self.request("GET", path)[0] == 404, timeout=timeout, what=f"{path} is removed")
+        last: tuple[int, Any] = 0, None
+
+        def look() -> bool:
+            nonlocal last
+            last = self.request("GET", path)
+            return last[0] == 404
+
+        self.wait_for(look, timeout=timeout, what=lambda: f"{path} is removed; the last answer was {_format_answer(*last)}")
 
     # -- recorded requests
 
@@ -290,7 +352,13 @@ class Cluster:
     def advance(self, seconds: float) -> float:
         """Let time pass in the server at once: wall clock, leases, time limits, back-off, controllers. Delayed calls that come due
         run in order, each at its time. Returns the wall clock afterwards. Clients check TLS certificates by their own clock."""
-        return float(self._running().command("advance", seconds=float(seconds)))
+        left = float(seconds)
+        if not math.isfinite(left):
+            raise ValueError(f"advance: {seconds!r} is not a number of seconds")
+        while left > _MAX_STEP:
+            self._running().command("advance", seconds=_MAX_STEP)
+            left -= _MAX_STEP
+        return float(self._running().command("advance", seconds=left))
 
     def now(self) -> float:
         """The server's wall clock, in seconds since the epoch."""
@@ -339,30 +407,6 @@ class Cluster:
         `user` is "". A certificate with a negative `lifetime` expired that many seconds ago."""
         certificate, key = self._running().command("issue", user=user, groups=list(groups), lifetime=float(lifetime))
         return certificate, key
-
-
-def command_line(
-    nodes: int,
-    controllers: bool | Iterable[str],
-    scheduler: bool | None,
-    gates: Mapping[str, bool],
-    flags: Mapping[str, str],
-) -> Iterable[str]:
-    """The server flags for the arguments of a `Cluster`. Raises ValueError for `flags` that the cluster sets itself."""
-    own = [name for name in flags if name.lstrip("-") in _OWN_FLAGS]
-    if own:
-        raise ValueError(f"flags: a cluster sets these itself: {', '.join(own)}")
-    if controllers is False:
-        yield "--controllers=-*"
-    elif controllers is not True:
-        yield "--controllers=" + ",".join(controllers)
-    yield f"--scheduler={'true' if (nodes > 0 if scheduler is None else scheduler) else 'false'}"
-    if nodes:
-        yield f"--simulated-nodes={nodes}"
-    if gates:
-        yield "--feature-gates=" + ",".join(f"{name}={str(on).lower()}" for name, on in sorted(gates.items()))
-    for name, value in flags.items():
-        yield f"--{name.lstrip('-')}={value}"
 
 
 def reachable(url: str, timeout: float = 1.0) -> bool:

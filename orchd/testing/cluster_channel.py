@@ -14,14 +14,14 @@ from typing import Any
 
 from orchd.testing.process_lifetime import open_process
 
-#: Real seconds that a command may take; advancing by days takes some.
+#: Real seconds that a command may take.
 _COMMAND_LIMIT = 120.0
 #: Real seconds that a server may take to end before it is killed.
 _STOP_LIMIT = 15.0
 
 
 class ClusterError(Exception):
-    """A cluster does not start, has ended, or refuses what a test asks."""
+    """A cluster does not start, has ended, or rejects a request of the test."""
 
 
 class ClusterChannel:
@@ -52,7 +52,11 @@ class ClusterChannel:
                 self._channel.sendall(line)
             except OSError as error:
                 raise ClusterError(f"the server has ended: {error}") from error
-            answer = self._receive(time.monotonic() + _COMMAND_LIMIT)
+            end = time.monotonic() + _COMMAND_LIMIT
+            answer = self._receive(end)
+            while answer.get("id") != self._number:
+                # Of an earlier command that took too long.
+                answer = self._receive(end)
         if "error" in answer:
             raise ClusterError(answer["error"])
         return answer["result"]
@@ -76,7 +80,7 @@ class ClusterChannel:
         return message
 
     def close(self) -> None:
-        """Have the server end, and wait until it has; it is killed when it takes too long."""
+        """Stop the server and wait until it has ended; it is killed after a time limit."""
         with self._lock:
             try:
                 self._channel.shutdown(socket.SHUT_WR)

@@ -15,7 +15,7 @@ from twisted.protocols.basic import LineOnlyReceiver
 from twisted.python.failure import Failure
 
 from orchd.testing.cluster_server import ClusterServer
-from orchd.testing.faults import Fault
+from orchd.testing.faults import Fault, check_resource
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 
@@ -89,7 +89,7 @@ class Control:
             self._real.addReader(_Ending(owner, self._end))
 
     async def run(self, bound: socket.socket, *, started: bool) -> None:
-        """Open the server, which was started already or is started here, and tell the test."""
+        """Open the server, starting it first if necessary, and report to the test."""
         if not started:
             await self._server.start_bound(self._real)
         await self._server.open(self._real, bound)
@@ -107,7 +107,7 @@ class Control:
         self._send({"ready": {**ready, "url": url, "token": self._server.token, "pid": os.getpid()}})
 
     def give_up(self, failure: Failure) -> None:
-        """Tell the test why there is no server, and end."""
+        """Report to the test why there is no server, and end."""
         self._log.failure("the cluster does not start", failure)
         self._send({"failed": f"{type(failure.value).__name__}: {failure.getErrorMessage()}"})
         self._real.callLater(0, self._transport.loseConnection)
@@ -152,7 +152,9 @@ class Control:
         return self._server.log.take(clear=message["clear"])
 
     async def _fault(self, message: dict[str, Any]) -> None:
-        self._server.faults.add(Fault(**message["fault"]))
+        fault = Fault(**message["fault"])
+        check_resource(self._server.server.catalog, str(fault.match.get("resource", "")))
+        self._server.faults.add(fault)
 
     async def _clear_faults(self, message: dict[str, Any]) -> None:
         self._server.faults.clear()

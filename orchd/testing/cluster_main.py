@@ -1,4 +1,4 @@
-"""What the processes of test clusters run once they are forked: a template, or one cluster on a reactor."""
+"""Main functions of the forked processes of test clusters: a template, or one cluster on a reactor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from twisted.logger import globalLogBeginner, textFileLogObserver
 import orchd.assembly.controllers  # noqa: F401
 from orchd.testing.cluster_control import Control
 from orchd.testing.cluster_server import ClusterServer, ServerSpec
-from orchd.testing.fork_server import fork_child, serve
+from orchd.testing.fork_server import fork_child, serve, wait_children
 from orchd.testing.process_lifetime import open_process
 from orchd.txkit.coroutines import start as run_coroutine
 
@@ -25,7 +25,7 @@ _BACKLOG = 1024
 
 
 def run_template(channel: socket.socket, spec: Any, folder: Path, owner: int) -> None:
-    """Start a server as far as it goes without sockets, and fork a cluster for each message."""
+    """Start a server as far as possible without sockets, and fork a cluster for each message."""
     _log_to(folder / "log")
     globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False)
     try:
@@ -51,6 +51,8 @@ def run_template(channel: socket.socket, spec: Any, folder: Path, owner: int) ->
         gc.freeze()
 
     serve(channel, owner, fork, complete)
+    # Clusters end with the process that forked them, and no further ones are made of this one.
+    wait_children()
 
 
 def run_cluster(server: ClusterServer | None, message: Any, descriptor: int, owner: int) -> None:

@@ -112,6 +112,8 @@ class ClusterServer:
             "--bind-address=127.0.0.1",
             f"--secure-port={PROVISIONAL_PORT}",
             f"--token-auth-file={tokens}",
+            # There is no other process to elect, and renewing leases is most of what an idle server does as time passes.
+            "--leader-elect=false",
             *spec.flags,
             f"--data-dir={self.data}",
         ])

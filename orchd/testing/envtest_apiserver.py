@@ -75,13 +75,21 @@ def _is_double(url: str) -> bool:
         return False
 
 
-def make_server(reactor: Any, arguments: list[str], folder: Path, failed: Callable[[Failure], None]) -> ApiServer:
-    """The server for a framework's flags. Raises usage.UsageError, OSError and ValueError that name the flag or file."""
+def read_settings(arguments: list[str], folder: Path) -> configuration.Settings:
+    """The server's settings. Raises usage.UsageError and ValueError that name the flag."""
     flags = list(map_flags(arguments))
-    defaults = [f"--dialect={KUBERNETES.name}", "--controllers=-*", "--scheduler=false", f"--data-dir={folder}"]
+    defaults = [f"--dialect={KUBERNETES.name}", "--scheduler=false", f"--data-dir={folder}"]
+    if not any(flag.lstrip("-").partition("=")[0] == "controllers" for flag in flags):
+        # A list, to which a flag of the caller would be added.
+        defaults.append("--controllers=-*")
     options = Options(capabilities=capabilities())
     options.parseOptions([*defaults, *flags])
-    settings = configuration.from_options(options)
+    return configuration.from_options(options)
+
+
+def make_server(reactor: Any, arguments: list[str], folder: Path, failed: Callable[[Failure], None]) -> ApiServer:
+    """The server for a framework's flags. Raises usage.UsageError, OSError and ValueError that name the flag or file."""
+    settings = read_settings(arguments, folder)
     store = MemoryStore(reactor) if settings.storage.etcd is None else None
     return ApiServer(settings, reactor, store=store, failed=failed)
 

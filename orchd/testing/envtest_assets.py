@@ -1,7 +1,7 @@
-"""``orchd-envtest-assets DIR``: programs under the names that test frameworks of other languages start.
+"""``orchd-envtest-assets DIR``: writes programs under the names that test frameworks of other languages start.
 
-With ``KUBEBUILDER_ASSETS=DIR`` the envtest package of controller-runtime, and what works like it, runs its tests against this
-server.
+With ``KUBEBUILDER_ASSETS=DIR``, the envtest package of controller-runtime and similar frameworks run their tests against
+this server.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The `etcd` program of ``orchd-envtest-assets``: answers the health checks of test frameworks, and keeps nothing.
+"""The `etcd` program of ``orchd-envtest-assets``: answers the health checks of test frameworks and stores nothing.
 
-The API server beside it has its store in memory; what frameworks want of etcd is a process that becomes healthy.
+The API server beside it stores in memory; frameworks only need a process that becomes healthy.
 """
 
 from __future__ import annotations

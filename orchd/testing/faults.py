@@ -1,4 +1,4 @@
-"""`FaultStage`: a stage that fails or delays what clients ask, as a test says."""
+"""`FaultStage`: a stage that fails or delays requests of clients as a test requests."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ from zope.interface import implementer
 
 from orchd import errors
 from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog
 from orchd.server.pipeline.interfaces import ISink, IStream, Next, Request, RequestInfo, Response
 from orchd.server.pipeline.verbs.watch.stream import WatchStream
 from orchd.testing.recording import is_internal
 
 #: Which members of RequestInfo a fault may be limited to.
 MATCHED = ("verb", "group", "resource", "subresource", "namespace", "name")
+#: The verbs of requests for resources, and of other paths.
+VERBS = frozenset((
+    *("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy"),
+    *("post", "put", "head", "options"),
+))  # fmt: skip
 
 _BY_CODE: Mapping[int, Callable[[RequestInfo, str], ApiError]] = {
     400: lambda info, text: errors.bad_request(text),
@@ -49,6 +55,16 @@ class Fault:
         return self.times > 0 and all(getattr(info, name) == value for name, value in self.match.items())
 
 
+def check_resource(catalog: Catalog, name: str) -> None:
+    """Raise ValueError if `name` is not a resource, but the kind, singular or short name of one: it would match no request. A name
+    that is not known may be that of a custom resource that is yet to come."""
+    if not name or any(each.plural == name for each in (*catalog.resources, *catalog.later)):
+        return
+    for each in catalog.resources:
+        if name.lower() in (each.kind.lower(), each.singular, *each.short_names, each.plural):
+            raise ValueError(f"a fault for {name!r} would never happen: the resource is {each.plural!r}")
+
+
 class FaultStage:
     """Requests of the server's own parts are never touched. Delays are on `clock`."""
 
@@ -68,12 +84,24 @@ class FaultStage:
         unknown = sorted(set(fault.match) - set(MATCHED))
         if unknown:
             raise ValueError(f"a fault cannot be limited by {', '.join(unknown)}: one of {', '.join(MATCHED)}")
+        for name, value in fault.match.items():
+            if not isinstance(value, str):
+                raise ValueError(f"a fault cannot be limited to {name} {value!r}: not a string")
+        verb, resource = fault.match.get("verb"), fault.match.get("resource", "")
+        if verb is not None and verb not in VERBS:
+            raise ValueError(f"no request has the verb {verb!r}, so the fault would never happen: one of {', '.join(sorted(VERBS))}")
+        if "/" in resource:
+            first, _, second = resource.partition("/")
+            raise ValueError(f"a fault for {resource!r} is limited by resource={first!r}, subresource={second!r}")
+        for number in (fault.times, fault.code):
+            if isinstance(number, bool) or not isinstance(number, int):
+                raise ValueError(f"a fault needs whole numbers as times and code, not {number!r}")
         if fault.times < 1 or fault.delay < 0 or (fault.code and not 400 <= fault.code <= 599):
             raise ValueError("a fault needs times >= 1, seconds >= 0 and a code from 400 to 599")
         self.faults.append(fault)
 
     def clear(self) -> None:
-        """Forget all faults that are still to come."""
+        """Remove all pending faults."""
         self.faults.clear()
 
     async def __call__(self, request: Request, then: Next) -> Response:

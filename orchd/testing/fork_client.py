@@ -1,4 +1,4 @@
-"""The test run's side of `orchd.testing.fork_server`: one such process per process of the test run, started when needed."""
+"""The test run's side of `orchd.testing.fork_server`: one fork server per process of the test run, started on first use."""
 
 from __future__ import annotations
 
@@ -51,14 +51,15 @@ class ForkClient:
         return self._process.poll() is None
 
     def start(self, spec: dict[str, Any], port: int) -> tuple[socket.socket, Path]:
-        """Ask for a server: its channel, and the folder that gets its files. Raises OSError when the process has ended."""
+        """Request a cluster. Returns its channel and the folder for its files. Raises OSError if the process has ended."""
         with self._lock:
             self._count += 1
             home = self.folder / f"cluster-{self._count}"
         return self._send({"spec": spec, "port": port, "home": str(home)}), home
 
     def start_program(self, message: dict[str, Any]) -> socket.socket:
-        """Ask for a program (`orchd.testing.forked_process`): its channel. Raises OSError when the process has ended."""
+        """Request a program (`orchd.testing.forked_process`). Returns its channel. Raises OSError if the process has
+        ended."""
         return self._send({"program": message})
 
     def _send(self, message: dict[str, Any]) -> socket.socket:
@@ -72,11 +73,11 @@ class ForkClient:
         return ours
 
     def log(self) -> str:
-        """What the process has written."""
+        """What the process has logged."""
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
     def stop(self) -> None:
-        """End the process and every cluster of it."""
+        """End the process and all its clusters."""
         self._channel.close()
         try:
             self._process.wait(10)
@@ -87,8 +88,8 @@ class ForkClient:
 
 
 def _with_bytecode(environment: dict[str, str]) -> dict[str, str]:
-    """Let the process keep bytecode in the user's cache folder where this one may not keep it beside the sources and none is
-    there: compiling takes longer than the whole start otherwise."""
+    """Let the process cache bytecode in the user's cache folder if it cannot be cached beside the sources: otherwise
+    compiling would take longer than the rest of the start."""
     beside = Path(importlib.util.cache_from_source(fork_channel.__file__))
     if not sys.dont_write_bytecode or sys.pycache_prefix is not None or beside.exists():
         return environment

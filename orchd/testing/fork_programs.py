@@ -1,7 +1,8 @@
-"""Programs as forks of the fork server, which has imported them already: the side of the fork server.
+"""Programs as forks of the fork server, which has already imported them: the fork server's side.
 
-A supervisor, itself a fork, forks the program, and tells its process id and, at its end, its status through the channel. The
-program gets what a new process would get: arguments, environment, folder, limits, standard streams, signals, no descriptors.
+A supervisor, itself a fork, forks the program, and reports its process id and finally its status through the channel. The
+program gets what a new process would get: arguments, environment, folder, limits, standard streams and signals, and no
+other descriptors.
 """
 
 from __future__ import annotations
@@ -21,8 +22,12 @@ import time
 from importlib import import_module
 from typing import Any
 
+from twisted.plugin import pluginPackagePaths
+
 from orchd.testing.process_lifetime import die_with_parent
 
+#: Packages to which every folder of the path may add modules.
+_SPREAD = ("twisted.plugins", "orchd.plugins")
 #: What an entry point imports when it runs.
 _IMPORTED_LATER = {
     "twisted.scripts.twistd:run": ("orchd.assembly.scheduler", "orchd.component_tap", "orchd.tap"),
@@ -41,7 +46,7 @@ def prepare(entry: str) -> None:
 
 
 def supervise(message: Any, descriptor: int) -> None:
-    """Run the program of `message` (see `ForkedProcess`) and tell of it until it has ended."""
+    """Run the program of `message` (see `ForkedProcess`), and report on it until it has ended."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     parent = os.getpid()
     child = os.fork()
@@ -84,8 +89,10 @@ def _become(message: Any) -> None:
     for name, (soft, hard) in message["limits"].items():
         resource.setrlimit(getattr(resource, name), (soft, hard))
     os.chdir(message["folder"])
+    before = os.environ.get("PYTHONPATH", "")
     os.environ.clear()
     os.environ.update(message["environment"])
+    _change_path(before, os.environ.get("PYTHONPATH", ""))
     time.tzset()
     sys.argv = message["arguments"]
     flags = (os.O_RDONLY, *[os.O_WRONLY | os.O_CREAT | os.O_APPEND] * 2)
@@ -95,6 +102,19 @@ def _become(message: Any) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     random.seed()
     gc.enable()
+
+
+def _change_path(before: str, after: str) -> None:
+    """Have modules found as with the PYTHONPATH `after`, in a process that was started with `before`; what is imported already
+    stays. Packages that are spread over the path, such as those of plugins, are extended."""
+    if before == after:
+        return
+    old = {os.path.abspath(part) for part in before.split(os.pathsep) if part}
+    new = [os.path.abspath(part) for part in after.split(os.pathsep) if part]
+    sys.path[:] = list(dict.fromkeys((*new, *(part for part in sys.path if part not in old))))
+    for name in _SPREAD:
+        package = import_module(name)
+        package.__path__.extend(part for part in pluginPackagePaths(name) if part not in package.__path__)
 
 
 def _status(code: object) -> int:

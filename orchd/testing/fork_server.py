@@ -8,6 +8,7 @@ signals a process descriptor.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import random
@@ -22,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from orchd.testing import fork_channel
+from orchd.testing.compiled_dataclasses import default_file, kept_code
 from orchd.testing.process_lifetime import die_with_parent, is_running, open_process
 
-#: Limit of templates. The least recently used one ends first.
+#: Limit of templates. The least recently used one ends first, after the clusters that were forked from it.
 _MAX_TEMPLATES = 8
 #: Seconds between checks of the owner on systems without process descriptors.
 _POLL = 1.0
@@ -42,7 +44,8 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Children are not waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    import orchd.testing.cluster_main  # noqa: F401  # what every template needs
+    with kept_code(default_file(), write=not sys.dont_write_bytecode):
+        import orchd.testing.cluster_main  # noqa: F401  # what every template needs
 
     gc.freeze()
     try:
@@ -96,6 +99,14 @@ def fork_child(run: Callable[[], None]) -> None:
     finally:
         sys.stderr.flush()
         os._exit(status)
+
+
+def wait_children() -> None:
+    """Return once every child of this process has ended. Each ends by itself with its channel or the owner."""
+    # With SIGCHLD ignored, this waits for all of them.
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
 
 
 class ForkServer:

@@ -1,4 +1,4 @@
-"""Programs as forks of the fork server, which has imported them already: the side of the test run."""
+"""Programs as forks of the fork server, which has already imported them: the test run's side."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LIMITS = ("RLIMIT_NOFILE", "RLIMIT_FSIZE", "RLIMIT_CORE")
 
 
 class Process(Protocol):
-    """The part of `subprocess.Popen` that both sorts of processes have."""
+    """The methods of `subprocess.Popen` that both kinds of processes have."""
 
     @property
     def pid(self) -> int: ...

@@ -110,8 +110,8 @@ class DaemonProcess:
     def launch(self) -> None:
         """Start without waiting for readiness."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = os.pathsep.join(filter(None, [str(_TREE), os.environ.get("PYTHONPATH")]))
-        environment = {**os.environ, "PYTHONPATH": path, **self._environment}
+        environment = {**os.environ, **self._environment}
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_TREE), environment.get("PYTHONPATH")]))
         if not self._fresh:
             arguments = ["twistd", *self.command[self.command.index("-n") :]]
             log = str(self.log_file.absolute())

@@ -1,4 +1,4 @@
-"""How processes of test clusters notice that the test run has ended, however it ended."""
+"""Detection of the end of the test run by the processes of test clusters."""
 
 from __future__ import annotations
 

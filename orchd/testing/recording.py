@@ -1,4 +1,4 @@
-"""`RequestLog`: a stage that remembers what clients asked, for tests to look at."""
+"""`RequestLog`: a stage that records the requests of clients for tests."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from typing import Any
 from orchd.errors import ApiError
 from orchd.server.pipeline.interfaces import Next, Request, Response
 
-#: Requests that are remembered; the oldest are forgotten first.
+#: Maximum number of recorded requests; the oldest are dropped first.
 MOST_REQUESTS = 10_000
 
 
 class RequestLog:
-    """Requests over the wire in the order in which they were answered; those of the server's own parts pass by.
-
-    `wall` gives the times of `entries`, whose members are those of `orchd.testing.cluster.RecordedRequest`.
-    """
+    """Records requests over the network in the order of their responses; requests of components inside the server are not
+    recorded. `wall` gives the times of `entries`, which have the members of `orchd.testing.cluster.RecordedRequest`."""
 
     def __init__(self, wall: Callable[[], float]) -> None:
         self._wall = wall
@@ -39,7 +37,7 @@ class RequestLog:
             self.entries.append(_entry(request, began, code))
 
     def take(self, *, clear: bool) -> list[dict[str, Any]]:
-        """What is remembered; with `clear` it is forgotten."""
+        """The recorded requests; with `clear`, the log is emptied."""
         found = list(self.entries)
         if clear:
             self.entries.clear()

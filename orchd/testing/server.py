@@ -181,7 +181,9 @@ def make_server(
     Keys and the store of the bootstrapped cluster are copies of those of earlier servers (`orchd.testing.server_templates`).
     The OpenAPI document is built when it is asked for."""
     options = Options(capabilities=capabilities())
-    options.parseOptions(["--controllers=-*", "--scheduler=false", *flags, f"--data-dir={folder}"])
+    # A list, to which a flag of the caller would be added.
+    none = [] if any(flag.startswith("--controllers=") for flag in flags) else ["--controllers=-*"]
+    options.parseOptions([*none, "--scheduler=false", *flags, f"--data-dir={folder}"])
     settings = configuration.from_options(options)
     clock = StillReactor()
     clock.advance(NOW)

@@ -22,7 +22,7 @@ from orchd.dialect import KUBERNETES
 from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.pki.clientconfig import ClientConfig
 from orchd.server.local import LocalClient
-from orchd.testing.cluster import command_line
+from orchd.testing.cluster_flags import command_line
 from orchd.testing.cluster_server import ClusterServer, ServerSpec
 
 
@@ -42,10 +42,10 @@ class InProcessCluster:
         controllers: bool | Iterable[str] = True,
         scheduler: bool | None = None,
         gates: Mapping[str, bool] | None = None,
-        flags: Mapping[str, str] | None = None,
+        flags: Mapping[str, object] | None = None,
     ) -> None:
         self._real = reactor
-        arguments = command_line(nodes, controllers, scheduler, gates or {}, flags or {})
+        arguments = command_line(nodes, controllers, scheduler, {} if gates is None else gates, {} if flags is None else flags)
         self._folder = tempfile.TemporaryDirectory(prefix="orchd-test-")
         spec = ServerSpec(dialect=dialect, flags=tuple(arguments), folder="")
         self._inner = ClusterServer(spec, Path(self._folder.name))

@@ -1,4 +1,4 @@
-"""Three servers on one etcd, on this machine: a cluster that survives the end of one of them.
+"""Three servers on one etcd on this machine: a cluster that survives the end of any one of them.
 
     python -m orchd.testing.trio FOLDER [FLAG...]
 

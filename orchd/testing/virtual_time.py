@@ -1,4 +1,4 @@
-"""`VirtualReactor`: a reactor whose time a test moves forward, and that needs no sockets until it is bound to a real one."""
+"""`VirtualReactor`: a reactor whose time a test advances, and that needs no sockets until it is bound to a real one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SETTLING_TURNS = 2
 
 
 class InlineThreads:
-    """A thread pool that does the work where it stands."""
+    """A thread pool that runs work at once in the calling thread."""
 
     def callInThreadWithCallback(self, done: Any, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
         try:
@@ -33,7 +33,7 @@ class InlineThreads:
 
 
 class HeldThreads:
-    """A thread pool that keeps its work until there are threads."""
+    """A thread pool that queues its work until there are threads."""
 
     def __init__(self) -> None:
         self._jobs: list[tuple[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = []
@@ -108,7 +108,7 @@ class VirtualReactor:
         return None
 
     def run_due(self) -> int:
-        """Run the calls that are due now, without those that they add; how many."""
+        """Run the calls that are due now, without those that they add. Returns how many ran."""
         now, ran, last = self.seconds(), 0, next(self._numbers)
         late: list[tuple[float, int, DelayedCall]] = []
         while (due := self.next_due()) is not None and due <= now:
@@ -135,13 +135,13 @@ class VirtualReactor:
             self.run_due()
 
     def run_jobs(self) -> int:
-        """Do what was meant for threads, here and now; how many jobs."""
+        """Run the work that is queued for threads in this thread. Returns how many jobs ran."""
         return self._threads.hand_over(InlineThreads())
 
     # -- bound to a real reactor
 
     def bind(self, real: Any) -> None:
-        """Let `real` drive this one from now on."""
+        """Run calls by the time of the reactor `real` from now on."""
         self._real = real
         self._arm()
         self._threads.hand_over(real.getThreadPool())

@@ -11,11 +11,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from twisted.application.service import Service
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, TimeoutError
+from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
+from orchd.txkit.timeouts import within
+
+#: Seconds that the stop of a member may take by default: more than the members' own limits.
+_PATIENCE = 20.0
 
 
 class Member(Protocol):
@@ -52,6 +57,8 @@ class ServiceGroup(Service):
     failure of any member, during or after the start, and decides whether the process exits (`tap` does); without it, the
     failure is available in `ready` and the log only. After a failed start, the started members are stopped.
 
+    A stop that takes more than `patience` seconds of `clock` is cancelled, and the next member is stopped.
+
     Errors of the types `plain` during the start are logged without a traceback: their message suffices for operators.
     """
 
@@ -62,9 +69,13 @@ class ServiceGroup(Service):
         members: Sequence[Member],
         failed: Callable[[Failure], object] | None = None,
         *,
+        clock: IReactorTime,
+        patience: float = _PATIENCE,
         plain: tuple[type[Exception], ...] = (OSError,),
     ) -> None:
         self.members = tuple(members)
+        self._clock = clock
+        self._patience = patience
         self._plain = plain
         self.ready: Deferred[None] = Deferred()
         # Handles the failure: it is reported elsewhere, and must not be logged as unhandled if `ready` is not used.
@@ -158,7 +169,10 @@ class ServiceGroup(Service):
         while self._started:
             member = self._started.pop()
             try:
-                await member.stop()
+                await within(start(member.stop()), self._patience, self._clock)
+            except TimeoutError:
+                text = "{name} did not stop within {seconds} s; its remaining work is cancelled"
+                self._log.warn(text, name=member.name, seconds=self._patience)
             except Exception:
                 # The remaining members must be stopped as well, so that the store is flushed.
                 self._log.failure("{name} did not stop cleanly", name=member.name)

@@ -20,11 +20,11 @@ class TokenBucket:
         self._tokens -= 1
         return True
 
-    def reserve(self, now: float) -> float:
-        """Take a token, also one that is not available yet. Returns the seconds until it is available, 0 for an available
-        one."""
+    def reserve(self, now: float, tokens: float = 1) -> float:
+        """Take tokens, also ones that are not available yet. Returns the seconds until they are available, 0 for available
+        ones."""
         self._gain(now)
-        self._tokens -= 1
+        self._tokens -= tokens
         return 0.0 if self._tokens >= 0 else -self._tokens / self._rate
 
     def put_back(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from typing import Final
+from weakref import WeakValueDictionary
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -56,3 +57,15 @@ class TurnBudget:
         self._schedule()
         while self._waiting and not self._spent():
             self._waiting.popleft().callback(None)
+
+
+#: By the identity of the clock, which a budget keeps alive.
+_SHARED: Final[WeakValueDictionary[int, TurnBudget]] = WeakValueDictionary()
+
+
+def shared_budget(clock: IReactorTime) -> TurnBudget:
+    """The budget of everything that competes for the turns of one reactor: separate budgets would add up."""
+    found = _SHARED.get(id(clock))
+    if found is None:
+        found = _SHARED[id(clock)] = TurnBudget(clock)
+    return found

@@ -54,7 +54,7 @@ class Configured:
         self.numbers = JwtMetrics("me", lambda: float(NOW))
         path.write_text(text(*urls))
         self.jwt = JwtConfiguration(
-            str(path), ORCH, web,  # type: ignore[arg-type]  # as much of a client as is used
+            str(path), ORCH, {"": web},  # type: ignore[dict-item]  # as much of a client as is used
             audiences=("api",), disallowed=("https://accounts",), cache_metrics=NullTokenCacheMetrics(),
             numbers=self.numbers,
             reactor=self.clock, wall=lambda: float(NOW),

@@ -1,4 +1,4 @@
-"""The ways to the agents of nodes that a server is put together with."""
+"""Upstreams to the agents of nodes as the assembly builds them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from orchd.txkit.coroutines import start
 
 @implementer(IHostnameResolver)
 class Names:
-    """Knows one name, and addresses."""
+    """A resolver that knows one name, and resolves addresses to themselves."""
 
     def __init__(self, *addresses: str) -> None:
         self.addresses = addresses
@@ -50,7 +50,7 @@ def outcome(asking: Deferred[Any]) -> Any:
 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["10.0.0.1", "127.0.0.1"], ["::ffff:127.0.0.1"]])
 def test_proxied_requests_to_local_addresses_are_refused(tmp_path: Path, addresses: list[str]) -> None:
-    """If any address of a node's name is this machine's, no connection is made; streams of pods go there all the same."""
+    """No connection is made if any address of a node's name is local; streams of pods still connect there."""
     made, reactor = upstreams(tmp_path, *addresses)
     asking = start(made.proxied.fetch("GET", "https://node:10250/", ()))
     assert isinstance(outcome(asking), AddressNotAllowedError)
@@ -59,7 +59,7 @@ def test_proxied_requests_to_local_addresses_are_refused(tmp_path: Path, address
 
 
 def test_connections_use_the_checked_address(tmp_path: Path) -> None:
-    """Not the name, which could lead elsewhere by then."""
+    """The connection goes to the checked address, not to the name, which could resolve differently by then."""
     made, reactor = upstreams(tmp_path, "10.0.0.1")
     start(made.proxied.fetch("GET", "http://node:10250/", ()))
     reactor.advance(1)

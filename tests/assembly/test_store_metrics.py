@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from orchd.testing.etcd import Etcd, find_etcd
 from orchd.testing.process import DaemonProcess
+from tests.etcd import running_etcd
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -56,17 +55,12 @@ def test_embedded_store_counts_commits(tmp_path: Path) -> None:
 
 def test_etcd_store_counts_requests(tmp_path: Path) -> None:
     """Requests to etcd are counted with their latency by operation, under the reference's name."""
-    program = find_etcd()
-    if program is None:
-        pytest.skip("no etcd on the path (Debian: etcd-server)")
-    etcd = Etcd(program, tmp_path / "etcd")
-    etcd.start()
-    try:
-        with DaemonProcess(tmp_path, "--controllers=-*", f"--etcd-servers={etcd.url}") as server:
-            work(server)
-            found = samples(server)
-    finally:
-        etcd.kill()
+    with (
+        running_etcd(tmp_path / "etcd") as etcd,
+        DaemonProcess(tmp_path, "--controllers=-*", f"--etcd-servers={etcd.url}") as server,
+    ):
+        work(server)
+        found = samples(server)
     for operation in ("create", "update", "delete", "list", "revision", "status"):
         assert found["etcd_request_duration_seconds_count", operation] > 0
         assert found["etcd_request_duration_seconds_bucket", f"{operation}+Inf"] > 0

@@ -25,7 +25,7 @@ def test_an_announced_object_reaches_subscribers_without_decoding() -> None:
     revision = bench.put("a/x", "n1", app="web")
     assert seen == [{**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}]
     entry = cache.get("a/x")
-    assert entry is not None and entry.fresh is None
+    assert entry is not None and entry.fresh is None and entry.own
     assert (entry.labels, entry.fields) == ({"app": "web"}, {"spec.nodeName": "n1"})
     assert obj["metadata"]["resourceVersion"] == "", "the announced object is not changed"
 
@@ -38,7 +38,7 @@ def test_announced_object_is_not_used_for_other_bytes() -> None:
     bench.caches.announced.announce("/pods/a/x", stored("a/x", "loser"), orjson.loads(stored("a/x", "loser")))
     bench.put("a/x", "winner")
     entry = cache.get("a/x")
-    assert entry is not None and entry.fields == {"spec.nodeName": "winner"}
+    assert entry is not None and entry.fields == {"spec.nodeName": "winner"} and not entry.own
 
 
 def test_last_of_concurrent_announcements_is_kept() -> None:

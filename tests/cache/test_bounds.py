@@ -12,10 +12,11 @@ from twisted.internet.defer import Deferred, succeed
 from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink, IStream
-from orchd.server.pipeline.verbs.watch.stream import MOST_BUFFERED, PACE
+from orchd.server.pipeline.verbs.watch.stream import MOST_BUFFERED, PAUSE_ABOVE
 from orchd.testing.process import DaemonProcess
 from orchd.testing.server import Answer, InProcessServer, make_server, run
 from tests.cache.cache_support import Bench
+from tests.processes import resident_memory
 from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -121,14 +122,14 @@ def test_initial_state_and_history_are_sent_as_the_client_reads(server: InProces
     for number in range(1, 80):
         write(server, f"n{number}")
     client = watch(server, f"resourceVersion={revision}" if begin == "the past" else "")
-    assert client.most <= PACE + 2 * len(LARGE)
+    assert client.most <= PAUSE_ABOVE + 2 * len(LARGE)
     first = len(client.frames)
     for number in range(80, 90):
         write(server, f"n{number}")
     assert len(client.frames) == first
     for _ in range(200):
         client.take()
-    assert client.most <= PACE + 2 * len(LARGE)
+    assert client.most <= PAUSE_ABOVE + 2 * len(LARGE)
     skipped = 1 if begin == "the past" else 0
     names = [f"n{number}" for number in range(skipped, 90)]
     # The state comes in the order of names.
@@ -246,15 +247,6 @@ def test_cache_metrics_are_served(server: InProcessServer) -> None:
     assert not [name for name in shown if name.startswith("apiserver_terminated_watchers_total")]
 
 
-def resident(pid: int) -> int:
-    """Bytes of memory of a process."""
-    status = Path(f"/proc/{pid}/status")
-    if not status.exists():
-        pytest.skip("this system does not tell what a process takes")
-    line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) * 1024
-
-
 def test_clients_that_never_read_are_dropped_over_tls(tmp_path: Path) -> None:
     """Over TLS: fifty clients that never read are cut off, the one that reads gets everything, and the server keeps
     no more than their bound."""
@@ -272,7 +264,7 @@ def test_clients_that_never_read_are_dropped_over_tls(tmp_path: Path) -> None:
         reading = server.connect()
         reading.request("GET", path)
         answer = reading.getresponse()
-        before = resident(server.pid)
+        before = resident_memory(server.pid)
         connection = server.connect()
         body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"v": "x" * size}}
         seen = 0
@@ -289,7 +281,7 @@ def test_clients_that_never_read_are_dropped_over_tls(tmp_path: Path) -> None:
             return f'\napiserver_terminated_watchers_total{{resource="configmaps"}} {float(sleepers)}\n' in text
 
         until(dropped)
-        grown = resident(server.pid) - before
+        grown = resident_memory(server.pid) - before
         # The objects are in the store, in the cache, in history, as frames; not once for every client.
         assert grown < 8 * changes * size + sleepers * 256 * 1024
         for one in held:

@@ -6,20 +6,10 @@ import http.client
 import json
 from pathlib import Path
 
-import pytest
-
 from orchd.testing.process import PATIENCE, DaemonProcess
+from tests.processes import resident_memory
 
 MAPS = "/api/v1/namespaces/default/configmaps"
-
-
-def resident(pid: int) -> int:
-    """Bytes of memory of a process."""
-    status = Path(f"/proc/{pid}/status")
-    if not status.exists():
-        pytest.skip("this system does not tell what a process takes")
-    line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) * 1024
 
 
 def test_many_slow_watchers_get_every_event_in_order(tmp_path: Path) -> None:
@@ -29,7 +19,7 @@ def test_many_slow_watchers_get_every_event_in_order(tmp_path: Path) -> None:
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         _, listed = server.request("GET", MAPS)
         path = f"{MAPS}?watch=1&resourceVersion={listed['metadata']['resourceVersion']}"
-        before = resident(server.pid)
+        before = resident_memory(server.pid)
         connections, answers = [], []
         context = server.context()
         for _ in range(watchers):
@@ -37,7 +27,7 @@ def test_many_slow_watchers_get_every_event_in_order(tmp_path: Path) -> None:
             connection.request("GET", path)
             connections.append(connection)
             answers.append(connection.getresponse())
-        watched = resident(server.pid)
+        watched = resident_memory(server.pid)
         assert watched - before < watchers * 200_000
         writer = server.connect()
         for number in range(changes):
@@ -46,7 +36,7 @@ def test_many_slow_watchers_get_every_event_in_order(tmp_path: Path) -> None:
             written = writer.getresponse()
             assert (written.read() and written.status) == 201
         # All changes for all watchers would be 120 MB and more; sockets and records have parts of them.
-        assert resident(server.pid) - watched < watchers * 100_000 + 20 * changes * size
+        assert resident_memory(server.pid) - watched < watchers * 100_000 + 20 * changes * size
         expected = [f"n{number}" for number in range(changes)]
         for answer in answers:
             assert [json.loads(answer.readline())["object"]["metadata"]["name"] for _ in expected] == expected

@@ -244,6 +244,16 @@ def test_stop_drops_events_after_two_seconds(world: World) -> None:
     assert world.events.counts.dropped == 2
 
 
+def test_stop_does_not_retry_while_the_server_is_unreachable(world: World) -> None:
+    """After a stop a failed attempt is the last one. The first pause between attempts is random, not the whole ten seconds."""
+    world.sink.refusals = [UnreachableError("there", "gone")] * 20
+    world.core.event(POD, "Normal", "Built", "x")
+    stopping = start(world.events.stop())
+    world.clock.advance(1.5)
+    assert stopping.called
+    assert (world.verbs(), world.events.counts.failed) == (["create", "create"], 1)
+
+
 # -- the events group
 
 
@@ -320,4 +330,12 @@ def test_events_about_another_version_are_not_in_the_series(world: World) -> Non
     world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
     changed = {**POD, "metadata": {**POD["metadata"], "resourceVersion": "8"}}
     world.serial.event(changed, "Warning", "Failed", "no room", action="Scheduling")
+    assert world.verbs() == ["create", "create"]
+
+
+def test_rejected_event_starts_no_series(world: World) -> None:
+    """An equal event after one that was rejected is a new event, not a series of it."""
+    world.sink.refusals = [ApiError(403, "Forbidden", "no")]
+    for _ in range(2):
+        world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
     assert world.verbs() == ["create", "create"]

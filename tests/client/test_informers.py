@@ -201,3 +201,27 @@ def test_one_informer_per_resource_ends_with_its_owner(informing: Fixture) -> No
     run(informing.informers.stop())
     assert ends == [CancelledError] and all(s.closed for s in informing.server.streams)
     assert not informing.clock.getDelayedCalls()
+
+
+def test_a_resource_that_may_be_missing(informing: Fixture) -> None:
+    """It counts as one without objects, and is followed when it is served."""
+    server = informing.server
+    informers = Informers(server, informing.clock, Random(1), may_lack=lambda ref: ref != PODS)  # type: ignore[arg-type]
+    budgets = informers.informer(ResourceRef("policy", "v1", "poddisruptionbudgets"))
+    server.fails = [ApiError(404, "NotFound", "the server could not find the requested resource")]
+    informers.start()
+    assert budgets.synced and not list(budgets.list())
+    server.items = [obj("one", 1)]
+    informing.clock.advance(1)
+    assert [each["metadata"]["name"] for each in budgets.list()] == ["one"]
+    run(informers.stop())
+
+
+def test_a_resource_that_must_be_there(informing: Fixture) -> None:
+    """An informer waits until it is served."""
+    informing.server.fails = [ApiError(404, "NotFound", "the server could not find the requested resource")]
+    informing.informers.start()
+    assert not informing.informer.synced
+    informing.clock.advance(1)
+    assert informing.informer.synced
+    run(informing.informers.stop())

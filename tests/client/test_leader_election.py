@@ -49,6 +49,9 @@ class Link:
         self.cut = self.silent = False
         #: How many of the next updates find that another write came first.
         self.races = 0
+        #: The next update sets `holding` and waits for this.
+        self.held: Deferred[None] | None = None
+        self.holding = False
 
     def __getattr__(self, verb: str) -> Any:
         async def call(*arguments: Any, **named: Any) -> Any:
@@ -56,6 +59,9 @@ class Link:
                 await Deferred()
             if self.cut:
                 raise unavailable("cut")
+            if verb == "update" and self.held is not None:
+                held, self.held, self.holding = self.held, None, True
+                await held
             if verb == "update" and self.races:
                 self.races -= 1
                 ref, namespace, name, _ = arguments
@@ -228,6 +234,34 @@ def test_stop_waits_for_the_end_of_a_term(server: InProcessServer) -> None:
     first.ending = None
     assert first.stop().called
     assert first.news == ["leads", "ceased"]
+
+
+def test_last_writes_of_an_orderly_stop(server: InProcessServer) -> None:
+    """The work may write until it has ended, and not beyond the lease."""
+    first = Candidate(server, "leases", "one")
+    ending: Deferred[None] = Deferred()
+    first.ending = ending
+    stopped = first.stop()
+    assert first.election.secure
+    server.clock.advance(14)
+    assert first.election.secure
+    server.clock.advance(1)
+    assert not first.election.secure
+    ending.callback(None)
+    assert stopped.called
+    assert not first.election.leading
+
+
+def test_no_writes_after_the_lock_was_lost(server: InProcessServer) -> None:
+    """Work that ends because another process may lead writes nothing."""
+    first = Candidate(server, "leases", "one")
+    ending: Deferred[None] = Deferred()
+    first.ending = ending
+    first.link.cut = True
+    pass_time(server, 11)
+    assert first.election.secure is False
+    ending.callback(None)
+    first.stop()
 
 
 def test_candidate_with_the_holders_identity_leads_at_once(server: InProcessServer, kind: str) -> None:
@@ -431,3 +465,28 @@ def test_leader_is_unhealthy_after_its_lease_is_long_over(server: InProcessServe
     assert not first.election.secure
     server.clock.rightNow -= 40
     first.stop()
+
+
+def test_renewal_counts_from_its_request(server: InProcessServer) -> None:
+    """A renewal that is answered late extends leadership from the time of its request, not from that of the answer."""
+    first = Candidate(server, "leases", "one")
+    held: Deferred[None] = Deferred()
+    first.link.held = held
+    while not first.link.holding:
+        server.clock.advance(0.5)
+    pass_time(server, 4)
+    first.link.cut = True
+    held.callback(None)
+    assert first.news == ["leads"]
+    pass_time(server, 7)
+    assert first.news == ["leads", "ceased"]
+    first.stop()
+
+
+def test_lock_of_another_holder_is_not_released(server: InProcessServer) -> None:
+    """A leader that stops leaves a lock alone that another candidate has taken."""
+    first = Candidate(server, "leases", "one")
+    taken = {"spec": {"holderIdentity": "two"}}
+    run(server.client().patch(LEASES, NAMESPACE, "work", taken, content_type="application/merge-patch+json"))
+    assert first.stop().called
+    assert run(server.client().get(LEASES, NAMESPACE, "work"))["spec"]["holderIdentity"] == "two"

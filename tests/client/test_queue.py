@@ -127,3 +127,46 @@ def test_cancelled_worker_takes_no_key() -> None:
     gone.cancel()
     queue.add("a")
     assert take(queue) == ["a"]
+
+
+def test_refill_waits_for_the_last_key() -> None:
+    """Dropped keys are asked for again when no key is queued or being worked on."""
+    refills: list[str] = []
+    queue: WorkQueue[str] = WorkQueue(Clock(), limit=2, refill=lambda: refills.append("refill"))
+    for key in ("a", "b", "c"):
+        queue.add(key)
+    assert take(queue) + take(queue) == ["a", "b"]
+    queue.done("a")
+    assert refills == []
+    queue.done("b")
+    assert refills == ["refill"]
+
+
+def test_a_queue_on_hold_collects_keys() -> None:
+    """No key is given out before the end of the longest hold; then all waiting workers get one."""
+    clock = Clock()
+    queue: WorkQueue[str] = WorkQueue(clock)
+    first, second = take(queue), take(queue)
+    queue.hold(2)
+    queue.hold(5)
+    queue.hold(1)
+    for key in ("a", "b", "a"):
+        queue.add(key)
+    clock.advance(4.9)
+    assert (first, second) == ([], [])
+    clock.advance(0.1)
+    assert (first, second) == (["a"], ["b"])
+    assert take(queue) == []
+
+
+def test_closing_ends_a_hold() -> None:
+    """Workers do not wait for its end."""
+    clock = Clock()
+    queue: WorkQueue[str] = WorkQueue(clock)
+    queue.hold(5)
+    queue.add("a")
+    worker = take(queue)
+    queue.close()
+    assert worker == [None]
+    queue.hold(5)
+    assert not clock.getDelayedCalls()

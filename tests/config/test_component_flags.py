@@ -77,11 +77,18 @@ def test_ambiguous_flags_are_refused(files: dict[str, str], argv: list[str], mes
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("media_type", ["application/json", "application/vnd.kubernetes.protobuf"])
+def test_content_type_flag_sets_requests_and_responses(media_type: str) -> None:
+    """A media type that is given is that of both; by default responses are JSON."""
+    found = component("controller-manager", f"--kube-api-content-type={media_type}", dialect=KUBERNETES)
+    assert (found.client.content_type, found.client.answers) == (media_type, media_type)
+
+
 def test_separate_process_settings() -> None:
     """The settings of a process of its own, with the spelling of its dialect."""
     found = component("controller-manager", "--kubeconfig=/f", "--secure-port=0", "--kube-api-qps=5", dialect=KUBERNETES)
     assert (found.client.config_file, found.client.qps, found.client.burst) == ("/f", 5.0, 30)
-    assert found.client.content_type == "application/vnd.kubernetes.protobuf"
+    assert (found.client.content_type, found.client.answers) == ("application/vnd.kubernetes.protobuf", "application/json")
     assert found.election.name == "kube-controller-manager"
     assert "deployment" in found.controllers
     assert found.authorization.open_paths == ("/healthz", "/readyz", "/livez")

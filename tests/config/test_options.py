@@ -80,7 +80,6 @@ def test_flag_file_recursion() -> None:
         ["--cluster-name=x"],
         "--cluster-name: can have no effect: there is no cloud provider, whose resources it is about; only the default 'orch' is accepted",
     ),
-    (["--egress-selector-config-file=x"], "--egress-selector-config-file: not built yet; only the default '' is accepted"),
     (["--authorization-mode=ABAC"],
      "--authorization-mode: authorization-mode ABAC's authorization policy file not passed"),
     (["--authorization-mode=Node,Webhook"],

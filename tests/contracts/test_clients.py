@@ -15,8 +15,8 @@ from zope.interface.verify import verifyObject
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
-from orchd.client.bodies import BodyEncoder, ProtobufBodies, json_body
-from orchd.client.interfaces import IClient
+from orchd.client.bodies import JSON, BodyCodec, ProtobufBodies
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.client.remote import RemoteClient
 from orchd.config import settings
 from orchd.config.options import Options
@@ -51,17 +51,17 @@ async def server(folder: Path) -> AsyncIterator[ApiServer]:
     await running.service.stopService()
 
 
-def _remote(server: ApiServer, encode: BodyEncoder = json_body, **changes: Any) -> RemoteClient:
+def _remote(server: ApiServer, codec: BodyCodec = JSON, **changes: Any) -> RemoteClient:
     made = clientconfig.load(server.files.made.admin_config)
     config = clientconfig.ClientConfig(
         server=server.url,
         authority=made.authority,
         **{"certificate": made.certificate, "key": made.key, **changes},
     )
-    return RemoteClient(config, reactor, agent="contract/1", random=Random(1), encode=encode)
+    return RemoteClient(config, reactor, agent="contract/1", random=Random(1), codec=codec)
 
 
-@pytest_twisted.async_yield_fixture(params=["local", "certificate", "token", "protobuf"])
+@pytest_twisted.async_yield_fixture(params=["local", "certificate", "token", "protobuf bodies", "protobuf"])
 async def subject(request: pytest.FixtureRequest, server: ApiServer) -> AsyncIterator[ClientSubject]:
     if request.param == "local":
         client: Any = server.client
@@ -70,7 +70,7 @@ async def subject(request: pytest.FixtureRequest, server: ApiServer) -> AsyncIte
     elif request.param == "token":
         client = _remote(server, certificate=b"", key=b"", token="a-token")
     else:
-        client = _remote(server, encode=ProtobufBodies(server.settings.dialect))
+        client = _remote(server, codec=ProtobufBodies(server.settings.dialect, answers=request.param == "protobuf"))
     verifyObject(IClient, client)
     namespace = f"contract-{next(_numbers)}"
     await client.create(NAMESPACES, "", {"metadata": {"name": namespace}})
@@ -84,3 +84,38 @@ async def subject(request: pytest.FixtureRequest, server: ApiServer) -> AsyncIte
 async def test_client_passes_the_contract(check: Any, subject: ClientSubject) -> None:
     """The check's own docstring states the fact."""
     await check(subject)
+
+
+_METADATA: dict[str, Any] = {"name": "same", "labels": {"a": "b"}, "annotations": {"c": "d"}}
+_TEMPLATE: dict[str, Any] = {
+    "metadata": {"labels": {"a": "b"}},
+    "spec": {
+        "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}], "resources": {"limits": {"cpu": "1"}}}],
+        "volumes": [{"name": "v", "emptyDir": {}}],
+    },
+}
+_OBJECTS = (
+    (ResourceRef("apps", "v1", "deployments"), {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": _TEMPLATE}),
+    (ResourceRef("batch", "v1", "jobs"), {"template": {"spec": {**_TEMPLATE["spec"], "restartPolicy": "Never"}}}),
+    (ResourceRef("", "v1", "services"), {"selector": {"a": "b"}, "ports": [{"port": 80, "targetPort": "web"}]}),
+    (ResourceRef("", "v1", "resourcequotas"), {"hard": {"pods": "1", "requests.cpu": "100m"}}),
+)
+
+
+@pytest.mark.parametrize(("ref", "spec"), _OBJECTS, ids=[ref.plural for ref, _ in _OBJECTS])
+@pytest_twisted.ensureDeferred
+async def test_protobuf_and_json_answers_are_equal(server: ApiServer, ref: ResourceRef, spec: dict[str, Any]) -> None:
+    """An object, an item of a list and the object of a watch event have the same members in both forms."""
+    namespace = f"contract-{next(_numbers)}"
+    await server.client.create(NAMESPACES, "", {"metadata": {"name": namespace}})
+    answers = []
+    await server.client.create(ref, namespace, {"metadata": _METADATA, "spec": spec})
+    for codec in (JSON, ProtobufBodies(server.settings.dialect, answers=True)):
+        client = _remote(server, codec=codec)
+        listed = await client.list(ref, namespace)
+        watch = await client.watch(ref, namespace, resource_version="0")
+        event = await watch.next()
+        watch.close()
+        answers.append([await client.get(ref, namespace, "same"), listed["items"], listed["kind"], event])
+        await client.close()
+    assert answers[0] == answers[1]

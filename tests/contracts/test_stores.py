@@ -17,8 +17,9 @@ from orchd.store.etcd.store import EtcdStore
 from orchd.store.interfaces import IStore
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.etcd import Etcd, Rebased, find_etcd
+from orchd.testing.etcd import Etcd, Rebased
 from orchd.testing.store_contract import CHECKS, Subject
+from tests.etcd import running_etcd
 
 STORES: dict[str, Callable[[Path], Any]] = {
     "memory": lambda path: MemoryStore(reactor),
@@ -51,13 +52,8 @@ ETCD: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
-    program = find_etcd()
-    if program is None:
-        pytest.skip("no etcd on the path (Debian: etcd-server)")
-    server = Etcd(program, tmp_path_factory.mktemp("etcd"))
-    server.start()
-    yield server
-    server.kill()
+    with running_etcd(tmp_path_factory.mktemp("etcd")) as server:
+        yield server
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from orchd.controllers.interfaces import Factory
 from tests.controllers.cluster_support import Cluster
+from tests.controllers.lagging_support import LaggingCluster, StartLagging
 
 
 @pytest.fixture
@@ -17,3 +19,17 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     running.namespace()
     yield running
     running.stop()
+
+
+@pytest.fixture
+def start_lagging(tmp_path: Path) -> Iterator[StartLagging]:
+    """Starts a controller with informers that a test can delay."""
+    clusters: list[LaggingCluster] = []
+
+    def start(factory: Factory) -> LaggingCluster:
+        clusters.append(LaggingCluster(tmp_path, factory))
+        return clusters[-1]
+
+    yield start
+    for each in clusters:
+        each.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -55,6 +56,7 @@ class LaggingCluster:
             issue_token=lambda account, name: "",
             signing_authority=lambda signer: None,
             settings=ControllerSettings(),
+            several_servers=False,
         )
         run(self.client.create(NAMESPACES, "", {"metadata": {"name": "a"}}))
         self.controller: Any = factory(environment)
@@ -105,3 +107,7 @@ class LaggingCluster:
         run(stopping)
         run(self._source.stop())
         self.server.stop()
+
+
+#: Starts a controller on a cluster of its own.
+StartLagging = Callable[[Factory], LaggingCluster]

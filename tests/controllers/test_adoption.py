@@ -10,7 +10,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.controllers.adoption import claim, claim_members, controlled_by
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.members import Census, Members
-from orchd.controllers.objects import PODS, REPLICA_SETS, index_by_controller, owner_reference, uid
+from orchd.controllers.objects import PODS, REPLICA_SETS, index_by_controller, owner_reference
 from orchd.errors import ApiError
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.testing.informers import MemoryInformer
@@ -158,6 +158,15 @@ def test_adopted_pod_in_the_informer_counts_once() -> None:
     assert bench.claim("members", parent()) == ["p"]
 
 
+@pytest.mark.parametrize("seen", [pod("p"), pod("p", owner="u", a="c")])
+def test_replaced_pod_is_neither_adopted_nor_released(seen: dict[str, Any]) -> None:
+    """A pod that was replaced by another of its name is left alone before the replacement is counted."""
+    bench = Bench(seen)
+    bench.informer.put({**seen, "metadata": {**seen["metadata"], "uid": "another"}})
+    assert bench.claim("members", parent()) == []
+    assert bench.api.patches == []
+
+
 @pytest.mark.parametrize(("passed", "pause"), [(0.0, 60.0), (30.0, 30.0), (59.0, 1.0), (60.0, 0.0), (61.0, 0.0)])
 def test_expectations_expire_after_a_minute(passed: float, pause: float) -> None:
     """What was never shown is given up after a minute."""
@@ -183,16 +192,23 @@ def test_expectations_expire_by_their_newest_write() -> None:
 
 
 def test_observed_objects_are_not_expected() -> None:
-    """Nothing is expected of what the informer shows already, nor of the deletion of what it does not show."""
+    """No event is expected for an object that the informer has, nor for the deletion of an absent or terminating one."""
     informer = MemoryInformer()
     expected: Expectations[str] = Expectations(informer, lambda: 0.0)
     informer.put(pod("p"))
+    informer.put(pod("terminating", deleting=True))
     expected.expect_creation("k", pod("p"))
     expected.expect_deletion("k", pod("absent"))
+    expected.expect_deletion("k", pod("terminating"))
     assert expected.pause("k") == 0.0
     replaced = pod("p")
     replaced["metadata"]["uid"] = "another"
     expected.expect_deletion("k", replaced)
     assert expected.pause("k") == 0.0
     expected.expect_deletion("k", pod("p"))
-    assert expected.pause("k") > 0.0 and uid(pod("p")) == "uid-p"
+    assert expected.pause("k") > 0.0
+    expected.observe(pod("p"), None)
+    assert expected.pause("k") == 0.0
+    # An object of the same name is not the created one.
+    expected.expect_creation("k", replaced)
+    assert expected.pause("k") > 0.0

@@ -363,6 +363,14 @@ def test_missing_target_is_reported(cluster: Cluster) -> None:
     assert "not found" in events(cluster)["FailedGetScale"]
 
 
+def test_malformed_version_of_the_target_is_reported(cluster: Cluster) -> None:
+    """An apiVersion with two slashes belongs to no group."""
+    cluster.create(AUTOSCALERS, autoscaler(1, 5, {**DEPLOYED, "apiVersion": "apps/v1/more"}))
+    cluster.settle()
+    assert conditions(cluster) == [("AbleToScale", "False", "FailedGetScale")]
+    assert events(cluster)["FailedGetScale"] == "unexpected GroupVersion string: apps/v1/more"
+
+
 def test_target_of_size_zero_is_left_alone(cluster: Cluster) -> None:
     """A target of size 0 is left alone."""
     deploy(cluster, 0)

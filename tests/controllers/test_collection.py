@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from orchd.client.interfaces import ResourceRef
+from orchd.controllers.garbage.collector import GarbageCollector
 from orchd.controllers.objects import CONFIG_MAPS, NODES, PODS
 from tests.controllers.cluster_support import NAMESPACES, Cluster, template
+from tests.controllers.lagging_support import StartLagging
 
 EVENTS = ResourceRef("", "v1", "events")
 
@@ -83,3 +85,31 @@ def test_namespace_waits_for_the_grace_period_of_its_pods(cluster: Cluster) -> N
     for _ in range(20):
         cluster.settle(60)
     assert cluster.get(NAMESPACES, "a", "") is None
+
+
+def test_writes_are_guarded_by_uid_and_version(start_lagging: StartLagging, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dependent that changes or is replaced after it was read is neither deleted nor patched."""
+    cluster = start_lagging(GarbageCollector)
+    guards: dict[str, Any] = {}
+    client = cluster.client
+    delete, patch = client.delete, client.patch
+
+    async def guarded_delete(ref: ResourceRef, namespace: str, name: str, **more: Any) -> Any:
+        guards[name] = more["options"].get("preconditions")
+        return await delete(ref, namespace, name, **more)
+
+    async def guarded_patch(ref: ResourceRef, namespace: str, name: str, body: Any, **more: Any) -> Any:
+        guards[name] = {key: body["metadata"].get(key) for key in ("uid", "resourceVersion")}
+        return await patch(ref, namespace, name, body, **more)
+
+    owner = cluster.create(CONFIG_MAPS, {"metadata": {"name": "o"}})
+    gone = {"name": "n", "uid": "none", "apiVersion": "v1", "kind": "ConfigMap"}
+    kept = cluster.create(CONFIG_MAPS, {"metadata": {"name": "x", "ownerReferences": [reference(owner)]}})["metadata"]
+    monkeypatch.setattr(client, "delete", guarded_delete)
+    monkeypatch.setattr(client, "patch", guarded_patch)
+    dangling = cluster.create(CONFIG_MAPS, {"metadata": {"name": "y", "ownerReferences": [gone]}})["metadata"]
+    cluster.delete(CONFIG_MAPS, "o", propagationPolicy="Orphan")
+    cluster.settle(5)
+    assert guards["x"] == {"uid": kept["uid"], "resourceVersion": kept["resourceVersion"]}
+    assert guards["y"] == {"uid": dangling["uid"]}
+    assert cluster.names(CONFIG_MAPS) == ["x"]

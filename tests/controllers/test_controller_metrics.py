@@ -1,4 +1,4 @@
-"""Numbers that controllers keep beside those of their queues."""
+"""Metrics of controllers beside those of their queues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def value(instruments: object, name: str, *labels: str) -> float:
 
 
 def test_zone_metrics_follow_the_last_pass() -> None:
-    """Sizes and health of zones are those of the last look; a zone without nodes is not shown any more."""
+    """Size and health of a zone are those of the last pass; a zone without nodes has no samples."""
     numbers = NodeMetrics()
     numbers.count_zones({"a": [True, True, False, True], "b": [True]})
     prefix = "node_collector_"
@@ -29,7 +29,7 @@ def test_zone_metrics_follow_the_last_pass() -> None:
 
 
 def test_slice_metrics_add_up_over_services() -> None:
-    """What is wanted and what there is adds up over services, and is taken away with them."""
+    """Desired endpoints and slices are summed over services, and removed with them."""
     numbers = SliceMetrics("x", 100)
 
     def now() -> list[float]:
@@ -48,7 +48,7 @@ def test_slice_metrics_add_up_over_services() -> None:
 
 
 def test_range_metrics_count_each_range_once() -> None:
-    """Each range counts once when it is taken and once when it is taken back."""
+    """Each range counts once when it is allocated and once when it is released."""
     whole = network_of("10.0.0.0/24")
     assert whole is not None
     ranges = RangeSet(whole, 26)

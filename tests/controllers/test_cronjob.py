@@ -30,6 +30,17 @@ def at(text: str) -> float:
         ("@monthly", "2024-01-31T00:00:00", "2024-02-01T00:00:00"),
         ("5,10-12/2 * * * *", "2024-01-01T00:05:00", "2024-01-01T00:10:00"),
         ("@every 1h30m", "2024-01-01T00:00:00", "2024-01-01T01:30:00"),
+        ("@every 1.5h", "2024-01-01T00:00:00", "2024-01-01T01:30:00"),
+        ("5,,10 * * * *", "2024-01-01T00:05:00", "2024-01-01T00:10:00"),
+        ("TZ= 0 12 * * *", "2024-01-01T00:00:00", "2024-01-01T12:00:00"),
+        ("TZ=Asia/Tokyo 0 12 * * *", "2024-01-01T00:00:00", "2024-01-01T03:00:00"),
+        ("CRON_TZ=Asia/Kolkata @daily", "2024-01-01T00:00:00", "2024-01-01T18:30:00"),
+        ("CRON_TZ=America/New_York 0 20 31 12 *", "2024-01-01T00:00:00", "2024-01-01T01:00:00"),
+        # 2:30 does not exist in Berlin on March 31, and comes twice on October 27.
+        ("TZ=Europe/Berlin 30 2 * * *", "2024-03-30T12:00:00", "2024-04-01T00:30:00"),
+        ("TZ=Europe/Berlin 30 2 * * *", "2024-10-26T12:00:00", "2024-10-27T00:30:00"),
+        ("TZ=Europe/Berlin 0,30 2 * * *", "2024-10-27T00:00:00", "2024-10-27T00:30:00"),
+        ("TZ=Europe/Berlin 0,30 2 * * *", "2024-10-27T00:30:00", "2024-10-27T01:00:00"),
     ],
 )
 def test_next_time_of_a_schedule(schedule: str, moment: str, following: str) -> None:
@@ -37,7 +48,7 @@ def test_next_time_of_a_schedule(schedule: str, moment: str, following: str) -> 
     assert parse(schedule).after(at(moment)) == at(following)
 
 
-@pytest.mark.parametrize("text", ["", "* * * *", "60 * * * *", "* * * foo *", "*/0 * * * *", "@every soon", "5-1 * * * *"])
+@pytest.mark.parametrize("text", ["", "* * * *", "60 * * * *", "* * * foo *", "*/0 * * * *", "@every soon", "5-1 * * * *", "TZ=Mars/Base * * * * *", "TZ=UTC", ", * * * *"])
 def test_invalid_schedules_are_refused(text: str) -> None:
     """What is no schedule is said to be none."""
     with pytest.raises(ScheduleError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -225,6 +226,9 @@ def test_new_template_reaches_every_node(cluster: Cluster, update: dict[str, Any
     found = cluster.get(DAEMON_SETS, "d")
     assert found is not None and found["status"]["updatedNumberScheduled"] == found["status"]["numberAvailable"] == 2
     assert sorted(r["revision"] for r in cluster.items(REVISIONS)) == [1, 2]
+    # Other programs compare the data as bytes.
+    written = [json.dumps(r["data"]) for r in cluster.items(REVISIONS)]
+    assert written == [json.dumps(r["data"], sort_keys=True) for r in cluster.items(REVISIONS)]
 
 
 def test_failed_pod_is_replaced_after_a_pause(cluster: Cluster) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.deployment import sizing
+from orchd.controllers.deployment import conditions, sizing
 from orchd.controllers.objects import DEPLOYMENTS, PODS, REPLICA_SETS
 from orchd.dialect import ORCH
+from orchd.kinds.objects.scalars import timestamp
 from tests.controllers.cluster_support import Cluster, template
 
 LABELS = {"app": "x"}
@@ -208,3 +209,21 @@ def test_scaling_during_a_rollout_is_proportional(before: int, after: int, sizes
     sets = [plain(size, most=before + 3, name=str(i)) for i, size in enumerate(sizes)]
     assert [size for _, size in sizing.proportions(found, sets, max_annotation="most")] == expected
     assert sum(expected) == (after + 3 if after else 0)
+
+
+def condition(value: str, reason: str, now: float) -> dict[str, Any]:
+    return conditions.make("Progressing", value, reason, "", now)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason", "updated", "transition"),
+    [("True", "A", 100.0, 100.0), ("True", "B", 200.0, 100.0), ("False", "A", 200.0, 200.0)],
+)
+def test_condition_times(value: str, reason: str, updated: float, transition: float) -> None:
+    """An equal condition stays as it is; another reason changes the update time, another status the transition time as well."""
+    other = conditions.make("Available", "True", "Enough", "", 100.0)
+    found = conditions.with_([condition("True", "A", 100.0), other], condition(value, reason, 200.0))
+    assert other in found and len(found) == 2
+    (changed,) = conditions.without(found, "Available")
+    assert (changed["status"], changed["reason"]) == (value, reason)
+    assert (changed["lastUpdateTime"], changed["lastTransitionTime"]) == (timestamp(updated), timestamp(transition))

@@ -10,6 +10,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.controllers.disruption import budget as counting
 from orchd.controllers.objects import DEPLOYMENTS, PODS
 from orchd.errors import ApiError
+from orchd.kinds.objects.scalars import timestamp
 from orchd.testing.server import run
 from tests.controllers.cluster_support import Cluster, template
 
@@ -151,3 +152,24 @@ def test_custom_owner_is_read_through_its_scale(cluster: Cluster) -> None:
     cluster.create(BUDGETS, budget(minAvailable="50%"))
     cluster.make_ready()
     assert numbers(cluster) == (4, 2, 3, 1)
+
+
+def test_budget_that_expects_no_pods_allows_nothing() -> None:
+    """Without minAvailable and maxUnavailable no pod is expected, and none may be evicted."""
+    status = counting.next_status(budget(), expected=0, wanted=0, current=3, pending={}, now=0.0)
+    assert (status["disruptionsAllowed"], status["conditions"][0]["status"]) == (0, "False")
+
+
+@pytest.mark.parametrize(
+    ("age", "deleting", "pending", "failed", "left"),
+    [(100.0, False, True, False, 20.0), (121.0, False, False, True, None), (121.0, True, False, False, None)],
+)
+def test_evictions_time_out_unless_the_pod_terminates(
+    age: float, deleting: bool, pending: bool, failed: bool, left: float | None
+) -> None:
+    """An eviction is pending for two minutes; after that it has failed, unless the pod is being deleted."""
+    now = 1_700_000_000.0
+    metadata = {"name": "p", **({"deletionTimestamp": timestamp(now)} if deleting else {})}
+    found = {**budget(), "status": {"disruptedPods": {"p": timestamp(now - age)}}}
+    result = counting.sort_evictions(found, [{"metadata": metadata}], now)
+    assert (bool(result[0]), bool(result[1]), result[2]) == (pending, failed, left)

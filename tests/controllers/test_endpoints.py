@@ -9,7 +9,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.endpoints.endpoints_controller import limited
-from orchd.controllers.endpoints.targets import reachable
+from orchd.controllers.endpoints.targets import labels_for, reachable
 from orchd.controllers.objects import ENDPOINTS, NODES, PODS, SERVICES
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
@@ -206,3 +206,22 @@ def test_endpoints_hold_at_most_a_thousand_addresses(ready: int, unready: int, c
     found, was_cut = limited([subset])
     kept = [len(found[0].get(key, ())) for key in ("addresses", "notReadyAddresses")]
     assert (kept, was_cut) == ([min(ready, 1000), min(unready, max(0, 1000 - ready))], cut)
+
+
+HEADLESS = "service.orch.io/headless"
+
+
+@pytest.mark.parametrize(
+    ("spec", "tags", "expected"),
+    [
+        ({"clusterIP": "10.0.0.1"}, {"a": "b"}, {"a": "b"}),
+        ({"clusterIP": "None"}, {"a": "b"}, {"a": "b", HEADLESS: ""}),
+        ({"type": "ExternalName", "externalName": "x.example"}, {}, {HEADLESS: ""}),
+        ({"clusterIP": "10.0.0.1"}, {HEADLESS: "own"}, {}),
+        ({"clusterIP": "None"}, {HEADLESS: "own"}, {HEADLESS: ""}),
+    ],
+)
+def test_headless_label_follows_the_cluster_address(spec: dict[str, Any], tags: dict[str, str], expected: dict[str, str]) -> None:
+    """It is set for services without a cluster address, and never copied from a service."""
+    found = {"metadata": {"name": "s", "labels": tags}, "spec": spec}
+    assert labels_for(found, HEADLESS) == expected

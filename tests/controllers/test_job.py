@@ -166,3 +166,26 @@ def test_first_success_ends_a_job_without_completions(cluster: Cluster) -> None:
     cluster.patch(PODS, second, {"status": {"phase": "Succeeded"}}, subresource="status")
     cluster.settle(1)
     assert reasons(cluster) == [("Complete", "")]
+
+
+def test_container_restarts_count_towards_the_backoff_limit(cluster: Cluster) -> None:
+    """With the restart policy OnFailure, a job fails when its containers were restarted as often as the limit allows."""
+    spec = {"backoffLimit": 2, "template": template({}, restartPolicy="OnFailure")}
+    cluster.create(JOBS, {"metadata": {"name": "j"}, "spec": spec})
+    cluster.settle()
+    (name,) = cluster.names(PODS)
+    for restarts, expected in ((1, []), (2, [("Failed", "BackoffLimitExceeded")])):
+        container = {"name": "c", "image": "x", "imageID": "", "ready": True, "restartCount": restarts}
+        cluster.patch(PODS, name, {"status": {"phase": "Running", "containerStatuses": [container]}}, subresource="status")
+        cluster.settle()
+        assert reasons(cluster) == expected
+
+
+def test_deadline_does_not_run_while_a_job_is_suspended(cluster: Cluster) -> None:
+    """A job that was suspended within its deadline does not fail when the deadline has passed."""
+    cluster.create(JOBS, job(activeDeadlineSeconds=10))
+    cluster.settle()
+    cluster.patch(JOBS, "j", {"spec": {"suspend": True}})
+    cluster.settle(30)
+    cluster.patch(JOBS, "j", {"metadata": {"labels": {"touched": "yes"}}})
+    assert reasons(cluster) == [("Suspended", "JobSuspended")]

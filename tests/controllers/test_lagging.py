@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,12 +12,14 @@ from orchd.controllers.daemonset.controller import DaemonSetController
 from orchd.controllers.disruption.controller import BUDGETS, DisruptionController
 from orchd.controllers.endpoints.mirroring_controller import EndpointSliceMirroringController
 from orchd.controllers.endpoints.slice_controller import EndpointSliceController
-from orchd.controllers.interfaces import Factory
 from orchd.controllers.job import JobController
+from orchd.controllers.namespace import NamespaceController
 from orchd.controllers.objects import (
+    CONFIG_MAPS,
     DAEMON_SETS,
     ENDPOINTS,
     JOBS,
+    NAMESPACES,
     NODES,
     PODS,
     REPLICA_SETS,
@@ -28,28 +29,14 @@ from orchd.controllers.objects import (
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.statefulset.controller import StatefulSetController
 from orchd.controllers.ttl_after_finished import TtlAfterFinished
+from orchd.errors import ApiError
 from orchd.kinds.objects.scalars import timestamp
 from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import template
-from tests.controllers.lagging_support import LaggingCluster
+from tests.controllers.lagging_support import LaggingCluster, StartLagging
 
 LABELS = {"a": "b"}
 SLICES = ResourceRef("discovery.orch.io", "v1", "endpointslices")
-Make = Callable[[Factory], LaggingCluster]
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Iterator[Make]:
-    """Starts a controller with informers that can be made late."""
-    made: list[LaggingCluster] = []
-
-    def start(factory: Factory) -> LaggingCluster:
-        made.append(LaggingCluster(tmp_path, factory))
-        return made[-1]
-
-    yield start
-    for each in made:
-        each.stop()
 
 
 def replica_set(replicas: int) -> dict[str, Any]:
@@ -64,9 +51,9 @@ def job(**spec: Any) -> dict[str, Any]:
 class TestCreatesOnce:
     """What was created and has not been seen is not created again."""
 
-    def test_replica_set(self, make: Make) -> None:
+    def test_replica_set(self, start_lagging: StartLagging) -> None:
         """Pods of a replica set."""
-        cluster = make(ReplicaSetController)
+        cluster = start_lagging(ReplicaSetController)
         cluster.informers.hold(PODS)
         cluster.create(REPLICA_SETS, replica_set(3))
         for _ in range(3):
@@ -79,9 +66,9 @@ class TestCreatesOnce:
         cluster.settle()
         assert len(cluster.names(PODS)) == 3
 
-    def test_job(self, make: Make) -> None:
+    def test_job(self, start_lagging: StartLagging) -> None:
         """Pods of a job."""
-        cluster = make(JobController)
+        cluster = start_lagging(JobController)
         cluster.informers.hold(PODS)
         cluster.create(JOBS, job(parallelism=3, completions=6))
         for _ in range(3):
@@ -91,9 +78,9 @@ class TestCreatesOnce:
         cluster.settle()
         assert len(cluster.names(PODS)) == 3
 
-    def test_daemon_set(self, make: Make) -> None:
+    def test_daemon_set(self, start_lagging: StartLagging) -> None:
         """Pods of a daemon set."""
-        cluster = make(DaemonSetController)
+        cluster = start_lagging(DaemonSetController)
         for name in ("m", "n"):
             run(cluster.client.create(NODES, "", {"metadata": {"name": name}}))
         cluster.informers.hold(PODS)
@@ -103,9 +90,9 @@ class TestCreatesOnce:
             cluster.touch(DAEMON_SETS, "d")
         assert len(cluster.names(PODS)) == 2
 
-    def test_stateful_set(self, make: Make) -> None:
+    def test_stateful_set(self, start_lagging: StartLagging) -> None:
         """Pods of a stateful set, whose names can be used once only."""
-        cluster = make(StatefulSetController)
+        cluster = start_lagging(StatefulSetController)
         cluster.informers.hold(PODS)
         spec = {"replicas": 2, "serviceName": "s", "selector": {"matchLabels": LABELS}, "template": template(LABELS)}
         cluster.create(STATEFUL_SETS, {"metadata": {"name": "s"}, "spec": spec})
@@ -115,9 +102,9 @@ class TestCreatesOnce:
         assert [note for note in cluster.recorder.notes if note[0] == "FailedCreate"] == []
 
     @pytest.mark.parametrize("mirrored", [False, True])
-    def test_one_set_of_endpoint_slices_per_service(self, make: Make, mirrored: bool) -> None:
+    def test_one_set_of_endpoint_slices_per_service(self, start_lagging: StartLagging, mirrored: bool) -> None:
         """Slices of a service, by either controller."""
-        cluster = make(EndpointSliceMirroringController if mirrored else EndpointSliceController)
+        cluster = start_lagging(EndpointSliceMirroringController if mirrored else EndpointSliceController)
         cluster.informers.hold(SLICES)
         selector = {} if mirrored else {"selector": LABELS}
         cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}], **selector}})
@@ -132,9 +119,9 @@ class TestCreatesOnce:
 class TestDeletesOnce:
     """What was deleted and is still shown does not count when more is to be deleted."""
 
-    def test_replica_set(self, make: Make) -> None:
+    def test_replica_set(self, start_lagging: StartLagging) -> None:
         """A pod that has become the first to go, while two others were deleted, stays."""
-        cluster = make(ReplicaSetController)
+        cluster = start_lagging(ReplicaSetController)
         cluster.create(REPLICA_SETS, replica_set(3))
         cluster.ready(PODS)
         cluster.informers.hold(PODS)
@@ -147,9 +134,9 @@ class TestDeletesOnce:
         cluster.touch(REPLICA_SETS, "r")
         assert cluster.names(PODS) == [left]
 
-    def test_job(self, make: Make) -> None:
+    def test_job(self, start_lagging: StartLagging) -> None:
         """Neither does a job delete more of its pods than it has to."""
-        cluster = make(JobController)
+        cluster = start_lagging(JobController)
         cluster.create(JOBS, job(parallelism=3, completions=6))
         cluster.ready(PODS)
         cluster.informers.hold(PODS)
@@ -174,9 +161,9 @@ def owners(cluster: LaggingCluster, name: str) -> list[str]:
 class TestAdoption:
     """Adoption asks the server about the owner first: the informer may show one that is not there any more."""
 
-    def test_replaced_owner_adopts_nothing(self, make: Make) -> None:
+    def test_replaced_owner_adopts_nothing(self, start_lagging: StartLagging) -> None:
         """A set that was replaced by another of its name adopts nothing with its old uid."""
-        cluster = make(ReplicaSetController)
+        cluster = start_lagging(ReplicaSetController)
         old = cluster.create(REPLICA_SETS, replica_set(0))["metadata"]["uid"]
         cluster.informers.hold(REPLICA_SETS)
         cluster.delete(REPLICA_SETS, "r")
@@ -187,9 +174,9 @@ class TestAdoption:
         cluster.settle()
         assert owners(cluster, "p") == [new] != [old]
 
-    def test_terminating_owner_adopts_nothing(self, make: Make) -> None:
+    def test_terminating_owner_adopts_nothing(self, start_lagging: StartLagging) -> None:
         """A set that is being deleted adopts nothing, also when its informer does not know of that."""
-        cluster = make(ReplicaSetController)
+        cluster = start_lagging(ReplicaSetController)
         body = replica_set(1)
         body["metadata"]["finalizers"] = ["example.com/hold"]
         body["spec"]["replicas"] = 0
@@ -199,9 +186,9 @@ class TestAdoption:
         cluster.create(PODS, orphan("p"))
         assert owners(cluster, "p") == []
 
-    def test_pod_adopted_by_another_controller_is_left_alone(self, make: Make) -> None:
+    def test_pod_adopted_by_another_controller_is_left_alone(self, start_lagging: StartLagging) -> None:
         """A pod that another controller has taken meanwhile stays its own: the write is guarded by the version."""
-        cluster = make(ReplicaSetController)
+        cluster = start_lagging(ReplicaSetController)
         cluster.informers.hold(PODS)
         cluster.create(PODS, orphan("p"))
         taken = {"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "1", "controller": True}
@@ -211,9 +198,9 @@ class TestAdoption:
         assert owners(cluster, "p") == ["1"]
 
 
-def test_budget_is_recounted_once_the_owner_is_observed(make: Make) -> None:
+def test_budget_is_recounted_once_the_owner_is_observed(start_lagging: StartLagging) -> None:
     """The owner of a pod may be shown after the pod: the budget is counted again then."""
-    cluster = make(DisruptionController)
+    cluster = start_lagging(DisruptionController)
     cluster.informers.hold(REPLICA_SETS)
     made = cluster.create(REPLICA_SETS, replica_set(2))
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": made["metadata"]["uid"], "controller": True}
@@ -238,9 +225,9 @@ def finished_job(cluster: LaggingCluster, seconds: int) -> None:
     cluster.patch(JOBS, "j", {"status": {"conditions": [ended]}}, "status")
 
 
-def test_current_ttl_is_read_before_a_job_is_deleted(make: Make) -> None:
+def test_current_ttl_is_read_before_a_job_is_deleted(start_lagging: StartLagging) -> None:
     """Before a finished job is deleted the server is asked how long it is wanted."""
-    cluster = make(TtlAfterFinished)
+    cluster = start_lagging(TtlAfterFinished)
     finished_job(cluster, 10)
     cluster.informers.hold(JOBS)
     cluster.patch(JOBS, "j", {"spec": {"ttlSecondsAfterFinished": 60}})
@@ -255,3 +242,30 @@ def test_current_ttl_is_read_before_a_job_is_deleted(make: Make) -> None:
     assert finalizers() == [None]
     cluster.settle(20)
     assert finalizers() == [["foregroundDeletion"]]
+
+
+def test_counts_of_a_status_are_of_one_moment(start_lagging: StartLagging) -> None:
+    """Pods that are made or deleted during a pass are counted in the next one, in all counts of the status."""
+    cluster = start_lagging(ReplicaSetController)
+    cluster.create(REPLICA_SETS, replica_set(3))
+    cluster.ready(PODS)
+    cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 5}})
+    cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 1}})
+    assert cluster.controller.counts.failed == 0
+    (found,) = cluster.items(REPLICA_SETS)
+    assert found["status"]["replicas"] == found["status"]["fullyLabeledReplicas"] == 1
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_first_pass_of_a_deleted_namespace_waits_for_other_servers(start_lagging: StartLagging, several: bool) -> None:
+    """Where others can be on the store, its content is deleted when they had time to learn of the deletion, and with it what
+    they admitted until then."""
+    cluster = start_lagging(lambda env: NamespaceController(replace(env, several_servers=several)))
+    cluster.create(CONFIG_MAPS, {"metadata": {"name": "early"}})
+    run(cluster.client.delete(NAMESPACES, "", "a", options={}))
+    cluster.settle(3)
+    assert cluster.names(CONFIG_MAPS) == (["early"] if several else [])
+    cluster.settle(3)
+    assert cluster.names(CONFIG_MAPS) == []
+    with pytest.raises(ApiError, match="not found"):
+        run(cluster.client.get(NAMESPACES, "", "a"))

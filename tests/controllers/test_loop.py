@@ -116,3 +116,22 @@ def test_failing_key_does_not_stop_others() -> None:
     loop.queue.add("a")
     loop.queue.add("b")
     assert reconcile.calls == ["a", "b"]
+
+
+def test_keys_of_one_event_are_divided_over_turns() -> None:
+    """Keys that are queued together do not all run in the turn of the event."""
+    clock = Clock()
+
+    async def reconcile(key: str) -> None:
+        # Work takes a part of the turn.
+        clock.rightNow += 0.003
+        done.append(key)
+
+    done: list[str] = []
+    loop: ControlLoop[str] = ControlLoop("test", clock, reconcile, workers=2)
+    loop.start()
+    for key in "abcdef":
+        loop.queue.add(key)
+    assert done == ["a", "b"]
+    clock.pump([0, 0, 0])
+    assert done == list("abcdef")

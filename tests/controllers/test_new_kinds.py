@@ -1,4 +1,4 @@
-"""Kinds that were just defined, and groups that cannot be discovered: what garbage collector and namespaces do about them."""
+"""Garbage collection and namespace deletion with kinds that were just defined and groups that cannot be discovered."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def dependent(cluster: Cluster, name: str, uid: str) -> None:
 
 @pytest.mark.parametrize("wait", [0.0, 0.05, 0.2, 0.5, 2.0])
 def test_dependents_of_a_new_kind_are_deleted_with_the_owner(cluster: Cluster, wait: float) -> None:
-    """An owner of a kind that was just defined takes its dependents with it, however soon it is deleted."""
-    # Away from the times at which the collector compares the catalog anyway.
+    """Deleting an owner of a new kind deletes its dependents, however soon after the definition."""
+    # Between two periodic comparisons of the catalog.
     cluster.settle(0.3)
     define(cluster)
     cluster.settle(0.05)
@@ -48,9 +48,9 @@ def test_dependents_of_a_new_kind_are_deleted_with_the_owner(cluster: Cluster, w
 
 
 def test_dependents_stay_while_the_owner_of_a_new_kind_exists(cluster: Cluster) -> None:
-    """A dependent that is older than the definition of its owner's kind stays when the owner is there."""
+    """A dependent stays if its owner exists, even if the dependent is older than the definition of the owner's kind."""
     dependent(cluster, "early", "1")
-    # Long enough for the pause between looks at it to be long.
+    # Long enough for the backoff to reach its maximum.
     cluster.settle(3000)
     assert cluster.get(CONFIG_MAPS, "early") is not None
     define(cluster)
@@ -58,7 +58,7 @@ def test_dependents_stay_while_the_owner_of_a_new_kind_exists(cluster: Cluster) 
     dependent(cluster, "d", thing(cluster, "t"))
     cluster.settle(3)
     assert cluster.get(CONFIG_MAPS, "d") is not None
-    # Its owner's name belongs to another object.
+    # The owner reference has the name of another object.
     assert cluster.get(CONFIG_MAPS, "early") is None
 
 
@@ -70,7 +70,7 @@ def conditions(cluster: Cluster) -> dict[str, tuple[str, str]]:
 
 
 def test_a_namespace_waits_for_discovery(cluster: Cluster) -> None:
-    """While another server that answers for a group is away, a namespace stays, and its conditions say why."""
+    """While an aggregated server is unavailable, a terminating namespace stays, and its conditions give the reason."""
     service = {"namespace": "default", "name": "absent"}
     spec = {"group": "x.example.com", "version": "v1", "groupPriorityMinimum": 10, "versionPriority": 10, "service": service}
     body = {"metadata": {"name": "v1.x.example.com"}, "spec": {**spec, "insecureSkipTLSVerify": True}}

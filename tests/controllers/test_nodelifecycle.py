@@ -11,6 +11,7 @@ from twisted.internet.task import Clock
 
 from orchd.client.interfaces import ResourceRef
 from orchd.client.times import micro_time, second_time
+from orchd.controllers.nodelifecycle.controller import _TAINTING_PERIOD
 from orchd.controllers.nodelifecycle.eviction import TaintEviction, tolerated_for
 from orchd.controllers.nodelifecycle.zones import FULL, NORMAL, PARTIAL, Zones, zone_of, zone_state
 from orchd.controllers.objects import BY_NODE, NODES, PODS, pods_node
@@ -129,6 +130,28 @@ def test_silent_node_becomes_unknown_and_is_drained(nodes: Nodes) -> None:
     assert ("NodeNotReady", "Node a status is now: NodeNotReady") in said
     assert ("TaintManagerEviction", "Marking for deletion Pod a/leaves") in nodes.messages("a")
     assert ("NodeNotReady", "Node is not ready") in nodes.messages("a")
+
+
+def test_nothing_is_looked_at_while_no_node_waits(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The queue of nodes to taint is looked at at its rate only while there is one in it."""
+    delays: list[float] = []
+    clock = nodes.cluster.server.clock
+    later = clock.callLater
+
+    def noted(delay: float, *arguments: Any, **named: Any) -> Any:
+        delays.append(delay)
+        return later(delay, *arguments, **named)
+
+    nodes.add("a")
+    nodes.add("b")
+    nodes.pass_(10)
+    monkeypatch.setattr(clock, "callLater", noted)
+    nodes.pass_(30)
+    assert delays and _TAINTING_PERIOD not in delays
+    nodes.alive.remove("a")
+    nodes.pass_(60)
+    assert _TAINTING_PERIOD in delays
+    assert (UNREACHABLE, "NoExecute") in nodes.taints("a")
 
 
 def test_returning_node_loses_its_taints_and_keeps_its_pods(nodes: Nodes) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import PODS, QUOTAS, REPLICA_SETS, labels
-from orchd.testing.server import run
+from orchd.kinds.objects.scalars import timestamp
+from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import Cluster, template
 
 EVENTS = ResourceRef("", "v1", "events")
@@ -116,3 +117,21 @@ def test_replica_failure_is_in_the_condition_and_an_event(cluster: Cluster, kind
     assert reason == "FailedCreate" and message.startswith('Error creating: pods "r-')
     assert "exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0" in message
     assert component == ("replicaset-controller" if kind == "ReplicaSet" else "replication-controller")
+
+
+def test_ready_pod_becomes_available_after_min_ready_seconds(cluster: Cluster) -> None:
+    """The status counts a pod as available once it has been ready for minReadySeconds, without a further event."""
+    create(cluster, 1)
+    cluster.patch(REPLICA_SETS, "r", {"spec": {"minReadySeconds": 10}})
+    condition = {"type": "Ready", "status": "True", "lastTransitionTime": timestamp(NOW + cluster.passed)}
+    (name,) = cluster.names(PODS)
+    cluster.patch(PODS, name, {"status": {"phase": "Running", "conditions": [condition]}}, subresource="status")
+
+    def counts() -> tuple[int, int]:
+        found = cluster.get(REPLICA_SETS, "r")
+        assert found is not None
+        return found["status"].get("readyReplicas", 0), found["status"].get("availableReplicas", 0)
+
+    assert counts() == (1, 0)
+    cluster.settle(22)
+    assert counts() == (1, 1)

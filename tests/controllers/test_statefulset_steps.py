@@ -8,9 +8,11 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import PODS, STATEFUL_SETS, labels
+from orchd.controllers.statefulset.controller import StatefulSetController
 from orchd.kinds.objects.scalars import timestamp
 from orchd.testing.server import NOW
 from tests.controllers.cluster_support import Cluster, template
+from tests.controllers.lagging_support import StartLagging
 
 LABELS = {"app": "x"}
 EVENTS = ResourceRef("", "v1", "events")
@@ -204,3 +206,37 @@ def test_min_ready_seconds_delays_the_next_pod(cluster: Cluster) -> None:
     assert cluster.names(PODS) == ["s-0"]
     cluster.settle(10)
     assert cluster.names(PODS) == ["s-0", "s-1"]
+
+
+def test_current_revision_changes_when_all_pods_are_updated_and_ready(cluster: Cluster) -> None:
+    """While the last replaced pod is not ready, the status keeps the old current revision."""
+
+    def finished() -> bool:
+        parent = cluster.get(STATEFUL_SETS, "s")
+        assert parent is not None
+        return bool(parent["status"]["currentRevision"] == parent["status"]["updateRevision"])
+
+    up(cluster, 2)
+    assert finished()
+    cluster.patch(STATEFUL_SETS, "s", {"spec": {"template": template(LABELS, "y")}})
+    cluster.make_ready()
+    while not all(revisions(cluster).values()) or len(revisions(cluster)) < 2:
+        assert not finished()
+        cluster.settle()
+    assert not finished()
+    cluster.make_ready()
+    assert finished()
+
+
+def test_replaced_pod_is_not_deleted_in_place_of_the_old_one(start_lagging: StartLagging) -> None:
+    """A surplus pod is deleted by its uid: another pod of the name stays, and that is no failure."""
+    cluster = start_lagging(StatefulSetController)
+    spec = {"replicas": 2, "serviceName": "s", "selector": {"matchLabels": LABELS}, "template": template(LABELS)}
+    cluster.create(STATEFUL_SETS, {"metadata": {"name": "s"}, "spec": {**spec, "podManagementPolicy": "Parallel"}})
+    cluster.ready(PODS)
+    cluster.informers.hold(PODS)
+    cluster.delete(PODS, "s-1", gracePeriodSeconds=0)
+    cluster.create(PODS, {"metadata": {"name": "s-1"}, "spec": template(LABELS)["spec"]})
+    cluster.patch(STATEFUL_SETS, "s", {"spec": {"replicas": 1}})
+    assert cluster.names(PODS) == ["s-0", "s-1"]
+    assert "FailedDelete" not in [reason for reason, _ in cluster.recorder.notes]

@@ -31,6 +31,36 @@ def test_apply_creates_then_configures(ctl: Ctl, tmp_path: Path) -> None:
     assert ctl("apply", "-f", "-", send=changed).lines == ["configmap/m configured"]
 
 
+def test_create_from_files_of_variables(ctl: Ctl, tmp_path: Path) -> None:
+    """Comments and empty lines do not count; a wrong line, or another source beside the file, is refused."""
+    file = tmp_path / "env"
+    file.write_text("\ufeffA=1\n# no\n\n  B=two = words \nABSENT\n")
+    ctl("create", "configmap", "vars", f"--from-env-file={file}")
+    assert yaml.safe_load(ctl("get", "cm/vars", "-o", "yaml").out)["data"] == {"A": "1", "B": "two = words ", "ABSENT": ""}
+    ctl("create", "secret", "generic", "vars", f"--from-env-file={file}")
+    assert yaml.safe_load(ctl("get", "secret/vars", "-o", "yaml").out)["data"]["A"] == "MQ=="
+    refused = ctl("create", "configmap", "w", f"--from-env-file={file}", "--from-literal=a=b", status=1).error
+    assert "--from-env-file cannot be combined" in refused
+    file.write_text("A=1\n1 B=2\n")
+    assert "line 2: '1 B' is not the name of a variable" in ctl("create", "cm", "w", f"--from-env-file={file}", status=1).error
+    assert "No such file" in ctl("create", "cm", "w", "--from-env-file=/none", status=1).error
+
+
+def test_an_error_of_one_object_does_not_stop_the_others(ctl: Ctl) -> None:
+    """Create, apply and delete go on, and name every error at the end."""
+    maps = [MAP.replace("name: m", f"name: m{number}") for number in range(4)]
+    wrong = MAP.replace("data: {a: b}", "data: {a: {}}").replace("name: m", "name: wrong")
+    ctl("create", "-f", "-", send=maps[1])
+    done = ctl("create", "-f", "-", send="---\n".join([maps[0], maps[1], wrong, maps[2]]), status=1)
+    assert done.lines == ["configmap/m0 created", "configmap/m2 created"]
+    assert 'configmaps "m1" already exists; ' in done.error and done.error.count("\n") == 1
+    done = ctl("apply", "-f", "-", send="---\n".join([wrong, maps[3]]), status=1)
+    assert done.lines == ["configmap/m3 created"]
+    done = ctl("delete", "-f", "-", send="---\n".join([maps[0], MAP, wrong, maps[3]]), status=1)
+    assert done.lines == ['configmap "m0" deleted', 'configmap "m3" deleted']
+    assert 'configmaps "m" not found; configmaps "wrong" not found' in done.error
+
+
 def test_diff_shows_changes_and_sets_the_exit_status(ctl: Ctl) -> None:
     """Diff prints what apply would change, and its exit status says whether that is anything."""
     ctl("apply", "-f", "-", send=MAP)

@@ -43,6 +43,7 @@ def test_output_forms(ctl: Ctl) -> None:
     several = json.loads(ctl("get", "cm", "a", "b", "-o", "json").out)
     assert (several["kind"], [each["kind"] for each in several["items"]]) == ("List", ["ConfigMap", "ConfigMap"])
     assert ctl("get", "cm", "-o", "jsonpath={.items[*].data.num}").out == "3 1 2\n"
+    assert ctl("get", "cm", "-o", 'jsonpath={range .items[*]}{.data.num}{"\\n"}{end}').out == "3\n1\n2\n"
     columns = ctl("get", "cm", "-o", "custom-columns=NAME:.metadata.name,N:.data.num,X:.none").lines
     assert [line.split() for line in columns[:2]] == [["NAME", "N", "X"], ["a", "3", "<none>"]]
     assert "managedFields" in ctl("get", "cm/a", "-o", "yaml", "--show-managed-fields").out

@@ -28,7 +28,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_first_start(tmp_path: Path) -> None:
+def test_first_start_creates_private_files(tmp_path: Path) -> None:
     """Folders are 0700, files 0600, the serving certificate names the server, the admin is in the masters' group."""
     data = tmp_path / "data"
     files = _ensure(data)
@@ -48,7 +48,7 @@ def test_first_start(tmp_path: Path) -> None:
     assert config.authority == files.ca_certificate.read_bytes()
 
 
-def test_second_start_reuses(tmp_path: Path) -> None:
+def test_second_start_reuses_all_files(tmp_path: Path) -> None:
     """Nothing is written again while everything is good."""
     _ensure(tmp_path)
     before = _contents(tmp_path)
@@ -56,7 +56,7 @@ def test_second_start_reuses(tmp_path: Path) -> None:
     assert _contents(tmp_path) == before
 
 
-def test_renewal(tmp_path: Path) -> None:
+def test_expiring_certificates_are_renewed(tmp_path: Path) -> None:
     """Leaves that are about to expire are renewed; the authority and the signing key stay."""
     _ensure(tmp_path)
     before = _contents(tmp_path)
@@ -68,7 +68,7 @@ def test_renewal(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_new_address(tmp_path: Path) -> None:
+def test_new_address_renews_the_serving_certificate(tmp_path: Path) -> None:
     """Another address makes another serving certificate; another port only another configuration file."""
     _ensure(tmp_path)
     before = _contents(tmp_path)
@@ -78,13 +78,13 @@ def test_new_address(tmp_path: Path) -> None:
     assert changed == {"pki/apiserver.crt", "pki/apiserver.key", files.admin_config.name}
 
 
-def test_dialect_names_the_file(tmp_path: Path) -> None:
+def test_configuration_file_is_named_after_the_dialect(tmp_path: Path) -> None:
     """The configuration file is called as the dialect's users call it."""
     files = ensure(tmp_path, dialect=KUBERNETES, server_url=URL, now=NOW)
     assert files.admin_config.name == f"admin.{KUBERNETES.config_file_kind}"
 
 
-def test_unusable_file(tmp_path: Path) -> None:
+def test_damaged_file_is_named_and_kept(tmp_path: Path) -> None:
     """A damaged file is an error that names it, never replaced."""
     files = _ensure(tmp_path)
     files.ca_certificate.write_text("nothing")
@@ -92,7 +92,7 @@ def test_unusable_file(tmp_path: Path) -> None:
         _ensure(tmp_path)
 
 
-def test_admin_verifies(tmp_path: Path) -> None:
+def test_admin_certificate_verifies(tmp_path: Path) -> None:
     """The server's own verifier accepts the admin's certificate."""
     files = _ensure(tmp_path)
     (admin,) = load_chain(files.admin_certificate.read_bytes())

@@ -12,7 +12,7 @@ from orchd.dialect import KUBERNETES, ORCH
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError, Impersonation, in_cluster, load, parse, without_exec
 
 
-def test_round_trip() -> None:
+def test_client_configuration_round_trips() -> None:
     """What is rendered is what is read."""
     config = ClientConfig(
         server="https://h:1",
@@ -27,7 +27,7 @@ def test_round_trip() -> None:
     assert parse(config.render()) == config
 
 
-def test_files_beside_it(tmp_path: Path) -> None:
+def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
     """Relative paths start where the file is."""
     (tmp_path / "ca.crt").write_bytes(b"authority")
     path = tmp_path / "config"
@@ -52,7 +52,7 @@ def test_files_beside_it(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_unusable(text: str, message: str) -> None:
+def test_unusable_configuration_names_what_is_missing(text: str, message: str) -> None:
     """An error says what is missing."""
     with pytest.raises(ClientConfigError, match=message):
         parse(text)
@@ -70,19 +70,19 @@ def document(user: dict[str, Any], cluster: dict[str, Any] | None = None) -> str
     )
 
 
-def test_cluster_fields() -> None:
+def test_cluster_fields_are_read() -> None:
     """Everything that a cluster may say is read."""
     found = parse(document({}, {"tls-server-name": "s", "insecure-skip-tls-verify": True, "proxy-url": "http://p:3128"}))
     assert (found.server_name, found.insecure, found.proxy, found.namespace) == ("s", True, "http://p:3128", "n")
 
 
-def test_another_server() -> None:
+def test_server_override() -> None:
     """A server that is given replaces the file's; the file then need not have one."""
     assert parse(document({}), server="https://other").server == "https://other"
     assert parse(document({}, {"server": ""}), server="https://other").server == "https://other"
 
 
-def test_files_are_read_again(tmp_path: Path) -> None:
+def test_certificate_files_are_reread(tmp_path: Path) -> None:
     """Certificates that came from files follow the files; the others stay."""
     for name in ("ca", "crt", "key"):
         (tmp_path / name).write_text(f"{name} 1")
@@ -99,7 +99,7 @@ def test_files_are_read_again(tmp_path: Path) -> None:
     assert len(found.files) == 2
 
 
-def test_impersonation() -> None:
+def test_impersonation_fields_are_read() -> None:
     """The user, uid, groups and extra fields to act as."""
     user = {"as": "jane", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"scopes": ["x", "y"]}}
     assert parse(document(user)).impersonation == Impersonation(
@@ -110,7 +110,7 @@ def test_impersonation() -> None:
 EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./bin/get", "interactiveMode": "Never"}
 
 
-def test_exec_plugin(tmp_path: Path) -> None:
+def test_exec_plugin_fields_are_read(tmp_path: Path) -> None:
     """All fields of an exec plugin; a relative command with a slash is beside the file."""
     plugin = {
         **EXEC, "args": ["a", 1], "env": [{"name": "N", "value": "V"}], "installHint": "get it", "provideClusterInfo": True
@@ -139,7 +139,7 @@ def test_interactive_mode_of_the_older_version() -> None:
         parse(document({"exec": {**older, "apiVersion": EXEC["apiVersion"]}}))
 
 
-def test_callers_without_exec() -> None:
+def test_exec_plugins_may_be_refused() -> None:
     """Those who run no programs refuse a configuration that asks for one."""
     with pytest.raises(ClientConfigError, match="exec is not supported here"):
         without_exec(parse(document({"exec": EXEC})))
@@ -166,13 +166,13 @@ def test_callers_without_exec() -> None:
         ({}, {"insecure-skip-tls-verify": True, "certificate-authority-data": "YQ=="}, "with the insecure flag"),
     ],
 )
-def test_refused_fields(user: dict[str, Any], cluster: dict[str, Any], message: str) -> None:
+def test_unsupported_fields_are_refused(user: dict[str, Any], cluster: dict[str, Any], message: str) -> None:
     """What cannot be meant is refused, and the message says what."""
     with pytest.raises(ClientConfigError, match=message):
         parse(document(user, cluster))
 
 
-def test_in_cluster(tmp_path: Path) -> None:
+def test_in_cluster_configuration(tmp_path: Path) -> None:
     """A pod's configuration comes from its environment and its service account's files."""
     folder = tmp_path / "var/run/secrets/kubernetes.io/serviceaccount"
     folder.mkdir(parents=True)

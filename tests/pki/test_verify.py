@@ -54,13 +54,13 @@ def _intermediate() -> Signed:
     return Signed(certificate=certificate, key=key)
 
 
-def test_good() -> None:
+def test_trusted_certificate_names_user_and_groups() -> None:
     """A leaf of a trusted authority names its user and groups."""
     verified = ClientVerifier(chain_pem(OTHER.certificate, CA.certificate)).verify(_der(_client()), now=NOW)
     assert verified.identity == Identity(name="jane", groups=("dev", "ops"))
 
 
-def test_intermediate() -> None:
+def test_chains_with_intermediates() -> None:
     """A chain may lead over certificates that the client sends, and an intermediate may itself be the anchor."""
     middle = _intermediate()
     leaf = _client(middle)
@@ -83,7 +83,7 @@ def test_intermediate() -> None:
     ],
     ids=["none", "garbage", "other-authority", "server-usage", "expired", "not-yet", "self-signed"],
 )
-def test_refused(chain: Callable[[], list[bytes]]) -> None:
+def test_invalid_chains_are_refused(chain: Callable[[], list[bytes]]) -> None:
     """No certificate, no trust: each way in which a chain can be wrong is one error."""
     with pytest.raises(VerificationError):
         ClientVerifier(chain_pem(CA.certificate)).verify(chain(), now=NOW)

@@ -62,6 +62,8 @@ class FakeApi:
         self.informers = informers
         self.bound: list[tuple[str, str]] = []
         self.deleted: list[str] = []
+        #: Options of the deletions, by name.
+        self.delete_options: dict[str, Any] = {}
         self.patches: list[tuple[str, Object]] = []
         self.late = False
         self.refuse: list[ApiError] = []
@@ -97,6 +99,7 @@ class FakeApi:
 
     async def delete(self, ref: ResourceRef, namespace: str, name: str, *, options: Any = None) -> Object:
         self.deleted.append(name)
+        self.delete_options[name] = options
         return {}
 
 

@@ -21,7 +21,7 @@ def wait(bed: Bed, seconds: int) -> None:
         bed.late.deliver(PODS, seen)
 
 
-def test_a_watch_that_is_a_second_late() -> None:
+def test_late_watch_causes_no_overcommitment() -> None:
     """Bindings count before they are seen: no node gets more than it has room for, no pod is bound twice, and room that
     deletions make is used once they are seen."""
     bed = Bed(lagging=True)
@@ -38,7 +38,7 @@ def test_a_watch_that_is_a_second_late() -> None:
     assert len(names) == len(set(names)) == 20
 
 
-def test_a_pod_whose_deletion_is_seen_late() -> None:
+def test_late_pod_deletion_leaves_nothing_behind() -> None:
     """Its binding is refused because it is gone; when that is seen, nothing is left of it."""
     bed = Bed(lagging=True)
     bed.put(pod("a", cpu=1))
@@ -55,7 +55,7 @@ def test_a_pod_whose_deletion_is_seen_late() -> None:
     "refusal",
     [ApiError(403, "Forbidden", "not allowed"), conflict("", "pods/binding", "a", "not now"), ApiError(500, "InternalError", "x")],
 )
-def test_a_refused_binding_is_told_and_tried_again(refusal: ApiError) -> None:
+def test_refused_binding_is_reported_and_retried(refusal: ApiError) -> None:
     """The condition has the reason of the server; the pod is bound as soon as the server allows it."""
     bed = Bed()
     bed.api.refuse = [refusal] * 3
@@ -67,7 +67,7 @@ def test_a_refused_binding_is_told_and_tried_again(refusal: ApiError) -> None:
     assert bed.api.bound == [("a", "n1")]
 
 
-def test_an_extender_that_cannot_be_reached() -> None:
+def test_unreachable_extender_delays_pods() -> None:
     """The pod waits and says why; it is tried again after a minute even if nothing else happens, and as soon as a node changes."""
     answers: list[Any] = []
 
@@ -94,7 +94,7 @@ def test_an_extender_that_cannot_be_reached() -> None:
     assert bed.where("c") == "n1"
 
 
-def test_a_node_that_vanishes_between_decision_and_binding() -> None:
+def test_node_removed_before_binding_is_replaced() -> None:
     """The refused pod goes to another node; nothing is counted on the one that is gone."""
     bed = Bed()
     bed.api.hold = True
@@ -112,7 +112,7 @@ def test_a_node_that_vanishes_between_decision_and_binding() -> None:
     assert bed.api.bound == [("a", "n2")]
 
 
-def test_pods_that_fit_nowhere_cost_nothing_while_nothing_happens() -> None:
+def test_unschedulable_pods_cause_no_attempts_between_flushes() -> None:
     """Between the flushes of the reference (pods are tried again after a minute) there is no attempt, whatever nodes report
     about themselves, and timers do not grow with the number of pods."""
     bed = Bed()

@@ -178,7 +178,7 @@ def _check_sums(bed: Bed) -> None:
 
 @settings(max_examples=60)
 @given(st.data())
-def test_columns_and_plain_forms_agree(data: st.DataObject) -> None:
+def test_columnar_and_plain_plugins_agree(data: st.DataObject) -> None:
     """Filters give the same statuses and scores the same numbers; and so they do when results were kept while nodes and pods
     came, changed and went."""
     bed = Bed()
@@ -225,7 +225,7 @@ def _change(bed: Bed, data: st.DataObject) -> None:
     ),
     app=st.sampled_from(["a", "b"]),
 )  # fmt: skip
-def test_spread_agrees(
+def test_columnar_and_plain_topology_spread_agree(
     zones: list[str], placed: list[tuple[int, str]], constraints: list[tuple[str, int, str, bool]], app: str
 ) -> None:
     """Many pods in few domains, so that skews are at the limit."""

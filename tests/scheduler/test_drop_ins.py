@@ -12,7 +12,7 @@ import yaml
 import orchd.plugins
 from orchd.scheduler.config.model import ConfigError
 from orchd.scheduler.plugins.registry import plugin_factories
-from tests.scheduler.scheduler_support import Bed, node, pod
+from tests.scheduler.scheduler_support import PODS, Bed, node, pod
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "scheduler_plugin.py"
@@ -33,7 +33,7 @@ def _configuration() -> dict[str, object]:
     return {name: value for name, value in whole.items() if name not in ("apiVersion", "kind")}
 
 
-def test_the_example_decides_where_pods_go(folder: Path) -> None:
+def test_documented_example_decides_where_pods_go(folder: Path) -> None:
     """With the module and the configuration of the page, pods go where the label is the highest."""
     (folder / "drop_in_rack_power.py").write_text(EXAMPLE.read_text(encoding="utf-8"))
     bed = Bed(_configuration())
@@ -44,7 +44,7 @@ def test_the_example_decides_where_pods_go(folder: Path) -> None:
     assert bed.where("a") == "n2"
 
 
-def test_wrong_arguments_are_named(folder: Path) -> None:
+def test_invalid_plugin_arguments_are_named(folder: Path) -> None:
     """What `make` says about arguments ends the start."""
     (folder / "drop_in_rack_power.py").write_text(EXAMPLE.read_text(encoding="utf-8"))
     config = _configuration()
@@ -53,7 +53,7 @@ def test_wrong_arguments_are_named(folder: Path) -> None:
         Bed(config)
 
 
-def test_a_name_that_is_taken(folder: Path) -> None:
+def test_drop_in_cannot_replace_a_built_in_plugin(folder: Path) -> None:
     """A drop-in cannot replace a built-in plugin unnoticed."""
     (folder / "drop_in_taken.py").write_text(EXAMPLE.read_text(encoding="utf-8").replace('"RackPower"', '"NodeName"'))
     with pytest.raises(ConfigError, match=r'scheduler plugin "NodeName" of .* has a name that is taken'):
@@ -100,7 +100,7 @@ def test_invalid_events_are_named(folder: Path) -> None:
         Bed(_ENABLED)
 
 
-def test_a_plain_filter(folder: Path) -> None:
+def test_plain_filter_is_called_for_every_remaining_node(folder: Path) -> None:
     """It is asked about every node that is left, and its reasons are counted with the others."""
     (folder / "drop_in_odd.py").write_text(_FILTER)
     bed = Bed(_ENABLED)
@@ -110,7 +110,7 @@ def test_a_plain_filter(folder: Path) -> None:
     assert bed.message("large") == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were odd."
 
 
-def test_a_pod_that_is_held(folder: Path) -> None:
+def test_permit_plugin_delays_the_binding(folder: Path) -> None:
     """A permit plugin holds a pod until it lets it go, or for as long as it said."""
     (folder / "drop_in_odd.py").write_text(_FILTER)
     bed = Bed(_ENABLED)
@@ -124,3 +124,22 @@ def test_a_pod_that_is_held(folder: Path) -> None:
     assert bed.where("a") == "n2"
     assert bed.where("b") == ""
     assert bed.message("b") == "rejected due to timeout after waiting on permit at plugin Odd"
+
+
+def test_the_example_with_state_lets_pods_wait_for_a_seat(folder: Path) -> None:
+    """Pods beyond the seats of their label wait; the first one is bound when a seat becomes free, the next one gives up."""
+    (folder / "drop_in_licences.py").write_text((EXAMPLE.parent / "scheduler_permit_plugin.py").read_text(encoding="utf-8"))
+    page = re.search(r"```yaml\n(  plugins:.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert page is not None
+    profile = yaml.safe_load(page[1])
+    assert profile["pluginConfig"][0]["args"].keys() == {"label", "seats", "waitSeconds"}
+    profile["pluginConfig"][0]["args"] |= {"seats": 1, "waitSeconds": 30}
+    bed = Bed({"profiles": [{"schedulerName": "default-scheduler", **profile}]})
+    bed.put(node("n1"), *(pod(name, labels={"licence": "x"}) for name in "abc"), pod("free"))
+    bed.settle(1)
+    assert sorted(bed.api.bound) == [("a", "n1"), ("free", "n1")]
+    bed.informers.informer(PODS).remove("ns", "a")
+    bed.settle(1)
+    assert bed.where("b") == "n1" and bed.where("c") == ""
+    bed.settle(31)
+    assert bed.message("c") == "rejected due to timeout after waiting on permit at plugin Licences"

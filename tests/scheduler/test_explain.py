@@ -23,7 +23,7 @@ def _explain(bed: Bed, name: str) -> Any:
     return result_of(explain(bed.scheduler, "ns", name))
 
 
-def test_a_bound_pod_shows_the_decision_as_it_was_taken(bed: Bed) -> None:
+def test_bound_pod_shows_its_past_decision(bed: Bed) -> None:
     """Later changes of the cluster do not change it."""
     bed.put(pod("a", cpu=2))
     bed.settle()
@@ -62,7 +62,7 @@ def test_a_pending_pod_shows_what_would_help(bed: Bed) -> None:
         ({"topologySpreadConstraints": [{"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}, "node labels rack"),
     ],
 )
-def test_what_would_have_to_change(bed: Bed, spec: Any, change: str) -> None:
+def test_remedies_by_plugin_and_node(bed: Bed, spec: Any, change: str) -> None:
     """Each plugin says it in its own terms, for each node."""
     bed.put(pod("web", on="n1", containers=[{"ports": [{"hostPort": 80}]}]))
     found = result_of(dry_run(bed.scheduler, pod("a", **spec)))
@@ -70,7 +70,7 @@ def test_what_would_have_to_change(bed: Bed, spec: Any, change: str) -> None:
     assert wanted == change
 
 
-def test_a_taint_and_a_cordon() -> None:
+def test_remedies_for_taints_and_cordoned_nodes() -> None:
     """What is to be tolerated is named."""
     bed = Bed()
     taint = {"key": "k", "value": "v", "effect": "NoExecute"}
@@ -80,7 +80,7 @@ def test_a_taint_and_a_cordon() -> None:
     assert filtered["n2"]["remedy"] == "the node uncordoned"
 
 
-def test_a_dry_run_changes_nothing(bed: Bed) -> None:
+def test_explaining_a_new_pod_changes_nothing(bed: Bed) -> None:
     """A pod that does not exist is placed on paper only."""
     found = result_of(dry_run(bed.scheduler, pod("a", cpu=2, nodeSelector={HOST: "n1"})))
     assert found["node"] == "n1"
@@ -98,21 +98,21 @@ def test_a_dry_run_changes_nothing(bed: Bed) -> None:
         ({"affinity": ["x"]}, "the pod cannot be read: "),
     ],
 )
-def test_a_posted_pod_that_is_none(bed: Bed, spec: Any, message: str) -> None:
+def test_invalid_posted_pod_is_refused(bed: Bed, spec: Any, message: str) -> None:
     """The answer says what is wrong with it."""
     with pytest.raises(ApiError, match=message) as caught:
         result_of(dry_run(bed.scheduler, pod("a", **spec)))
     assert caught.value.code == 400
 
 
-def test_an_unknown_pod(bed: Bed) -> None:
+def test_unknown_pod_is_404(bed: Bed) -> None:
     """404, as anywhere."""
     with pytest.raises(ApiError) as caught:
         _explain(bed, "none")
     assert caught.value.code == 404
 
 
-def test_the_history_is_bounded() -> None:
+def test_decision_history_is_bounded() -> None:
     """The oldest decisions give way."""
     bed = Bed()
     bed.scheduler.history._limit = 5000

@@ -77,7 +77,7 @@ def result(coroutine: Any) -> Any:
 FULL = {"filter_verb": "f", "prioritize_verb": "p", "preempt_verb": "v", "bind_verb": "b"}
 
 
-def test_whole_nodes_are_sent_unless_the_extender_knows_them() -> None:
+def test_node_names_are_sent_to_extenders_with_a_cache() -> None:
     """An extender with a cache of nodes gets names, others the objects."""
     extender, connection = made({"Nodes": {"items": [NODES["n2"]]}}, **FULL)
     assert result(extender.filter(POD, ["n1", "n2"])).nodes == ["n2"]
@@ -89,13 +89,13 @@ def test_whole_nodes_are_sent_unless_the_extender_knows_them() -> None:
     assert connection.posted == [("f", {"Pod": POD, "Nodes": None, "NodeNames": ["n1", "n2", "n3"]}, True)]
 
 
-def test_names_count_only_from_an_extender_with_a_cache() -> None:
+def test_node_names_are_ignored_from_extenders_without_a_cache() -> None:
     """NodeNames of an extender that was sent whole nodes are not looked at: nothing is left."""
     extender, _ = made({"NodeNames": ["n1"]}, **FULL)
     assert result(extender.filter(POD, ["n1"])).nodes == []
 
 
-def test_reasons() -> None:
+def test_failed_nodes_come_with_reasons() -> None:
     """Nodes that fail come with their reasons, resolvable or not; names of members have any case."""
     answer = {"nodenames": [], "failedNodes": {"n1": "no"}, "FAILEDANDUNRESOLVABLENODES": {"n2": "never"}}
     extender, _ = made(answer, node_cache_capable=True, **FULL)
@@ -103,7 +103,7 @@ def test_reasons() -> None:
     assert (verdict.failed, verdict.unresolvable) == ({"n1": "no"}, {"n2": "never"})
 
 
-def test_without_a_verb_nothing_is_asked() -> None:
+def test_extender_without_a_verb_is_not_called() -> None:
     """An extender that does not filter leaves every node, one that does not score gives 0."""
     extender, connection = made(None)
     assert result(extender.filter(POD, ["n1"])).nodes == ["n1"]
@@ -111,14 +111,14 @@ def test_without_a_verb_nothing_is_asked() -> None:
     assert connection.posted == []
 
 
-def test_scores() -> None:
+def test_extender_scores() -> None:
     """Scores come as a list of hosts."""
     extender, connection = made([{"Host": "n1", "Score": 7}, {"host": "n2"}], **FULL)
     assert result(extender.prioritize(POD, ["n1", "n2"])) == {"n1": 7, "n2": 0}
     assert connection.posted[0][0] == "p"
 
 
-def test_preemption() -> None:
+def test_extender_preemption() -> None:
     """Victims go out whole or as uids, and come back as uids of pods on the node."""
     victims = {"n1": ExtenderVictims([TEMPLATES.pod(PODS["a"])], 2), "n2": ExtenderVictims([], 0)}
     answer = {"NodeNameToMetaVictims": {"n1": {"Pods": [{"UID": "ub"}], "NumPDBViolations": 1}}}
@@ -134,14 +134,14 @@ def test_preemption() -> None:
     assert connection.posted[0][1]["NodeNameToMetaVictims"]["n1"] == {"Pods": [{"UID": "ua"}], "NumPDBViolations": 2}
 
 
-def test_binding_is_sent_once() -> None:
+def test_extender_binding_is_not_retried() -> None:
     """A binding names pod and node, and is not repeated by itself."""
     extender, connection = made({}, **FULL)
     assert result(extender.bind(TEMPLATES.pod(PODS["a"]), "n1")) is None
     assert connection.posted == [("b", {"PodName": "a", "PodNamespace": "s", "PodUID": "ua", "Node": "n1"}, False)]
 
 
-def test_resources_that_are_managed() -> None:
+def test_managed_resources_select_pods() -> None:
     """An extender with managed resources takes only pods that name one of them, in requests or limits."""
     managed = (ManagedResource("x/y", True), ManagedResource("x/z", False))
     extender, _ = made(None, managed_resources=managed)
@@ -172,7 +172,7 @@ FAILURES: dict[str, tuple[str, Any, str]] = {
 
 
 @pytest.mark.parametrize("case", FAILURES)
-def test_failures(case: str) -> None:
+def test_failed_extender_calls_are_extender_errors(case: str) -> None:
     """An answer that is an error, or no answer at all, is an ExtenderError that says why."""
     verb, answer, expected = FAILURES[case]
     extender, _ = made(answer, node_cache_capable=True, **FULL)
@@ -187,7 +187,7 @@ def test_failures(case: str) -> None:
     assert str(caught.value) == expected
 
 
-def test_extenders_whose_failures_are_ignored_come_last() -> None:
+def test_ignorable_extenders_come_last() -> None:
     """The order of the configuration holds otherwise."""
     configs = [ExtenderConfig(url_prefix=f"http://{name}", ignorable=name in "ac") for name in "abcd"]
     found = make_extenders(

@@ -31,7 +31,7 @@ def _budget(name: str, allowed: int, app: str) -> Any:
         pytest.param([("n1", 10, "2", "a"), ("n2", 11, "2", "b")], "1", [], id="none of lower priority"),
     ],
 )
-def test_the_choice(pods: list[tuple[str, int, str, str]], wanted: str, victims: list[str]) -> None:
+def test_candidate_selection_rules(pods: list[tuple[str, int, str, str]], wanted: str, victims: list[str]) -> None:
     """Two full nodes of two cores; a pod of priority 10 comes."""
     bed = Bed()
     bed.put(node("n1", cpu=2), node("n2", cpu=2))
@@ -41,7 +41,7 @@ def test_the_choice(pods: list[tuple[str, int, str, str]], wanted: str, victims:
     assert sorted(bed.api.deleted) == victims
 
 
-def test_the_latest_start_decides_between_equals() -> None:
+def test_latest_start_decides_between_equal_candidates() -> None:
     """Of two nodes that are alike, the one whose victim started later is chosen."""
     bed = Bed()
     bed.put(node("n1", cpu=1), node("n2", cpu=1))
@@ -49,6 +49,7 @@ def test_the_latest_start_decides_between_equals() -> None:
     bed.put(pod("new", cpu=1, priority=1))
     bed.settle()
     assert bed.api.deleted == ["young"]
+    assert bed.api.delete_options == {"young": {"preconditions": {"uid": "uid-young"}}}
 
 
 def test_budgets_are_violated_last() -> None:
@@ -62,7 +63,7 @@ def test_budgets_are_violated_last() -> None:
     assert bed.api.deleted == ["b"]
 
 
-def test_a_budget_counts_down() -> None:
+def test_budget_allowance_is_used_up_by_victims() -> None:
     """One disruption is allowed, so that of two guarded pods on a node only the second is a violation."""
     bed = Bed()
     bed.informers.put(BUDGETS, _budget("b", 1, "guarded"))
@@ -74,7 +75,7 @@ def test_a_budget_counts_down() -> None:
     assert bed.api.deleted == ["a1"] or bed.api.deleted == ["a0"]
 
 
-def test_room_is_kept_for_the_nominated_pod() -> None:
+def test_room_is_reserved_for_the_nominated_pod() -> None:
     """A pod of lower priority does not take the room of victims that have gone; a higher one may."""
     bed = Bed()
     bed.put(node("n1", cpu=2), pod("old", cpu=2, on="n1"))
@@ -103,7 +104,7 @@ def test_no_second_preemption_while_victims_end() -> None:
     assert [each.name for each in bed.scheduler.nominator.nominated("n1")] == ["new"]
 
 
-def test_pods_that_never_preempt() -> None:
+def test_preemption_policy_never() -> None:
     """preemptionPolicy Never waits like any other pod."""
     bed = Bed()
     bed.put(node("n1", cpu=1), pod("old", cpu=1, on="n1"), pod("new", cpu=1, priority=10, preemptionPolicy="Never"))
@@ -120,7 +121,7 @@ def test_nodes_that_removal_cannot_help_are_not_tried() -> None:
     assert bed.api.deleted == ["b"]
 
 
-def test_anti_affinity_of_existing_pods_is_a_reason_to_remove_them() -> None:
+def test_preemption_resolves_anti_affinity() -> None:
     """What-if runs count affinity terms of the pods that are left."""
     term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "new"}}}
     against = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
@@ -154,8 +155,32 @@ def test_lower_nominations_are_cleared() -> None:
         ([(name, 0, "") for name in "abcdefgh"], "hgfedcba"),
     ],
 )
-def test_importance(pods: list[tuple[str, int, str]], order: str) -> None:
+def test_pods_by_importance(pods: list[tuple[str, int, str]], order: str) -> None:
     """Higher priority, then the earlier start; those that have not started come in reverse."""
     templates = Templates()
     records = [templates.pod(pod(name, priority=priority, start=start)) for name, priority, start in pods]
     assert "".join(each.name for each in by_importance(records)) == order
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_search_continues_until_a_candidate_without_violation(seed: int) -> None:
+    """Enough candidates end the search only if one of them violates no budget."""
+    args = {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 1}
+    bed = Bed({"profiles": [{"pluginConfig": [{"name": "DefaultPreemption", "args": args}]}]}, seed=seed)
+    bed.informers.put(BUDGETS, _budget("b", 0, "guarded"))
+    bed.put(node("n1", cpu=1), node("n2", cpu=1))
+    bed.put(pod("a", cpu=1, on="n1", labels={"app": "guarded"}), pod("b", cpu=1, on="n2", priority=5))
+    bed.put(pod("new", cpu=1, priority=10))
+    bed.settle()
+    assert bed.api.deleted == ["b"]
+
+
+def test_higher_nominations_are_kept() -> None:
+    """A preemption does not clear the nomination of a pod of higher priority to the same node."""
+    bed = Bed()
+    bed.put(node("n1", cpu=4), pod("old-1", cpu=2, on="n1"), pod("old-2", cpu=2, on="n1"))
+    bed.put(pod("high", cpu=2, priority=20))
+    bed.settle()
+    bed.put(pod("mid", cpu=2, priority=10))
+    bed.settle()
+    assert sorted(each.name for each in bed.scheduler.nominator.nominated("n1")) == ["high", "mid"]

@@ -16,12 +16,12 @@ from tests.scheduler.scheduler_support import Bed, node
         (100, 5000, 5000), (1, 50, 50),
     ],
 )  # fmt: skip
-def test_how_many_are_enough(percentage: int, nodes: int, wanted: int) -> None:
+def test_number_of_nodes_to_find(percentage: int, nodes: int, wanted: int) -> None:
     """The reference's rule: at least 100, adaptive from 50% down to 5%."""
     assert Sampling(percentage).count_feasible(nodes) == wanted
 
 
-def test_the_search_goes_on_where_it_stopped() -> None:
+def test_search_continues_at_the_next_node() -> None:
     """Each search takes the next nodes in visiting order, one of each zone in turn, and wraps around."""
     bed = Bed()
     bed.put(*(node(f"n{n}", zone=f"z{n // 100}") for n in range(300)))
@@ -37,7 +37,7 @@ def test_the_search_goes_on_where_it_stopped() -> None:
 
 
 @pytest.mark.parametrize("feasible", [99, 100, 101, 150])
-def test_exactly_enough_are_feasible(feasible: int) -> None:
+def test_search_of_all_nodes_starts_again_at_the_same_place(feasible: int) -> None:
     """Without one more feasible node the search has looked at all nodes, so that the next one starts at the same place."""
     bed = Bed()
     bed.put(*(node(f"n{n}") for n in range(200)))
@@ -48,7 +48,7 @@ def test_exactly_enough_are_feasible(feasible: int) -> None:
     assert sampling.position == (100 if feasible > 100 else 0)
 
 
-def test_nobody_passes() -> None:
+def test_search_without_feasible_nodes_covers_all_nodes() -> None:
     """All nodes were looked at; the next search starts at the same place."""
     bed = Bed()
     bed.put(*(node(f"n{n}") for n in range(150)))

@@ -1,4 +1,4 @@
-"""What /metrics has of the scheduler."""
+"""Metrics of the scheduler at /metrics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bed() -> Bed:
 
 
 def test_every_extension_point_is_timed(bed: Bed) -> None:
-    """Points without plugins too; the post-filter when a pod fits nowhere."""
+    """Extension points without plugins are timed too, and the post-filter if a pod fits nowhere."""
     name = "scheduler_framework_extension_point_duration_seconds"
     assert counts(bed, name, "extension_point", "profile", "status") == {
         (point, "default-scheduler", "Success"): 2.0 for point in POINTS
@@ -48,7 +48,7 @@ def test_every_extension_point_is_timed(bed: Bed) -> None:
 
 
 def test_plugins_are_timed_in_one_of_ten_cycles(bed: Bed) -> None:
-    """The first cycle is one of these. A filter is timed for one node, up to the filter that refuses it."""
+    """The first and then every tenth cycle is timed. A filter is timed for one node, up to the filter that rejects it."""
     name = "scheduler_plugin_execution_duration_seconds"
     first = counts(bed, name, "plugin", "extension_point", "status")
     assert first["DefaultBinder", "Bind", "Success"] == 1

@@ -27,7 +27,7 @@ def test_a_pod_is_bound_as_soon_as_a_node_exists(bed: Bed) -> None:
     assert bed.events.seen[-1] == ("a", "Scheduled", "Successfully assigned ns/a to n1")
 
 
-def test_the_message_counts_and_sorts_reasons(bed: Bed) -> None:
+def test_failure_message_counts_and_sorts_reasons(bed: Bed) -> None:
     """Every node counts once for each of its reasons; the parts are sorted as text."""
     bed.put(node("n1", cpu=1), node("n2", cpu=1, unschedulable=True))
     bed.put(*(node(f"t{n}", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}]) for n in range(10)))
@@ -40,7 +40,7 @@ def test_the_message_counts_and_sorts_reasons(bed: Bed) -> None:
     assert bed.place("a") == UNSCHEDULABLE
 
 
-def test_the_condition_is_written_once(bed: Bed) -> None:
+def test_unchanged_condition_is_written_once(bed: Bed) -> None:
     """Attempts that fail alike write nothing more."""
     bed.put(node("n1", cpu=1), pod("a", cpu=2))
     bed.settle(200)
@@ -48,7 +48,7 @@ def test_the_condition_is_written_once(bed: Bed) -> None:
     assert len([each for each in bed.events.seen if each[1] == "FailedScheduling"]) >= 2
 
 
-def test_an_assumed_pod_counts_at_once(bed: Bed) -> None:
+def test_assumed_pod_uses_resources_at_once(bed: Bed) -> None:
     """Its room is taken although no watch has shown it on the node."""
     bed.api.late = True
     bed.put(node("n1", cpu=1), pod("a", cpu=1), pod("b", cpu=1))
@@ -76,7 +76,7 @@ def test_a_failed_binding_is_undone_and_retried(bed: Bed) -> None:
     assert bed.where("a") == "n1"
 
 
-def test_a_binding_that_was_done_although_it_failed_is_not_done_twice(bed: Bed) -> None:
+def test_binding_with_a_lost_response_is_not_repeated(bed: Bed) -> None:
     """The answer was lost, but the watch shows the pod on its node."""
     bed.api.hold = True
     bed.put(node("n1", cpu=1), pod("a", cpu=1))
@@ -121,7 +121,41 @@ def test_an_assumed_pod_that_is_never_seen_expires(bed: Bed) -> None:
     assert not bed.scheduler.cluster.assumed
 
 
-def test_a_pod_that_others_bound_is_left_alone(bed: Bed) -> None:
+def test_each_assumed_pod_has_its_own_expiry(bed: Bed) -> None:
+    """A pod that is bound later expires later."""
+    bed.api.late = True
+    bed.put(node("n1", cpu=2), pod("a", cpu=1))
+    bed.settle()
+    bed.clock.advance(EXPIRES / 2)
+    bed.put(pod("b", cpu=1))
+    bed.settle()
+    assert assumed(bed) == 2
+    bed.clock.advance(EXPIRES / 2 + 1)
+    assert assumed(bed) == 1
+    bed.clock.advance(EXPIRES / 2)
+    assert assumed(bed) == 0
+
+
+def test_confirmed_pod_is_not_forgotten(bed: Bed) -> None:
+    """A binding that fails after the watch has confirmed it does not remove the pod."""
+    bed.put(node("n1", cpu=1), pod("a", cpu=1))
+    bed.settle()
+    assert not bed.scheduler.cluster.forget("uid-a")
+    assert bed.scheduler.cluster.pod("uid-a") is not None
+
+
+def test_transition_time_stays_while_the_pod_is_unschedulable(bed: Bed) -> None:
+    """Another message of the condition does not change its transition time."""
+    bed.put(node("n1", cpu=1), pod("a", cpu=2))
+    bed.settle(10)
+    bed.put(node("n2", cpu=1))
+    bed.settle(100)
+    first, last = (patch["status"]["conditions"][0] for _, patch in bed.api.patches)
+    assert first["message"] != last["message"]
+    assert first["lastTransitionTime"] == last["lastTransitionTime"]
+
+
+def test_pod_bound_by_others_is_left_alone(bed: Bed) -> None:
     """Another scheduler, or a person, may give a pending pod a node."""
     bed.put(node("n1", cpu=1), pod("a", cpu=9))
     bed.settle()
@@ -166,7 +200,7 @@ def test_a_finished_pod_makes_room(bed: Bed) -> None:
     assert bed.where("a") == "n1"
 
 
-def test_a_node_that_vanishes_with_pods_and_comes_back(bed: Bed) -> None:
+def test_returning_node_counts_its_pods(bed: Bed) -> None:
     """What the API shows on it counts again."""
     bed.put(node("n1", cpu=2), pod("old", cpu=1, on="n1"))
     bed.informers.informer(NODES).remove("", "n1")
@@ -175,7 +209,7 @@ def test_a_node_that_vanishes_with_pods_and_comes_back(bed: Bed) -> None:
     assert [name for name, _ in bed.api.bound] == ["a"]
 
 
-def test_an_unhelpful_node_does_not_renew_the_attempt(bed: Bed) -> None:
+def test_new_node_retries_only_pods_that_may_fit(bed: Bed) -> None:
     """A new node is tried only by pods that it may fit."""
     bed.put(node("n1", cpu=1), pod("a", cpu=8))
     bed.settle(3)
@@ -188,7 +222,7 @@ def test_an_unhelpful_node_does_not_renew_the_attempt(bed: Bed) -> None:
     assert bed.where("a") == "n3"
 
 
-def test_a_bound_pod_wakes_those_that_want_to_be_near_it(bed: Bed) -> None:
+def test_bound_pod_retries_pods_with_affinity_to_it(bed: Bed) -> None:
     """Required affinity to a pod that comes later."""
     term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "db"}}}
     near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}

@@ -1,4 +1,4 @@
-"""The scheduling queue: where a pod is after each thing that can happen."""
+"""The scheduling queue: the place of a pod after each event."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _NODE_ADDED = ClusterEvent("nodes", Action.ADD, "NodeAdd")
 _NODE_LABELLED = ClusterEvent("nodes", Action.UPDATE_LABEL, "NodeLabelChange")
 
 
-class World:
-    """A queue on a clock, with pods made by name."""
+class QueueBench:
+    """A queue on a clock, and pods by name."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -59,25 +59,25 @@ class World:
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def bench() -> QueueBench:
+    return QueueBench()
 
 
-def test_pods_come_by_priority_then_by_arrival(world: World) -> None:
-    """A higher priority goes first; of equal ones the pod that came earlier."""
+def test_pods_are_sorted_by_priority_then_arrival(bench: QueueBench) -> None:
+    """A higher priority comes first; of equal priorities, the earlier arrival."""
     for name, priority in (("a", 0), ("b", 5), ("c", 0), ("d", 5)):
-        world.add(name, priority=priority)
-        world.clock.advance(1)
-    assert [world.take().pod.name for _ in range(4)] == ["b", "d", "a", "c"]
-    assert world.queue.take_now() is None
+        bench.add(name, priority=priority)
+        bench.clock.advance(1)
+    assert [bench.take().pod.name for _ in range(4)] == ["b", "d", "a", "c"]
+    assert bench.queue.take_now() is None
 
 
-def test_a_refused_pod_waits_for_news(world: World) -> None:
-    """Without news it stays unschedulable, whatever time passes up to the flush."""
-    queued = world.fail("a", "Fit")
-    world.clock.advance(59)
+def test_refused_pod_stays_unschedulable_without_events(bench: QueueBench) -> None:
+    """Without an event, a rejected pod stays unschedulable until the flush."""
+    queued = bench.fail("a", "Fit")
+    bench.clock.advance(59)
     assert queued.place == UNSCHEDULABLE
-    assert world.queue.count(UNSCHEDULABLE) == 1
+    assert bench.queue.count(UNSCHEDULABLE) == 1
 
 
 @pytest.mark.parametrize(
@@ -92,153 +92,172 @@ def test_a_refused_pod_waits_for_news(world: World) -> None:
         (("Unknown",), _NODE_ADDED, UNSCHEDULABLE),
     ],
 )
-def test_news_move_those_whose_plugins_registered(
-    world: World, plugins: tuple[str, ...], event: ClusterEvent, place: str
+def test_events_move_pods_of_plugins_that_registered_for_them(
+    bench: QueueBench, plugins: tuple[str, ...], event: ClusterEvent, place: str
 ) -> None:
-    """A pod moves when one of the plugins that refused it registered for the news, or when no plugin is known."""
-    queued = world.fail("a", *plugins)
-    world.clock.advance(2)
-    world.queue.move(event)
+    """A pod moves if a plugin that rejected it registered for the event, or if no plugin is known."""
+    queued = bench.fail("a", *plugins)
+    bench.clock.advance(2)
+    bench.queue.move(event)
     assert queued.place == place
 
 
-def test_news_during_the_pause_lead_to_backoff(world: World) -> None:
-    """The pod becomes active when its pause ends: one second after the first attempt, then twice as long each time."""
-    queued = world.fail("a", "Fit")
+def test_event_during_backoff_moves_the_pod_to_backoff(bench: QueueBench) -> None:
+    """The pod becomes active when its backoff ends: one second after the first attempt, doubled with each further one."""
+    queued = bench.fail("a", "Fit")
     for pause in (1, 2, 4, 8, 10, 10):
-        world.queue.move(_NODE_ADDED)
+        bench.queue.move(_NODE_ADDED)
         assert queued.place == BACKOFF
-        world.clock.advance(pause - 0.1)
+        bench.clock.advance(pause - 0.1)
         assert queued.place == BACKOFF
-        world.clock.advance(0.2)
+        bench.clock.advance(0.2)
         assert queued.place == ACTIVE
-        world.queue.retry(world.take(), frozenset(("Fit",)))
+        bench.queue.retry(bench.take(), frozenset(("Fit",)))
 
 
-def test_a_shorter_pause_is_not_held_up_by_a_longer_one(world: World) -> None:
-    """Pods leave backoff in the order in which their pauses end."""
-    slow = world.fail("a", "Fit")
+def test_pods_leave_backoff_in_the_order_of_their_ends(bench: QueueBench) -> None:
+    """A shorter backoff ends before a longer one that began earlier."""
+    slow = bench.fail("a", "Fit")
     slow.attempts = 5
-    world.queue.move(_NODE_ADDED)
-    fast = world.fail("b", "Fit")
-    world.queue.move(_NODE_ADDED)
-    world.clock.advance(1.1)
+    bench.queue.move(_NODE_ADDED)
+    fast = bench.fail("b", "Fit")
+    bench.queue.move(_NODE_ADDED)
+    bench.clock.advance(1.1)
     assert (slow.place, fast.place) == (BACKOFF, ACTIVE)
 
 
-def test_news_during_an_attempt_are_not_missed(world: World) -> None:
-    """An attempt that news overlapped ends in backoff, not among the unschedulable."""
-    world.add("a")
-    queued = world.take()
-    world.queue.move(_NODE_ADDED)
-    world.queue.retry(queued, frozenset(("Fit",)))
+def test_event_during_an_attempt_leads_to_backoff(bench: QueueBench) -> None:
+    """A pod whose failed attempt overlapped an event goes to backoff, not to the unschedulable pods."""
+    bench.add("a")
+    queued = bench.take()
+    bench.queue.move(_NODE_ADDED)
+    bench.queue.retry(queued, frozenset(("Fit",)))
     assert queued.place == BACKOFF
 
 
-def test_the_check_narrows_news_by_template(world: World) -> None:
-    """Only pods whose template the check accepts are moved, and it is asked once for pods that are alike."""
-    small = [world.fail(name, "Fit", cpu=1) for name in ("a", "b")]
-    large = world.fail("c", "Fit", cpu=9)
-    world.clock.advance(2)
+def test_event_check_is_called_once_per_template(bench: QueueBench) -> None:
+    """Only pods whose template passes the check are moved; the check is called once per template."""
+    small = [bench.fail(name, "Fit", cpu=1) for name in ("a", "b")]
+    large = bench.fail("c", "Fit", cpu=9)
+    bench.clock.advance(2)
     asked = []
 
     def check(template: Any) -> bool:
         asked.append(template)
         return bool(template.requests["cpu"] == 1000)
 
-    world.queue.move(_NODE_ADDED, check)
+    bench.queue.move(_NODE_ADDED, check)
     assert [queued.place for queued in (*small, large)] == [ACTIVE, ACTIVE, UNSCHEDULABLE]
     assert len(asked) == 2
 
 
-def test_pods_that_are_unschedulable_for_long_are_flushed(world: World) -> None:
-    """After 60 seconds a pod is tried again even without news."""
-    queued = world.fail("a", "Fit")
-    world.clock.pump([30, 30, 30])
+def test_pods_that_are_unschedulable_for_long_are_flushed(bench: QueueBench) -> None:
+    """After 60 seconds a pod is retried even without events."""
+    queued = bench.fail("a", "Fit")
+    bench.clock.pump([30, 30, 30])
     assert queued.place == ACTIVE
-    assert world.queue.incoming[ACTIVE, "UnschedulableTimeout"] == 1
+    assert bench.queue.incoming[ACTIVE, "UnschedulableTimeout"] == 1
 
 
-def test_nothing_is_scheduled_while_nothing_waits(world: World) -> None:
-    """An idle queue has no timers, and one with unschedulable pods a single one."""
-    assert not world.clock.getDelayedCalls()
+def test_idle_queue_has_no_timers(bench: QueueBench) -> None:
+    """An empty queue has no timers; one with unschedulable pods has a single one."""
+    assert not bench.clock.getDelayedCalls()
     for number in range(100):
-        world.fail(f"p{number}", "Fit")
-    assert len(world.clock.getDelayedCalls()) == 1
+        bench.fail(f"p{number}", "Fit")
+    assert len(bench.clock.getDelayedCalls()) == 1
 
 
-def test_an_update_of_an_unschedulable_pod_tries_it_again(world: World) -> None:
-    """A change of its spec does, one of its status does not."""
-    queued = world.fail("a", "Fit", cpu=9)
-    world.clock.advance(2)
-    world.queue.update(queued.pod, world.pod("a", cpu=9), changed=False)
+def test_spec_update_retries_an_unschedulable_pod(bench: QueueBench) -> None:
+    """A change of the spec retries the pod, a change of the status does not."""
+    queued = bench.fail("a", "Fit", cpu=9)
+    bench.clock.advance(2)
+    bench.queue.update(queued.pod, bench.pod("a", cpu=9), changed=False)
     assert queued.place == UNSCHEDULABLE
-    world.queue.update(queued.pod, world.pod("a", cpu=1), changed=True)
+    bench.queue.update(queued.pod, bench.pod("a", cpu=1), changed=True)
     assert queued.place == ACTIVE
-    assert world.take().pod.template.requests == {"cpu": 1000}
+    assert bench.take().pod.template.requests == {"cpu": 1000}
 
 
-def test_an_update_during_an_attempt_is_used_in_the_next(world: World) -> None:
-    """The attempt fails with what the pod was; the next one comes after the pause."""
-    world.add("a", cpu=9)
-    queued = world.take()
-    world.queue.update(queued.pod, world.pod("a", cpu=1), changed=True)
-    world.queue.retry(queued, frozenset(("Fit",)))
+def test_update_during_an_attempt_is_used_in_the_next_one(bench: QueueBench) -> None:
+    """A failed attempt whose pod was updated is retried with the new pod after its backoff."""
+    bench.add("a", cpu=9)
+    queued = bench.take()
+    bench.queue.update(queued.pod, bench.pod("a", cpu=1), changed=True)
+    bench.queue.retry(queued, frozenset(("Fit",)))
     assert queued.place == BACKOFF
     assert queued.pod.template.requests == {"cpu": 1000}
 
 
 @pytest.mark.parametrize("place", [ACTIVE, BACKOFF, UNSCHEDULABLE, ""])
-def test_a_removed_pod_is_forgotten_at_any_stage(world: World, place: str) -> None:
-    """It is not taken, not retried, and no news wake it."""
+def test_removed_pod_is_dropped_from_any_place(bench: QueueBench, place: str) -> None:
+    """A removed pod is neither taken nor retried, and no event moves it."""
     if place == ACTIVE:
-        world.add("a")
+        bench.add("a")
     else:
-        queued = world.fail("a", "Fit")
+        queued = bench.fail("a", "Fit")
         if place == BACKOFF:
-            world.queue.move(_NODE_ADDED)
+            bench.queue.move(_NODE_ADDED)
         elif place == "":
-            world.clock.advance(2)
-            world.queue.move(_NODE_ADDED)
-            assert world.take() is queued
-    world.queue.remove("uid-a")
+            bench.clock.advance(2)
+            bench.queue.move(_NODE_ADDED)
+            assert bench.take() is queued
+    bench.queue.remove("uid-a")
     if place == "":
-        world.queue.retry(queued, frozenset(("Fit",)))
-    world.queue.move(_NODE_ADDED)
-    world.clock.advance(100)
-    assert world.queue.take_now() is None
-    assert len(world.queue) == 0
-    assert [world.queue.count(each) for each in (ACTIVE, BACKOFF, UNSCHEDULABLE)] == [0, 0, 0]
+        bench.queue.retry(queued, frozenset(("Fit",)))
+    bench.queue.move(_NODE_ADDED)
+    bench.clock.advance(100)
+    assert bench.queue.take_now() is None
+    assert len(bench.queue) == 0
+    assert [bench.queue.count(each) for each in (ACTIVE, BACKOFF, UNSCHEDULABLE)] == [0, 0, 0]
 
 
-def test_activation_ends_a_pause(world: World) -> None:
-    """A pod that is activated is tried at once."""
-    queued = world.fail("a", "Fit")
-    world.queue.move(_NODE_ADDED)
-    world.queue.activate(["uid-a", "uid-none"])
-    assert world.take() is queued
+def test_activation_ends_the_backoff(bench: QueueBench) -> None:
+    """An activated pod is tried at once."""
+    queued = bench.fail("a", "Fit")
+    bench.queue.move(_NODE_ADDED)
+    bench.queue.activate(["uid-a", "uid-none"])
+    assert bench.take() is queued
 
 
-def test_a_changed_priority_changes_the_order(world: World) -> None:
-    """An updated active pod is sorted again."""
-    first = world.add("a")
-    world.clock.advance(1)
-    second = world.add("b")
-    world.queue.update(second, world.pod("b", priority=9), changed=True)
-    assert world.take().pod.name == "b"
-    assert world.take().pod.uid == first.uid
+def test_a_changed_priority_changes_the_order(bench: QueueBench) -> None:
+    """An active pod is sorted again when its priority changes."""
+    first = bench.add("a")
+    bench.clock.advance(1)
+    second = bench.add("b")
+    bench.queue.update(second, bench.pod("b", priority=9), changed=True)
+    assert bench.take().pod.name == "b"
+    assert bench.take().pod.uid == first.uid
 
 
-def test_a_nomination_outlives_an_update_that_does_not_know_it(world: World) -> None:
-    """The API may not show a nomination yet that was decided here; one that it shows replaces ours."""
-    queued = world.fail("a", "Fit")
-    world.nominator.nominate(queued.pod, "n1")
-    world.queue.update(queued.pod, world.pod("a"), changed=False)
-    assert [each.name for each in world.nominator.nominated("n1")] == ["a"]
+def test_nomination_survives_an_older_update(bench: QueueBench) -> None:
+    """An update without the nomination that was decided here keeps it; an update with another nomination replaces it."""
+    queued = bench.fail("a", "Fit")
+    bench.nominator.nominate(queued.pod, "n1")
+    bench.queue.update(queued.pod, bench.pod("a"), changed=False)
+    assert [each.name for each in bench.nominator.nominated("n1")] == ["a"]
     shown = pod("a")
     shown["status"]["nominatedNodeName"] = "n2"
-    world.queue.update(queued.pod, world.templates.pod(shown), changed=False)
-    assert not world.nominator.nominated("n1")
-    assert [each.name for each in world.nominator.nominated("n2")] == ["a"]
-    world.queue.remove("uid-a")
-    assert not world.nominator.nodes()
+    bench.queue.update(queued.pod, bench.templates.pod(shown), changed=False)
+    assert not bench.nominator.nominated("n1")
+    assert [each.name for each in bench.nominator.nominated("n2")] == ["a"]
+    bench.queue.remove("uid-a")
+    assert not bench.nominator.nodes()
+
+
+def test_spared_pod_is_not_moved(bench: QueueBench) -> None:
+    """The pod that caused an event is not moved by it."""
+    spared, other = bench.fail("a", "Fit"), bench.fail("b", "Fit")
+    bench.clock.advance(2)
+    bench.queue.move(_NODE_ADDED, spare="uid-a")
+    assert (spared.place, other.place) == (UNSCHEDULABLE, ACTIVE)
+
+
+def test_nomination_that_the_api_removes_is_cleared(bench: QueueBench) -> None:
+    """A nomination that the API showed ends when the API does not show it any more."""
+    shown = pod("a")
+    shown["status"]["nominatedNodeName"] = "n1"
+    nominated = bench.templates.pod(shown)
+    bench.queue.add(nominated)
+    assert [each.name for each in bench.nominator.nominated("n1")] == ["a"]
+    bench.queue.update(nominated, bench.pod("a"), changed=False)
+    assert not bench.nominator.nodes()

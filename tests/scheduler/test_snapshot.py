@@ -36,7 +36,7 @@ def test_columns_grow_with_the_cluster() -> None:
     assert tally.rows[""][at.row_of("n0")] == tally.rows[""][at.row_of("n150")] == 1
 
 
-def test_a_row_is_used_again() -> None:
+def test_reused_row_is_empty() -> None:
     """A node in the place of another has nothing of it."""
     bed = Bed()
     bed.put(node("n1", unschedulable=True, labels={"disk": "ssd"}), pod("p", cpu=1, on="n1"))
@@ -50,7 +50,7 @@ def test_a_row_is_used_again() -> None:
     assert at.label("disk")[row] == -1
 
 
-def test_pods_wait_for_their_node() -> None:
+def test_pod_may_be_observed_before_its_node() -> None:
     """A pod may be seen before its node."""
     bed = Bed()
     bed.put(pod("p", cpu=1, on="n1"))
@@ -58,7 +58,7 @@ def test_pods_wait_for_their_node() -> None:
     assert bed.scheduler.snapshot.requested[0, 0] == 1000
 
 
-def test_the_log_forgets() -> None:
+def test_reader_beyond_the_change_log_rereads_all_rows() -> None:
     """A reader that is too far behind has to read all rows; others get each changed row."""
     log = ChangeLog()
     log.add(1, Columns.NODE)

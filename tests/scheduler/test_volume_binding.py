@@ -53,7 +53,7 @@ def verdict(cluster: Cluster, *claims: str) -> Any:
     return found if len(set(found.values())) > 1 else next(iter(found.values()))
 
 
-def test_without_claims(cluster: Cluster) -> None:
+def test_pod_without_claims_fits_everywhere(cluster: Cluster) -> None:
     """A pod without claims fits everywhere, and nothing is compiled for it."""
     plugin, pod = plugin_for(cluster), cluster.pod("p", volumes=[{"emptyDir": {}}])
     assert cluster.verdicts(plugin, pod) == {"n1": "", "n2": "", "n3": ""}
@@ -63,7 +63,7 @@ def test_without_claims(cluster: Cluster) -> None:
     assert plugin.reserve(state, pod, "n1") is None
 
 
-def test_other_points_need_the_pre_filter(cluster: Cluster) -> None:
+def test_other_points_fail_without_the_pre_filter(cluster: Cluster) -> None:
     """A profile that disables the pre-filter point alone gets an error at the others, even for pods without claims."""
     plugin, pod, state = plugin_for(cluster), cluster.pod("p"), CycleState()
     row = cluster.snapshot.row_of("n1")
@@ -77,7 +77,7 @@ def test_other_points_need_the_pre_filter(cluster: Cluster) -> None:
         assert (found.code, found.reasons) == (Code.ERROR, ("not found",))
 
 
-def test_claims_that_cannot_be_used(cluster: Cluster) -> None:
+def test_unusable_claims_refuse_every_node(cluster: Cluster) -> None:
     """A claim that is missing, lost, going away or not bound when it should be refuses every node."""
     cluster.claim("lost", phase="Lost", volumeName="v")
     cluster.claim("ending", metadata={"deletionTimestamp": "2020-01-01T00:00:00Z"})
@@ -90,7 +90,7 @@ def test_claims_that_cannot_be_used(cluster: Cluster) -> None:
     assert verdict(cluster, "immediate") == verdict(cluster, "classless") == verdict(cluster, "prebound") == UNBOUND
 
 
-def test_ephemeral_volumes(cluster: Cluster) -> None:
+def test_ephemeral_claim_must_belong_to_the_pod(cluster: Cluster) -> None:
     """The claim of an ephemeral volume must have been made for the pod."""
     pod = cluster.pod("p", volumes=[{"ephemeral": {"volumeClaimTemplate": {}}}])
     plugin = plugin_for(cluster)
@@ -104,7 +104,7 @@ def test_ephemeral_volumes(cluster: Cluster) -> None:
     assert cluster.verdicts(plugin, pod) == {"n1": "", "n2": NOTHING, "n3": NOTHING}
 
 
-def test_bound_claims(cluster: Cluster) -> None:
+def test_bound_volume_must_be_usable_on_the_node(cluster: Cluster) -> None:
     """A bound volume must be usable on the node; the first claim that is not says why."""
     cluster.volume("v1", nodeAffinity=on("n1"))
     cluster.volume("v2", nodeAffinity=on("n2", "n3"))
@@ -116,7 +116,7 @@ def test_bound_claims(cluster: Cluster) -> None:
     assert verdict(cluster, "cv2", "cv9") == {"n1": CONFLICT, "n2": GONE, "n3": GONE}
 
 
-def test_static_volumes(cluster: Cluster) -> None:
+def test_each_claim_needs_its_own_volume(cluster: Cluster) -> None:
     """Every claim that waits needs a volume of its own on the node."""
     cluster.volume("v1", nodeAffinity=on("n1"))
     cluster.volume("v2", "2Gi", nodeAffinity=on("n1", "n2"))
@@ -127,7 +127,7 @@ def test_static_volumes(cluster: Cluster) -> None:
     assert verdict(cluster, "c2", "c1") == {"n1": "", "n2": NOTHING, "n3": NOTHING}
 
 
-def test_provisioning(cluster: Cluster) -> None:
+def test_provisioning_topology_and_selected_node(cluster: Cluster) -> None:
     """Without a volume the class must provision one, in a topology that it allows, and only for the node chosen before."""
     allowed = [{"matchLabelExpressions": [{"key": "zone", "values": ["b"]}]}]
     cluster.storage_class("dyn", provisioner="p", allowedTopologies=allowed)
@@ -139,7 +139,7 @@ def test_provisioning(cluster: Cluster) -> None:
     assert verdict(cluster, "c3") == NOTHING
 
 
-def test_the_first_claim_that_cannot_be_provisioned_says_why(cluster: Cluster) -> None:
+def test_first_unprovisionable_claim_gives_the_reason(cluster: Cluster) -> None:
     """Of several claims for which nothing can be provisioned one counts."""
     cluster.storage_class("dyn", provisioner="p")
     cluster.put("CSIDriver", "p", spec={"storageCapacity": True})
@@ -163,7 +163,7 @@ def test_the_smallest_claim_gets_the_smallest_volume(cluster: Cluster) -> None:
     assert [(each["metadata"]["name"], each["spec"]["claimRef"]["name"]) for each in cluster.writes] == [("v2", "small"), ("v3", "big")]
 
 
-def test_capacity(cluster: Cluster) -> None:
+def test_storage_capacity_must_suffice(cluster: Cluster) -> None:
     """A driver that tells about its capacity must have room that the node can reach."""
     cluster.storage_class("dyn", provisioner="p")
     cluster.claim("c", "2Gi", storageClassName="dyn")
@@ -186,7 +186,7 @@ def test_capacity(cluster: Cluster) -> None:
     assert verdict(cluster, "c") == ""
 
 
-def test_a_class_that_is_gone_fails_the_cycle(cluster: Cluster) -> None:
+def test_missing_class_fails_the_cycle(cluster: Cluster) -> None:
     """A claim that is to be provisioned with a class that went meanwhile is an error, not a refusal."""
     cluster.claim("c", metadata={"annotations": {SELECTED: "n1"}})
     plugin, state, pod = plugin_for(cluster), CycleState(), cluster.pod("p", "c")
@@ -201,7 +201,7 @@ def test_a_class_that_is_gone_fails_the_cycle(cluster: Cluster) -> None:
     assert found.message == 'failed to find storage class "s"'
 
 
-def test_in_tree_volumes_that_a_driver_serves(cluster: Cluster) -> None:
+def test_migrated_volumes_use_the_drivers_topology(cluster: Cluster) -> None:
     """On nodes whose driver serves an in-tree volume its zone is the driver's."""
     cluster.put("CSINode", "n1", metadata={"annotations": {"storage.alpha.orch.io/migrated-plugins": "orch.io/aws-ebs"}}, spec={})
     expression = {"key": "topology.orch.io/zone", "operator": "In", "values": ["z"]}
@@ -247,7 +247,7 @@ def complete(cluster: Cluster, name: str, volume: str, **annotations: str) -> No
     cluster.claim(name, volumeName=volume, metadata={"annotations": {COMPLETED: "yes", **known}})
 
 
-def test_a_volume_is_reserved_for_one_pod(cluster: Cluster) -> None:
+def test_assumed_volume_is_not_given_to_another_pod(cluster: Cluster) -> None:
     """What is assumed for one pod is not given to the next, until it is given up."""
     cluster.volume("v")
     cluster.claim("c1")
@@ -262,7 +262,7 @@ def test_a_volume_is_reserved_for_one_pod(cluster: Cluster) -> None:
     assert cluster.verdicts(plugin, second) == {"n1": "", "n2": "", "n3": ""}
 
 
-def test_binding_static_volumes(cluster: Cluster) -> None:
+def test_pre_bind_writes_volumes_and_waits(cluster: Cluster) -> None:
     """The volume is written with its claim; pre-bind ends when the claim is fully bound."""
     cluster.volume("v")
     cluster.claim("c")
@@ -279,7 +279,7 @@ def test_binding_static_volumes(cluster: Cluster) -> None:
     assert found == [None]
 
 
-def test_provisioning_for_a_node(cluster: Cluster) -> None:
+def test_pre_bind_selects_the_node_and_waits(cluster: Cluster) -> None:
     """A claim without a volume is annotated with the node; pre-bind ends when it is bound to a volume there."""
     cluster.storage_class("dyn", provisioner="p")
     cluster.claim("c", storageClassName="dyn")
@@ -305,7 +305,7 @@ FAILURES: dict[str, tuple[Object, str]] = {
 
 
 @pytest.mark.parametrize("case", FAILURES)
-def test_provisioning_that_fails(cluster: Cluster, case: str) -> None:
+def test_failed_provisioning_ends_the_wait(cluster: Cluster, case: str) -> None:
     """A claim that will not be bound on the node ends the wait with what happened."""
     change, expected = FAILURES[case]
     cluster.storage_class("dyn", provisioner="p")
@@ -319,7 +319,7 @@ def test_provisioning_that_fails(cluster: Cluster, case: str) -> None:
     assert [status.message for status in found] == [f"binding volumes: {expected}"]
 
 
-def test_things_that_go_away_meanwhile(cluster: Cluster) -> None:
+def test_deleted_objects_end_the_wait(cluster: Cluster) -> None:
     """The deletion of the pod, node or claim ends the wait."""
     cluster.storage_class("dyn", provisioner="p")
 
@@ -344,7 +344,7 @@ def test_things_that_go_away_meanwhile(cluster: Cluster) -> None:
     assert found[0].message == 'binding volumes: failed to get node "n1": node "n1" not found'
 
 
-def test_the_wait_has_a_limit(cluster: Cluster) -> None:
+def test_binding_wait_times_out(cluster: Cluster) -> None:
     """Claims that are not bound within the time that is configured fail the binding."""
     cluster.storage_class("dyn", provisioner="p")
     cluster.claim("c", storageClassName="dyn")
@@ -358,7 +358,7 @@ def test_the_wait_has_a_limit(cluster: Cluster) -> None:
     assert cluster.clock.getDelayedCalls() == []
 
 
-def test_a_write_that_is_refused(cluster: Cluster) -> None:
+def test_refused_write_fails_the_binding(cluster: Cluster) -> None:
     """What the API refuses fails the binding in its words, and nothing stays assumed."""
 
     def refuse(obj: Object) -> Object:
@@ -375,7 +375,7 @@ def test_a_write_that_is_refused(cluster: Cluster) -> None:
     assert cluster.verdicts(cycle.plugin, cluster.pod("q", "d")) == {"n1": "", "n2": "", "n3": ""}
 
 
-def test_a_volume_that_changed_is_not_assumed(cluster: Cluster) -> None:
+def test_newer_version_ends_an_assumption(cluster: Cluster) -> None:
     """An assumption ends when the API has a newer version of the object."""
     cluster.volume("v")
     cluster.claim("c")
@@ -407,7 +407,7 @@ CLAIMS = st.lists(
 
 
 @given(VOLUMES, CLAIMS)
-def test_forms_agree(volumes: list[Object], claims: list[Object]) -> None:
+def test_columnar_and_plain_volume_binding_agree(volumes: list[Object], claims: list[Object]) -> None:
     """The columnar and the plain form say the same of every node, for any volumes and claims."""
     cluster = Cluster()
     for name in ("n1", "n2", "n3"):

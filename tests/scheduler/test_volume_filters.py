@@ -54,7 +54,7 @@ RESTRICTIONS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
 
 
 @pytest.mark.parametrize(("new", "present", "refused"), RESTRICTIONS)
-def test_disks_in_use(new: dict[str, Any], present: dict[str, Any], refused: bool) -> None:
+def test_used_disk_refuses_the_node(new: dict[str, Any], present: dict[str, Any], refused: bool) -> None:
     """A disk that a pod of the node uses is taken, but for disks that both only read where the sort of disk allows that."""
     cluster = Cluster()
     cluster.node("n1")
@@ -64,7 +64,7 @@ def test_disks_in_use(new: dict[str, Any], present: dict[str, Any], refused: boo
     assert cluster.verdicts(plugin, cluster.pod("p", volumes=[new])) == {"n1": DISK if refused else "", "n2": ""}
 
 
-def test_claims_for_one_pod() -> None:
+def test_read_write_once_pod_claim_is_exclusive() -> None:
     """A claim with ReadWriteOncePod that any pod uses refuses the next one everywhere."""
     cluster = Cluster()
     cluster.node("n1")
@@ -94,7 +94,7 @@ ZONED, REGION, OLD = "topology.orch.io/zone", "topology.orch.io/region", "failur
         ({ZONED: ""}, "n1 n2 n3"),
     ],
 )
-def test_zones(labels: dict[str, str], passing: str) -> None:
+def test_zone_labels_of_volumes_must_match(labels: dict[str, str], passing: str) -> None:
     """Every zone and region label of a bound volume must be met by nodes that have such labels at all."""
     cluster = Cluster()
     cluster.node("n1", **{ZONED: "a", REGION: "r1"})
@@ -119,7 +119,7 @@ def test_zones(labels: dict[str, str], passing: str) -> None:
         ("waiting", ""),
     ],
 )
-def test_claims_of_zones(claim: str, expected: str) -> None:
+def test_unbound_claim_refuses_zoned_nodes(claim: str, expected: str) -> None:
     """A claim whose volume is not known refuses nodes with zones; one that waits for the pod does not."""
     cluster = Cluster()
     cluster.node("n1", **{ZONED: "a"})
@@ -135,7 +135,7 @@ def test_claims_of_zones(claim: str, expected: str) -> None:
     assert found == {"n1": f"UNRESOLVABLE: {expected}" if expected else "", "n2": ""}
 
 
-def test_zones_are_looked_at_anew_when_volumes_change() -> None:
+def test_volume_changes_raise_the_zone_epoch() -> None:
     """The epoch of compiled filters rises with every change of a claim, volume or class."""
     cluster = Cluster()
     plugin = VolumeZone(cluster.handle, None)
@@ -153,7 +153,7 @@ def test_zones_are_looked_at_anew_when_volumes_change() -> None:
         (CINDER, "cinder", "volumeID", "attachable-volumes-cinder", 256),
     ],
 )
-def test_limits_of_clouds(cloud: Any, source: str, member: str, resource: str, limit: int) -> None:
+def test_cloud_disk_limits(cloud: Any, source: str, member: str, resource: str, limit: int) -> None:
     """Disks of a cloud count once per node, up to its allocatable number or the default."""
     cluster = Cluster()
     cluster.node("n1", {resource: "2"})
@@ -174,7 +174,7 @@ def test_limits_of_clouds(cloud: Any, source: str, member: str, resource: str, l
     assert cluster.verdicts(plugin, cluster.pod("p5", volumes=[*many, *disks("d1")])) == {"n1": FULL, "n2": FULL, "n3": FULL}
 
 
-def test_newer_instances_take_fewer_disks() -> None:
+def test_ebs_limit_by_instance_type() -> None:
     """The instance type of a node decides about the default for EBS."""
     cluster = Cluster()
     cluster.node("n1", **{"node.orch.io/instance-type": "c5.large"})
@@ -184,7 +184,7 @@ def test_newer_instances_take_fewer_disks() -> None:
     assert found == {"n1": FULL, "n2": ""}
 
 
-def test_claims_count_as_disks() -> None:
+def test_claims_count_towards_disk_limits() -> None:
     """A claim counts by its volume, and by its class while it has none; a driver that serves the plugin takes over."""
     cluster = Cluster()
     cluster.node("n1", {"attachable-volumes-aws-ebs": "1"})
@@ -212,7 +212,7 @@ def drivers(**counts: int | None) -> dict[str, Any]:
     return {"drivers": listed}
 
 
-def test_limits_of_drivers() -> None:
+def test_csi_driver_limits() -> None:
     """Volumes of a CSI driver count once per node, up to what its CSINode says."""
     cluster = Cluster()
     for name in ("n1", "n2", "n3"):
@@ -232,7 +232,7 @@ def test_limits_of_drivers() -> None:
     assert cluster.verdicts(plugin, cluster.pod("p4", "c4")) == {"n1": "", "n2": "", "n3": ""}
 
 
-def test_limits_of_drivers_for_claims_without_volumes() -> None:
+def test_csi_limits_count_unbound_claims() -> None:
     """A claim without a volume counts for the driver of its class; a limit may stand in the node's allocatable."""
     cluster = Cluster()
     cluster.node("n1", {"attachable-volumes-csi-d": "0"})
@@ -244,7 +244,7 @@ def test_limits_of_drivers_for_claims_without_volumes() -> None:
     assert cluster.verdicts(plugin, cluster.pod("p2", "c2")) == {"n1": ""}
 
 
-def test_a_class_that_changes_its_driver() -> None:
+def test_unbound_claims_count_for_the_current_driver() -> None:
     """Claims without volumes count for the driver that their class has now."""
     cluster = Cluster()
     cluster.node("n1")
@@ -260,7 +260,7 @@ def test_a_class_that_changes_its_driver() -> None:
     assert cluster.verdicts(plugin, pod) == {"n1": FULL}
 
 
-def test_in_tree_volumes_count_where_a_driver_serves_them() -> None:
+def test_migrated_volumes_count_for_the_driver() -> None:
     """An in-tree volume counts as its driver's on nodes whose CSINode says so."""
     cluster = Cluster()
     served = {"annotations": {"storage.alpha.orch.io/migrated-plugins": "orch.io/aws-ebs"}}
@@ -280,7 +280,7 @@ def test_in_tree_volumes_count_where_a_driver_serves_them() -> None:
 
 
 @pytest.mark.parametrize("length", [40, 41, 60])
-def test_names_of_limits(length: int) -> None:
+def test_csi_limit_resource_names(length: int) -> None:
     """Long names of drivers are cut and told apart by a hash; a resource name stays below 63 characters."""
     one, two = limit_name("a" * length), limit_name("a" * (length - 1) + "b")
     assert one.startswith("attachable-volumes-csi-a")
@@ -293,7 +293,7 @@ DISKS = st.lists(st.sampled_from([gce("a"), gce("a", read=True), gce("b", read=T
 
 
 @given(st.lists(st.tuples(st.sampled_from(["n1", "n2"]), DISKS), max_size=4), DISKS)
-def test_forms_agree(placed: list[tuple[str, list[dict[str, Any]]]], wanted: list[dict[str, Any]]) -> None:
+def test_columnar_and_plain_disk_filters_agree(placed: list[tuple[str, list[dict[str, Any]]]], wanted: list[dict[str, Any]]) -> None:
     """The columnar and the plain form of filters on disks say the same of every node."""
     cluster = Cluster()
     cluster.node("n1", {"attachable-volumes-gce-pd": "1"})
@@ -373,7 +373,7 @@ class Changing:
 
 
 @given(CHANGES)
-def test_columns_follow_changes(changes: list[tuple[Any, ...]]) -> None:
+def test_columns_agree_after_changes(changes: list[tuple[Any, ...]]) -> None:
     """After any changes the columns agree with the plain forms."""
     changing = Changing()
     for at, (what, *args) in enumerate(changes):

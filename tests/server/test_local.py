@@ -24,7 +24,7 @@ POD = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c",
 DEPLOYED = {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": POD}}
 
 
-def test_every_method(space: Any) -> None:
+def test_every_method_acts_as_its_request(space: Any) -> None:
     """Create, get, list, update, patch and delete do what their requests do over the wire."""
     client, ns = space.server.client("me"), space.name
     made = run(client.create(CONFIGS, ns, {"metadata": {"name": "a"}, "data": {"w": "0"}}))
@@ -41,7 +41,7 @@ def test_every_method(space: Any) -> None:
     assert run(client.list(CONFIGS, ns))["items"] == []
 
 
-def test_unneeded_answers_are_not_made(space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_responses_are_not_encoded(space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The object of an Event is neither converted nor encoded for a caller that does not use it."""
 
     def convert(*arguments: object) -> None:
@@ -67,7 +67,7 @@ def test_refusals_are_api_errors(space: Any) -> None:
     assert unknown.value.code == 404
 
 
-def test_objects_are_handed_over_as_values(space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_are_passed_without_encoding(space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Objects of creates and updates are not encoded on their way in, and are not changed."""
 
     async def read(self: local.ValueBody, limit: int) -> bytes:
@@ -85,7 +85,7 @@ def test_objects_are_handed_over_as_values(space: Any, monkeypatch: pytest.Monke
         assert (sent, again) == (before, given)
 
 
-def test_no_shortcut_around_policy(space: Any) -> None:
+def test_local_requests_are_authorized(space: Any) -> None:
     """A user without rights has none in process either."""
     client = space.server.client("nobody", "nobodies")
     with pytest.raises(ApiError) as refused:
@@ -96,7 +96,7 @@ def test_no_shortcut_around_policy(space: Any) -> None:
 
 
 class TestWatch:
-    def test_events_as_they_are_asked_for(self, space: Any) -> None:
+    def test_events_are_buffered_until_next(self, space: Any) -> None:
         """Events are buffered until `next` is called, and `next` waits for events."""
         client = space.server.client("me")
         stream = run(client.watch(CONFIGS, space.name, label_selector="x"))
@@ -111,7 +111,7 @@ class TestWatch:
         stream.close()
         assert run(stream.next()) is None
 
-    def test_closing_wakes(self, space: Any) -> None:
+    def test_close_ends_a_pending_next(self, space: Any) -> None:
         """Closing a watch ends a pending `next` with None, and removes the subscription."""
         client, watching = space.server.client("me"), space.server.server.api.watches
         before = len(watching.running)
@@ -120,7 +120,7 @@ class TestWatch:
         stream.close()
         assert waiting.result is None and len(watching.running) == before
 
-    def test_too_old_is_raised(self, space: Any) -> None:
+    def test_error_event_is_raised_as_api_error(self, space: Any) -> None:
         """An ERROR event is an ApiError."""
         space.config("a")
         server = space.server.server
@@ -130,7 +130,7 @@ class TestWatch:
             run(stream.next())
         assert old.value.code == 410
 
-    def test_events_that_nobody_takes(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_slow_local_watch_ends_with_410(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """A watcher that falls behind its bound gets what waited, then 410."""
         monkeypatch.setattr(local, "_MOST_EVENTS", 3)
         stream = run(space.server.client("me").watch(CONFIGS, space.name))
@@ -144,7 +144,7 @@ class TestWatch:
             run(stream.next())
         assert behind.value.code == 410
 
-    def test_a_cancelled_wait_loses_nothing(self, space: Any) -> None:
+    def test_cancelled_next_loses_no_event(self, space: Any) -> None:
         """A cancelled `next` loses no event."""
         stream = run(space.server.client("me").watch(CONFIGS, space.name))
         waiting = start(stream.next())

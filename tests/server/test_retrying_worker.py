@@ -47,7 +47,7 @@ def work(looked: Looked, clock: Clock) -> Iterator[RetryingWorker]:
     assert clock.getDelayedCalls() == []
 
 
-def test_names_wait_once(work: RetryingWorker, looked: Looked) -> None:
+def test_queued_names_are_processed_once_in_order(work: RetryingWorker, looked: Looked) -> None:
     """What is added while another is looked at waits, once, in order."""
     looked.gate = Deferred()
     work.add("a")
@@ -61,7 +61,7 @@ def test_names_wait_once(work: RetryingWorker, looked: Looked) -> None:
 
 
 @pytest.mark.parametrize("error", [errors.internal("x"), errors.conflict("", "things", "a", "x")])
-def test_failures_are_tried_again(work: RetryingWorker, looked: Looked, clock: Clock, error: Exception) -> None:
+def test_failed_names_are_retried_after_a_pause(work: RetryingWorker, looked: Looked, clock: Clock, error: Exception) -> None:
     """After a pause; a look for another reason takes the place of that one, so that failures do not add up."""
     looked.errors["a"] = error
     work.start()
@@ -77,7 +77,7 @@ def test_failures_are_tried_again(work: RetryingWorker, looked: Looked, clock: C
     assert len(looked.names) == 7
 
 
-def test_what_is_gone_is_left(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
+def test_deleted_names_are_not_retried(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
     """There is nothing to try again."""
     looked.errors["a"] = errors.not_found("", "things", "a")
     work.start()
@@ -85,7 +85,7 @@ def test_what_is_gone_is_left(work: RetryingWorker, looked: Looked, clock: Clock
     assert clock.getDelayedCalls() == []
 
 
-def test_one_that_trips_does_not_end_the_others(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
+def test_exception_does_not_stop_other_names(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
     """It waits for its next change; the others are looked at as ever."""
     looked.errors["a"] = KeyError("spec")
     work.start()
@@ -94,7 +94,7 @@ def test_one_that_trips_does_not_end_the_others(work: RetryingWorker, looked: Lo
     assert looked.names == ["a", "b", "a"] and clock.getDelayedCalls() == []
 
 
-def test_a_stop_ends_the_look_and_what_was_to_be_tried_again(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
+def test_stop_cancels_work_and_retries(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
     """Names that are added afterwards wait for the next start."""
     looked.errors["a"] = errors.internal("x")
     work.start()

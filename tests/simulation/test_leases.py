@@ -24,7 +24,7 @@ class SlowClient:
         return await self.reading[-1]
 
 
-def test_stop_during_a_renewal() -> None:
+def test_stop_ends_renewals() -> None:
     """A stop ends the renewals under way, and there are no others."""
     clock, client = Clock(), SlowClient()
     keeper = LeaseKeeper(cast(IClient, client), ORCH, clock, clock.seconds)

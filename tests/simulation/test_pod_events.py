@@ -43,7 +43,7 @@ def pod(state: Any = None, *, restarts: int = 0, deleting: bool = False, node: s
         (pod(RUNNING, deleting=True), pod(RUNNING, deleting=True), []),
     ],
 )
-def test_changes(old: dict[str, Any], new: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+def test_container_changes_are_recorded_once(old: dict[str, Any], new: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     """A change of a container is recorded once, in the words of a node agent."""
     assert [(f"{type_}:{reason}", note) for type_, reason, note, _ in list_events(old, new)] == expected
 
@@ -66,7 +66,7 @@ class Recorder:
         (pod(WAITING), pod(RUNNING, uid="another"), 0),
     ],
 )
-def test_recording(old: Any, new: Any, count: int) -> None:
+def test_only_simulated_pods_are_recorded(old: Any, new: Any, count: int) -> None:
     """Only changes of pods on simulated nodes are recorded, and marked as simulated."""
     recorder: Any = Recorder()
     PodEvents(recorder, lambda node: node == "n").change("", old, new)

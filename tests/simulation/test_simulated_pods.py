@@ -58,7 +58,7 @@ class SimulatedPod:
         self.object = {**self.object, "metadata": {**self.object["metadata"], **gone}}
 
 
-def test_runs_at_once() -> None:
+def test_plain_pod_runs_after_one_step() -> None:
     """A plain pod runs, is ready and has an address after one step, and then nothing is left to do."""
     pod = SimulatedPod()
     assert pod.step().due is None
@@ -67,14 +67,14 @@ def test_runs_at_once() -> None:
     assert pod.step(1000) == Step()
 
 
-def test_host_network() -> None:
+def test_host_network_pod_has_the_nodes_address() -> None:
     """A pod of the host's network has the node's address."""
     pod = SimulatedPod({"hostNetwork": True})
     pod.step()
     assert pod.object["status"]["podIP"] == "h"
 
 
-def test_delays() -> None:
+def test_start_and_ready_delays() -> None:
     """Containers wait for the delay of their start, then for that of their readiness."""
     pod = SimulatedPod(start_delay="5s", ready_delay="3s")
     assert pod.step().due == NOW + 5
@@ -89,7 +89,7 @@ def test_delays() -> None:
     ("Never", "0", "Succeeded"), ("Never", "3", "Failed"), ("OnFailure", "0", "Succeeded"), ("OnFailure", "3", "Running"),
     ("Always", "3", "Running"),
 ])
-def test_end(policy: str, code: str, phase: str) -> None:
+def test_containers_end_after_their_duration(policy: str, code: str, phase: str) -> None:
     """Containers end after their duration; the restart policy decides what becomes of the pod."""
     pod = SimulatedPod({"restartPolicy": policy}, run_duration="2s", exit_code=code)
     assert pod.step().due == NOW + 2
@@ -98,7 +98,7 @@ def test_end(policy: str, code: str, phase: str) -> None:
     assert pod.container["restartCount"] == (1 if phase == "Running" else 0)
 
 
-def test_back_off() -> None:
+def test_restarts_back_off() -> None:
     """A container that ends again and again is restarted after pauses that grow."""
     pod = SimulatedPod(run_duration="1s", exit_code="1")
     pod.step()
@@ -123,7 +123,7 @@ def test_restart_on_request() -> None:
     assert pod.step(1) == Step()
 
 
-def test_failing_start() -> None:
+def test_failing_pod_waits_with_its_reason() -> None:
     """A pod that is to fail waits for ever with the reason given."""
     pod = SimulatedPod(start_failure="ImagePullBackOff")
     assert pod.step().due is None
@@ -131,7 +131,7 @@ def test_failing_start() -> None:
     assert pod.look()[0] == "Pending"
 
 
-def test_init_containers() -> None:
+def test_init_containers_complete_first() -> None:
     """Init containers have ended well once the containers run."""
     pod = SimulatedPod({"initContainers": [{"name": "i", "image": "y"}]}, start_delay="1s")
     pod.step()
@@ -143,7 +143,7 @@ def test_init_containers() -> None:
     assert pod.object["status"]["conditions"][0]["status"] == "True"
 
 
-def test_deadline() -> None:
+def test_active_deadline_fails_the_pod() -> None:
     """A pod is failed when it has been active for too long."""
     pod = SimulatedPod({"activeDeadlineSeconds": 7})
     assert pod.step().due == NOW + 7
@@ -165,7 +165,7 @@ def test_readiness_gates() -> None:
 
 
 @pytest.mark.parametrize(("grace", "delay", "seconds"), [(30, "0s", 0), (30, "4s", 4), (30, "never", None), (2, "9s", 2), (0, "9s", 0)])
-def test_deletion(grace: int, delay: str, seconds: int | None) -> None:
+def test_deletion_delay_is_limited_by_the_grace_period(grace: int, delay: str, seconds: int | None) -> None:
     """A deleted pod ends after its delay, and with its grace period at the latest."""
     pod = SimulatedPod(termination_delay=delay)
     if seconds is None:
@@ -181,7 +181,7 @@ def test_deletion(grace: int, delay: str, seconds: int | None) -> None:
     assert step.remove
 
 
-def test_deletion_with_finalizers() -> None:
+def test_containers_end_before_finalizers_are_removed() -> None:
     """Containers of a deleted pod are seen to end before its finalizers are waited for, once."""
     pod = SimulatedPod()
     pod.step()
@@ -194,14 +194,14 @@ def test_deletion_with_finalizers() -> None:
 
 
 @pytest.mark.parametrize("notes", [{"start_delay": "soon"}, {"exit_code": "-1"}, {"exit_code": "256"}, {"restarts": "x"}, {"run_duration": "-1s"}])
-def test_bad_annotations(notes: dict[str, Any]) -> None:
+def test_invalid_annotation_values_are_named(notes: dict[str, Any]) -> None:
     """A value that means nothing is refused by name."""
     pod = SimulatedPod(**notes)
     with pytest.raises(AnnotationError, match=next(iter(notes)).replace("_", "-")):
         pod_behaviour(pod.object, SETTINGS)
 
 
-def test_a_bad_annotation_shows() -> None:
+def test_invalid_annotation_is_the_pods_waiting_reason() -> None:
     """A pod with such a value does not start, and says why."""
     step = advance(SimulatedPod().object, "annotation x: bad", host="h", addresses=[], now=NOW)
     assert step.status is not None

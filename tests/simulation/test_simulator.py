@@ -72,7 +72,7 @@ def ready(node: dict[str, Any]) -> str:
     return str(found)
 
 
-def test_nodes(world: World) -> None:
+def test_nodes_are_registered_and_ready(world: World) -> None:
     """Nodes are registered in their zones, marked as simulated, and are Ready with addresses of their own."""
     nodes = [world.node(f"simulated-{n}") for n in range(2)]
     assert [ready(node) for node in nodes] == ["True", "True"]
@@ -81,7 +81,7 @@ def test_nodes(world: World) -> None:
     assert len({n["status"]["addresses"][0]["address"] for n in nodes}) == 2
 
 
-def test_leases(world: World) -> None:
+def test_leases_are_renewed_in_time(world: World) -> None:
     """The lease of each node is renewed well before it runs out, and not more often than needed."""
     seen: dict[str, list[str]] = {"simulated-0": [], "simulated-1": []}
     for _ in range(90):
@@ -94,7 +94,7 @@ def test_leases(world: World) -> None:
     assert lease["metadata"]["ownerReferences"][0]["uid"] == world.node("simulated-0")["metadata"]["uid"]
 
 
-def test_a_pod_runs_and_goes(world: World) -> None:
+def test_pod_runs_until_deleted(world: World) -> None:
     """A pod bound to a simulated node runs, and is gone when it is deleted."""
     world.pod("p")
     world.pod("q")
@@ -108,7 +108,7 @@ def test_a_pod_runs_and_goes(world: World) -> None:
     assert caught.value.code == 404
 
 
-def test_pods_of_other_nodes(world: World) -> None:
+def test_other_nodes_are_not_changed(world: World) -> None:
     """A node that is not simulated and its pods are not changed; with the annotation they are simulated."""
     run(world.client.create(NODES, "", {"metadata": {"name": "mine"}, "spec": {"podCIDR": "10.9.0.0/24"}}))
     world.pod("p", "mine")
@@ -120,7 +120,7 @@ def test_pods_of_other_nodes(world: World) -> None:
     assert run(world.client.get(PODS, "a", "p"))["status"]["podIP"] == "10.9.0.2"
 
 
-def test_silence(world: World) -> None:
+def test_silent_node_stops_lease_and_status(world: World) -> None:
     """A silent node neither renews its lease nor reports its pods, until it speaks again."""
     world.pass_(30)
     world.annotate("simulated-0", **{SILENT: "true"})
@@ -143,7 +143,22 @@ def test_not_ready_by_annotation(world: World) -> None:
     assert (found["status"], found["reason"]) == ("False", "DiskOnFire")
 
 
-def test_reports_without_news(world: World) -> None:
+def test_extended_resources_of_a_patch_are_kept(world: World) -> None:
+    """A resource that someone adds to the capacity stays and can be allocated; the node's own are reported as they are."""
+    change = {"status": {"capacity": {"example.com/dongle": "4", "cpu": "1000"}}}
+    run(world.client.patch(NODES, "", "simulated-0", change, content_type="application/merge-patch+json", subresource="status"))
+    world.pass_(5)
+    status = world.node("simulated-0")["status"]
+    assert status["capacity"] == status["allocatable"]
+    assert (status["capacity"]["example.com/dongle"], status["capacity"]["cpu"]) == ("4", "8")
+    gone: dict[str, Any] = {"status": {"capacity": {"example.com/dongle": None}}}
+    run(world.client.patch(NODES, "", "simulated-0", gone, content_type="application/merge-patch+json", subresource="status"))
+    world.pass_(5)
+    status = world.node("simulated-0")["status"]
+    assert "example.com/dongle" not in status["capacity"] and "example.com/dongle" not in status["allocatable"]
+
+
+def test_unchanged_status_is_reported_rarely(world: World) -> None:
     """Without anything to say a node reports every few minutes only."""
     before = world.node("simulated-0")["metadata"]["resourceVersion"]
     world.pass_(200)
@@ -153,7 +168,7 @@ def test_reports_without_news(world: World) -> None:
 
 
 @pytest.mark.parametrize("path", ["log", "exec?command=ls", "attach", "portforward"])
-def test_nothing_to_connect_with(world: World, path: str) -> None:
+def test_logs_and_streams_are_refused(world: World, path: str) -> None:
     """Logs and streams of a simulated pod are refused in words that say why."""
     world.pod("p")
     answer = run(world.server.request("GET", f"/api/v1/namespaces/a/pods/p/{path}"))
@@ -167,13 +182,13 @@ def test_nothing_to_connect_with(world: World, path: str) -> None:
     ("--simulated-node-capacity=cpu=1", "--simulated-node-capacity: memory is missing"),
     ("--simulated-pod-startup-delay=-1s", "--simulated-pod-startup-delay: must not be negative"),
 ])
-def test_bad_flags(tmp_path: Path, flag: str, word: str) -> None:
+def test_invalid_flags_are_named(tmp_path: Path, flag: str, word: str) -> None:
     """A value that cannot be is refused at start, with the flag's name."""
     with pytest.raises(ValueError, match=word):
         make_server(tmp_path, flag)
 
 
-def test_nodes_start_late(tmp_path: Path) -> None:
+def test_startup_delay_of_nodes(tmp_path: Path) -> None:
     """With a start-up delay nodes are registered at once and Ready later."""
     world = World(tmp_path, "--simulated-node-startup-delay=10s")
     assert ready(world.node("simulated-0")) == "False"
@@ -182,7 +197,7 @@ def test_nodes_start_late(tmp_path: Path) -> None:
     world.server.stop()
 
 
-def test_address_pools() -> None:
+def test_address_pool_gives_and_reuses_addresses() -> None:
     """Each holder gets an address of its own until the range is full; released ones are given again."""
     pool, network = AddressPool(), ip_network("10.0.0.0/29")
     pool.learn("other", ["10.0.0.3"])

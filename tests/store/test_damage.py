@@ -123,7 +123,7 @@ def all_empty(path: Path) -> None:
     ],
 )  # fmt: skip
 @pytest_twisted.ensureDeferred
-async def test_lost_writes_are_noticed(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+async def test_lost_writes_are_detected(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     """A store that would open empty or older than it was is refused, with the file and the command in the message;
     nothing is changed, the check finds it too, and salvaging goes on above every version that was given."""
     path = await killed(tmp_path)
@@ -145,7 +145,7 @@ async def test_lost_writes_are_noticed(tmp_path: Path, spoil: Callable[[Path], N
 
 
 @pytest_twisted.ensureDeferred
-async def test_an_older_copy_is_noticed(tmp_path: Path) -> None:
+async def test_older_copy_is_detected(tmp_path: Path) -> None:
     """A copy that was put in the store's place manually has lost what was written since; a restore has not."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
@@ -162,7 +162,7 @@ async def test_an_older_copy_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_truncated_database(tmp_path: Path) -> None:
+async def test_truncated_database_is_refused(tmp_path: Path) -> None:
     """A database that is shorter than it says is refused, and what is left of it can be kept."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
@@ -179,7 +179,7 @@ async def test_a_truncated_database(tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_an_end_torn_by_a_crash_is_no_damage(tmp_path: Path) -> None:
+async def test_torn_journal_end_is_no_damage(tmp_path: Path) -> None:
     """The last transaction of a journal may be there in part: it was never acknowledged."""
     path = await killed(tmp_path)
     async with opened(path) as store:
@@ -205,7 +205,7 @@ def change(path: Path, statement: str, *arguments: Any) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_changed_value(tmp_path: Path) -> None:
+async def test_changed_value_is_reported_as_damaged(tmp_path: Path) -> None:
     """A value that is not what was written is handed out as damaged, now and in history, while all others are served; it
     is found by the check, kept out of moves, can be deleted, and dropped by salvaging."""
     path = tmp_path / "s.sqlite"
@@ -236,7 +236,7 @@ async def test_a_changed_value(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("column", ["key = '/x'", "created = 77", "prev = 2", "deleted = 1", "expires = 5.0", "sum = 12345678901234"])
 @pytest_twisted.ensureDeferred
-async def test_a_changed_row(tmp_path: Path, column: str) -> None:
+async def test_changed_row_is_refused(tmp_path: Path, column: str) -> None:
     """A row whose key or links were changed could hide other writes: the store is refused."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
@@ -251,7 +251,7 @@ async def test_a_changed_row(tmp_path: Path, column: str) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_bits_that_flip(tmp_path: Path) -> None:
+async def test_every_bit_flip_is_detected(tmp_path: Path) -> None:
     """Wherever one bit of a database page flips, the store is refused, or every value that is handed out is what was
     written or said to be damaged."""
     path = tmp_path / "s.sqlite"
@@ -280,7 +280,7 @@ async def test_bits_that_flip(tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_stores_of_older_releases(tmp_path: Path) -> None:
+async def test_older_stores_get_checksums(tmp_path: Path) -> None:
     """A store without checksums and without a record of how far it was is read, and has both from then on."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
@@ -312,7 +312,7 @@ async def test_the_lock_outlives_its_file(tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_restoring_twice(tmp_path: Path) -> None:
+async def test_repeated_restore_reuses_no_version(tmp_path: Path) -> None:
     """Restoring one backup again gives no version a second time, also when the store in its place is gone or broken."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
@@ -331,7 +331,7 @@ async def test_restoring_twice(tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_coming_back_to_a_folder_that_was_further(tmp_path: Path) -> None:
+async def test_restore_gets_versions_above_a_moved_store(tmp_path: Path) -> None:
     """What is copied into a folder whose own store was moved away gets versions above that one's."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
@@ -362,7 +362,7 @@ class FailingSync:
 
 @pytest.mark.parametrize("written", [True, False])
 @pytest_twisted.ensureDeferred
-async def test_a_sync_that_fails(tmp_path: Path, written: bool) -> None:
+async def test_failed_sync_stops_writes(tmp_path: Path, written: bool) -> None:
     """A write whose sync failed may have been applied, which is said; nothing more is written before it is known, and then
     readers, watches and a process that opens the file later agree."""
     path = tmp_path / "s.sqlite"

@@ -70,7 +70,7 @@ def need(kind: str) -> None:
 
 
 @given(kind=st.sampled_from([kind for kind in sealers() if kind != "secretbox" or find_spec("nacl")]), value=st.binary(max_size=100), context=st.binary(max_size=20))
-def test_round_trip(kind: str, value: bytes, context: bytes) -> None:
+def test_sealed_values_round_trip(kind: str, value: bytes, context: bytes) -> None:
     """What was sealed opens again; sealing twice gives different bytes, none of which has the value."""
     sealer = sealers()[kind](b"k" * 32)
     one, two = sealer.seal(value, context), sealer.seal(value, context)
@@ -80,7 +80,7 @@ def test_round_trip(kind: str, value: bytes, context: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", ["aesgcm", "secretbox"])
-def test_authenticated(kind: str) -> None:
+def test_tampering_is_detected(kind: str) -> None:
     """Another key, a changed byte, and (AES-GCM) another place are all noticed."""
     need(kind)
     sealer = sealers()[kind](b"k" * 32)
@@ -95,7 +95,7 @@ def test_authenticated(kind: str) -> None:
             sealer.open(data, b"/secrets/b")
 
 
-def test_known_bytes() -> None:
+def test_known_ciphertexts() -> None:
     """The forms are the reference's: prefix, random part, ciphertext; the standards' own test vectors come out."""
     # NIST SP 800-38A, F.2.1: the first block of CBC-AES128.
     raw = bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c")
@@ -108,7 +108,7 @@ def test_known_bytes() -> None:
 
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=["default", "other"])
-def test_prefixes(dialect: Any) -> None:
+def test_value_prefixes(dialect: Any) -> None:
     """Sealed values begin with the dialect's word, the provider, its version and the key's name."""
     text = config(keyed("aescbc", 1)).replace(ORCH("{abbr}.io"), dialect("{abbr}.io"))
     rule = parse_encryption(text, dialect, key_of)["/secrets/"]
@@ -130,7 +130,7 @@ def test_prefixes(dialect: Any) -> None:
     (config("aesgcm: {keys: [{secret: " + key(1) + "}]}"), "keys[0].name: must be text"),
     (config(keyed("aesgcm", 1, 1)), "keys[1].name: 'key1' is given twice"),
 ])  # fmt: skip
-def test_refused_configurations(text: str, message: str) -> None:
+def test_invalid_configurations_are_refused(text: str, message: str) -> None:
     """A wrong file names the field at fault, and never shows a secret."""
     with pytest.raises(ValueError, match=r".") as refused:
         parse_encryption(text, ORCH, key_of)
@@ -140,7 +140,7 @@ def test_refused_configurations(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest_twisted.ensureDeferred
-async def test_contract(check: Any) -> None:
+async def test_encrypted_store_passes_the_contract(check: Any) -> None:
     """A sealed store is a store: all that it is asked for is in clear, and revisions are those of the store inside."""
     rule = Rule("all", (AesGcm(b"s:", b"k" * 16), Identity()), b"s:")
     store = EncryptedStore(MemoryStore(reactor), {"/": rule}, mark=b"s:")
@@ -160,7 +160,7 @@ async def _nothing(*arguments: Any) -> None:
 
 @pytest.mark.parametrize("provider", [keyed("aescbc", 1), keyed("aesgcm", 1), keyed("secretbox", 1)])
 @pytest_twisted.ensureDeferred
-async def test_nothing_in_clear(provider: str, tmp_path: Path) -> None:
+async def test_files_contain_no_plaintext(provider: str, tmp_path: Path) -> None:
     """No file of the store has a secret in clear, with its log and after compaction; other resources are not touched."""
     need(provider.partition(":")[0])
     inner = SqliteStore(reactor, tmp_path / "store", dialect_name="any", compaction_interval=0)
@@ -215,7 +215,7 @@ def raw(inner: Kept, name: str) -> bytes:
     return item.value
 
 
-def test_rotation() -> None:
+def test_key_rotation() -> None:
     """Key rotation: a new key is added, then put first; values are re-encrypted at start, and the old key can be removed."""
     inner = Kept()
     store = restarted(inner, "identity: {}")
@@ -244,7 +244,7 @@ def test_rotation() -> None:
     (("aesgcm: {keys: [{name: key1, secret: " + key(9) + "}]}",), "wrong key"),
     ((keyed("aescbc", 1),), "no key of the configuration has its name"),
 ])  # fmt: skip
-def test_wrong_keys(providers: tuple[str, ...], why: str) -> None:
+def test_wrong_key_fails_the_start(providers: tuple[str, ...], why: str) -> None:
     """With a wrong or missing key the store does not start, and names the resource."""
     inner = Kept()
     run(restarted(inner, keyed("aesgcm", 1)).create("/secrets/a", SECRET))
@@ -254,7 +254,7 @@ def test_wrong_keys(providers: tuple[str, ...], why: str) -> None:
     assert key(9) not in str(refused.value)
 
 
-def test_missing_configuration() -> None:
+def test_missing_configuration_is_detected() -> None:
     """Without the file, or without the resource in it, sealed values are found as well."""
     inner = Kept()
     run(restarted(inner, keyed("aesgcm", 1)).create("/secrets/a", SECRET))
@@ -273,7 +273,7 @@ def test_wrong_key_without_authentication() -> None:
             restarted(inner, "aescbc: {keys: [{name: key1, secret: " + key(number) + "}]}")
 
 
-def test_clear_values_need_identity() -> None:
+def test_plaintext_needs_the_identity_provider() -> None:
     """A value in clear is taken only where the configuration says that there may be some."""
     inner = Kept()
     run(restarted(inner, "identity: {}").create("/secrets/a", SECRET))
@@ -281,7 +281,7 @@ def test_clear_values_need_identity() -> None:
         restarted(inner, keyed("aesgcm", 1))
 
 
-def test_value_of_another_server() -> None:
+def test_unreadable_value_ends_the_watch() -> None:
     """A value that came later and cannot be opened ends the watch, and the server is no longer ready."""
     inner = Kept()
     store = restarted(inner, keyed("aesgcm", 1))
@@ -300,6 +300,6 @@ def test_value_of_another_server() -> None:
     assert store.healthy() == ""
 
 
-def test_randomness_is_the_systems() -> None:
+def test_nonces_come_from_the_operating_system() -> None:
     """Nonces come from the operating system."""
     assert AesGcm(b"", b"k" * 16)._randomness is os.urandom

@@ -57,19 +57,19 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_accepts(name: str) -> None:
+def test_linearizable_histories_are_accepted(name: str) -> None:
     """An order exists."""
     assert explain(GOOD[name]) == ""
     assert check_order(GOOD[name]) == ""
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_refuses(name: str) -> None:
+def test_other_histories_are_refused(name: str) -> None:
     """No order exists, and the explanation shows where it ends."""
     assert "none of these can follow" in explain(BAD[name])
 
 
-def test_order_over_keys() -> None:
+def test_revisions_are_ordered_across_keys() -> None:
     """A write that begins after another has returned has the greater revision, whatever the keys."""
     first, second = put(1, 2, "a", 0, 5), put(3, 4, "b", 0, 4)
     second.key = "other"
@@ -78,7 +78,7 @@ def test_order_over_keys() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_histories_of_a_true_register(seed: int) -> None:
+def test_random_register_histories(seed: int) -> None:
     """Whatever a register that does each operation at one moment answers is accepted, and not if an answer is changed."""
     choose = random.Random(seed)
     state: State = None

@@ -23,9 +23,10 @@ from orchd.store.etcd.store import EtcdStore
 from orchd.store.interfaces import IStore, KeyExistsError, KeyValue, RevisionConflictError, StoreError
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.etcd import Etcd, find_etcd
+from orchd.testing.etcd import Etcd
 from orchd.testing.linear import History, Kind, Outcome, State
 from orchd.testing.process import PATIENCE
+from tests.etcd import running_etcd
 from tests.waiting import until_true
 
 reactor: Any = installed
@@ -122,13 +123,8 @@ class Clients:
 
 @pytest.fixture(scope="module")
 def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
-    program = find_etcd()
-    if program is None:
-        pytest.skip("no etcd on the path (Debian: etcd-server)")
-    server = Etcd(program, tmp_path_factory.mktemp("etcd"))
-    server.start()
-    yield server
-    server.kill()
+    with running_etcd(tmp_path_factory.mktemp("etcd")) as server:
+        yield server
 
 
 Make = Any  # of () -> stores; has `kind`
@@ -175,7 +171,7 @@ async def started(make: Make) -> AsyncIterator[list[IStore]]:
 
 @pytest.mark.parametrize("workload", ["register", "count"])
 @pytest_twisted.ensureDeferred
-async def test_concurrent_clients(make: Make, workload: str) -> None:
+async def test_concurrent_clients_are_linearizable(make: Make, workload: str) -> None:
     """Guarded writes, deletions and consistent reads of concurrent clients are linearizable, through one store or two."""
     async with started(make) as stores:
         clients = Clients(stores)
@@ -188,7 +184,7 @@ async def test_concurrent_clients(make: Make, workload: str) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_concurrent_clients_and_restarts(make: Make) -> None:
+async def test_restarts_are_linearizable(make: Make) -> None:
     """A store that is stopped under its clients and started again goes on where it was: nothing is lost or repeated."""
     if make.kind == "memory":
         pytest.skip("a memory store has nothing to go on from")
@@ -206,7 +202,7 @@ async def test_concurrent_clients_and_restarts(make: Make) -> None:
 
 @pytest.mark.parametrize("trouble", ["pause", "restart"])
 @pytest_twisted.ensureDeferred
-async def test_trouble_with_etcd(etcd: Etcd, trouble: str, tmp_path: Path) -> None:
+async def test_etcd_failures_are_linearizable(etcd: Etcd, trouble: str, tmp_path: Path) -> None:
     """Results stay linearizable while etcd is stopped (SIGSTOP), or killed and restarted."""
     choose = random.Random(SEED)
 

@@ -92,7 +92,7 @@ class Client(threading.Thread):
         return exchange(self._connection, method, path, body)
 
 
-def test_clients_of_a_server_that_is_killed(tmp_path: Path) -> None:
+def test_killed_server_is_linearizable(tmp_path: Path) -> None:
     """Whatever clients were told before and after kill -9 is possible in one order, and revisions follow time."""
     history, stop, choose = History(), threading.Event(), Random(SEED)
     server = DaemonProcess(tmp_path, "--controllers=-*")

@@ -6,9 +6,10 @@ import os
 import sqlite3
 import stat
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import Event, Semaphore
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import ensureDeferred
 from twisted.internet.task import deferLater
 
-from orchd.store import schema
+from orchd.store import schema, sql
 from orchd.store.backup import restore
 from orchd.store.interfaces import CompactedError, StoreError, UnavailableError
 from orchd.store.open_errors import (
@@ -27,6 +28,7 @@ from orchd.store.open_errors import (
     StoreDamagedError,
     StoreLockedError,
 )
+from orchd.store.single_process import Write
 from orchd.store.sqlite import BATCH_BUCKETS, SqliteStore
 from orchd.testing.store_contract import Seen, Subject, raises
 
@@ -104,7 +106,38 @@ async def test_writes_share_commits(tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_the_writer_gets_its_turn(tmp_path: Path) -> None:
+async def test_overlapping_writes_wait_for_the_end_of_the_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a commit during which another write was submitted, a commit begins only at the end of the reactor turn."""
+    append, begun, go = sql.append, Semaphore(0), Semaphore(0)
+
+    def slow(connection: sqlite3.Connection, batch: Sequence[Write]) -> int:
+        begun.release()
+        go.acquire()
+        return append(connection, batch)
+
+    async with opened(tmp_path / "s") as store:
+        monkeypatch.setattr(sql, "append", slow)
+        first = ensureDeferred(store.create("/1", b""))
+        begun.acquire()
+        second = ensureDeferred(store.create("/2", b""))
+        go.release()
+        begun.acquire()
+        await first
+        third = ensureDeferred(store.create("/3", b""))
+        go.release(2)
+        handed_over = Event()
+        # Twice: a commit may hand over another one.
+        store._writer.post(lambda: store._writer.post(handed_over.set))
+        handed_over.wait()
+        assert len(store._queue) == 1, "the commit of the third write has not begun"
+        fourth = ensureDeferred(store.create("/4", b""))
+        for write in (second, third, fourth):
+            await write
+        assert store.commits == 3
+
+
+@pytest_twisted.ensureDeferred
+async def test_thread_switch_interval_is_short_while_open(tmp_path: Path) -> None:
     """Threads switch quickly while a store is open, and as before when it is closed."""
     before = sys.getswitchinterval()
     async with opened(tmp_path / "s"):
@@ -192,7 +225,7 @@ async def test_migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest_twisted.ensureDeferred
-async def test_refuses_what_is_not_its_own(tmp_path: Path) -> None:
+async def test_refuses_foreign_files(tmp_path: Path) -> None:
     """Another program's database, and a file that is not a database, are rejected and not changed."""
     other = sqlite3.connect(tmp_path / "other")
     other.execute("CREATE TABLE t (x)")
@@ -217,14 +250,14 @@ async def test_refuses_a_damaged_file(tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_directory_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+async def test_missing_directory_is_named(tmp_path: Path) -> None:
     """Starting where no file can be fails with the reason."""
     (tmp_path / "file").write_text("")
     await raises(UnavailableError, SqliteStore(reactor, tmp_path / "file" / "s", dialect_name="one").start())
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_full_disk_stops_writes_only_and_heals(tmp_path: Path) -> None:
+async def test_full_disk_stops_writes_only(tmp_path: Path) -> None:
     """Writes fail with the reason while there is no room, reads and small writes go on, and no restart is needed."""
     async with opened(tmp_path / "s") as store:
         await store.create("/a", b"1")
@@ -244,7 +277,7 @@ async def test_a_full_disk_stops_writes_only_and_heals(tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_health_returns_without_a_write(tmp_path: Path) -> None:
+async def test_health_recovers_without_a_write(tmp_path: Path) -> None:
     """The store finds out by itself that it can write again."""
     async with opened(tmp_path / "s") as store:
         await in_writer(store, "PRAGMA query_only = 1")
@@ -270,7 +303,7 @@ async def test_history_is_bounded_by_number(tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_compactions_that_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_overlapping_compactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compactions that take turns with each other and with writes leave what each revision still needs."""
     monkeypatch.setattr("orchd.store.sql.COMPACTION_STEP", 7)
     async with opened(tmp_path / "s", compaction_interval=0) as store:

@@ -36,7 +36,7 @@ def test_ports_are_reserved_among_processes() -> None:
     assert other.stdout.strip() == "False"
 
 
-def test_ports_are_outside_the_automatic_range() -> None:
+def test_ports_are_outside_the_ephemeral_range() -> None:
     """Outgoing connections never take a port that was given."""
     first = ports._first_ephemeral()
     if first - ports._LOWEST < ports._MIN_RANGE:
@@ -45,7 +45,7 @@ def test_ports_are_outside_the_automatic_range() -> None:
 
 
 @pytest.mark.parametrize("content", [None, "", "words\n", "1024 65535\n"])
-def test_unknown_or_wide_ranges(content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_range_uses_a_system_port(content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the range is unknown, or leaves nothing, it is a port that the system chooses."""
     path = tmp_path / "range"
     if content is not None:

@@ -11,7 +11,9 @@ from twisted.internet.task import Clock
 
 from orchd import errors
 from orchd.client.interfaces import ResourceRef
+from orchd.dialect import KUBERNETES
 from orchd.errors import ApiError
+from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.http.request_body import NoBody
@@ -19,7 +21,7 @@ from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.testing.cluster_server import ClusterServer, ServerSpec
-from orchd.testing.faults import Fault, FaultStage
+from orchd.testing.faults import Fault, FaultStage, check_resource
 from orchd.testing.recording import RequestLog
 from orchd.testing.server import run
 from orchd.txkit.coroutines import start
@@ -48,7 +50,7 @@ def codes(stage: FaultStage, *requests: Request) -> list[int]:
     return found
 
 
-def test_the_next_requests_that_match_fail() -> None:
+def test_next_matching_requests_fail() -> None:
     """A fault touches as many requests as it says, and only those that match."""
     stage = FaultStage(Clock())
     stage.add(Fault(match={"verb": "get", "resource": "pods"}, times=2, code=503))
@@ -58,14 +60,14 @@ def test_the_next_requests_that_match_fail() -> None:
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 410, 418, 429, 500, 503, 504])
-def test_any_error_can_be_had(code: int) -> None:
+def test_any_status_code_can_be_injected(code: int) -> None:
     """A failure has the code that was asked for, whether the API has a reason for it or not."""
     stage = FaultStage(Clock())
     stage.add(Fault(match={}, times=1, code=code, message="no"))
     assert codes(stage, make()) == [code]
 
 
-def test_two_failures_come_one_after_the_other() -> None:
+def test_failures_are_used_in_order() -> None:
     """A request takes one failure; the next one takes the next."""
     stage = FaultStage(Clock())
     stage.add(Fault(match={}, times=1, code=500))
@@ -73,14 +75,14 @@ def test_two_failures_come_one_after_the_other() -> None:
     assert codes(stage, make(), make(), make()) == [500, 409, 201]
 
 
-def test_the_servers_own_parts_are_not_touched() -> None:
+def test_internal_requests_are_not_affected() -> None:
     """Requests whose user is known before authentication are those of controllers and informers."""
     stage = FaultStage(Clock())
     stage.add(Fault(match={}, times=1, code=500))
     assert codes(stage, make(user=User(name="own", groups=())), make()) == [201, 500]
 
 
-def test_delays_are_in_the_servers_time() -> None:
+def test_delays_follow_the_servers_clock() -> None:
     """A delayed request goes on when the clock has come there, and then as usual."""
     clock = Clock()
     stage = FaultStage(clock)
@@ -94,12 +96,27 @@ def test_delays_are_in_the_servers_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", [{"times": 0}, {"code": 200}, {"delay": -1.0}, {"match": {"colour": "red"}}], ids=lambda f: next(iter(f))
+    "fault",
+    [
+        *({"times": 0}, {"code": 200}, {"delay": -1.0}, {"match": {"colour": "red"}}, {"times": 1.5}, {"code": "500"}),
+        *({"match": {"verb": "GET"}}, {"match": {"verb": "lists"}}, {"match": {"resource": "pods/status"}}, {"match": {"name": None}}),
+    ],
+    ids=str,
 )
-def test_faults_that_cannot_be_are_refused(fault: dict[str, Any]) -> None:
+def test_invalid_faults_are_refused(fault: dict[str, Any]) -> None:
     """A fault that could never happen is an error of the test that asks for it."""
     with pytest.raises(ValueError, match="fault"):
         FaultStage(Clock()).add(Fault(**{"match": {}, "times": 1, "code": 500, **fault}))
+
+
+@pytest.mark.parametrize("name", ["pod", "Pod", "po", "Pods", "deploy"])
+def test_names_that_no_request_has_are_told(name: str) -> None:
+    """The kind, singular or short name of a resource is an error that names the resource; unknown names may be of later kinds."""
+    catalog = builtin_catalog(KUBERNETES)
+    with pytest.raises(ValueError, match=r"the resource is '(pods|deployments)'"):
+        check_resource(catalog, name)
+    for good in ("pods", "deployments", "widgets", ""):
+        check_resource(catalog, good)
 
 
 def test_watches_from_before_the_oldest_revision_are_refused() -> None:
@@ -117,7 +134,7 @@ def test_watches_from_before_the_oldest_revision_are_refused() -> None:
     ) == [201, 201, 201, 410]
 
 
-def test_requests_are_recorded_with_who_asked() -> None:
+def test_requests_are_recorded_with_their_user() -> None:
     """The record has the user that authentication found, the answer's code, and what was asked."""
     log = RequestLog(lambda: 12.5)
     run(log(make(), answer))

@@ -47,7 +47,7 @@ def test_calls_run_in_the_order_of_their_times() -> None:
     assert round(reactor.seconds() - began) == 1900
 
 
-def test_the_wall_clock_moves_along() -> None:
+def test_wall_and_monotonic_clock_advance_together() -> None:
     """`wall` and `seconds` pass by the same amount."""
     reactor = VirtualReactor()
     wall, clock = reactor.wall(), reactor.seconds()
@@ -55,13 +55,13 @@ def test_the_wall_clock_moves_along() -> None:
     assert round(reactor.wall() - wall) == round(reactor.seconds() - clock) == 3600
 
 
-def test_time_does_not_go_back() -> None:
+def test_negative_advance_is_refused() -> None:
     """A negative number of seconds is refused."""
     with pytest.raises(ValueError, match="does not go back"):
         finish(VirtualReactor().advance(-1))
 
 
-def test_calls_that_are_put_off_and_brought_forward() -> None:
+def test_rescheduled_calls_run_at_their_last_time() -> None:
     """A call runs once, at the time that it was given last."""
     reactor = VirtualReactor()
     seen: list[str] = []
@@ -81,7 +81,7 @@ def test_calls_that_are_put_off_and_brought_forward() -> None:
     assert reactor.getDelayedCalls() == []
 
 
-def test_a_call_that_fails_stops_no_other() -> None:
+def test_failing_call_does_not_stop_others() -> None:
     """An exception of a delayed call is logged, and the calls after it run."""
     reactor = VirtualReactor()
     seen: list[str] = []
@@ -105,7 +105,7 @@ def test_a_bound_reactor_drives_the_calls() -> None:
     assert [round(call.getTime()) for call in real.getDelayedCalls()] == [5]
 
 
-def test_work_for_threads_waits_for_them() -> None:
+def test_thread_work_waits_for_threads() -> None:
     """Before there are threads their work is kept; it is done on request, or when the reactor is bound."""
     seen: list[object] = []
 
@@ -124,7 +124,7 @@ def test_work_for_threads_waits_for_them() -> None:
         assert seen.pop() == (True, 7)
 
 
-def test_sockets_are_the_real_reactors() -> None:
+def test_socket_methods_are_the_real_reactors() -> None:
     """What is not about time is not there before `bind`, and the real reactor's afterwards."""
     reactor, real = VirtualReactor(), RealReactor()
     real.listenTCP = "listens"  # type: ignore[attr-defined]  # stands for any other method

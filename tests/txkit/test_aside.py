@@ -27,7 +27,7 @@ class Thread:
         self.waiting.pop(0)[0].callback(None)
 
 
-def test_small_inputs_stay() -> None:
+def test_small_inputs_are_processed_in_place() -> None:
     """What is small is done at once, and so is everything where there are no threads."""
     thread = Thread()
     assert run(Aside(thread)(LARGE, max, 1, 2)) == 2
@@ -35,7 +35,7 @@ def test_small_inputs_stay() -> None:
     assert not thread.waiting
 
 
-def test_one_after_the_other() -> None:
+def test_calls_run_one_at_a_time() -> None:
     """A second piece of work begins when the first has ended, however that ended."""
     thread = Thread()
     aside = Aside(thread)
@@ -51,7 +51,7 @@ def test_one_after_the_other() -> None:
     assert got == [2]
 
 
-def test_a_cancelled_call_keeps_its_turn() -> None:
+def test_cancelled_call_still_blocks_the_next() -> None:
     """The thread of a caller that was cancelled cannot be stopped: the next piece of work waits for it."""
     thread = Thread()
     aside = Aside(thread)
@@ -68,7 +68,7 @@ def test_a_cancelled_call_keeps_its_turn() -> None:
     assert got == [2]
 
 
-def test_a_cancelled_call_that_waits_is_not_made() -> None:
+def test_cancelled_waiting_call_is_dropped() -> None:
     """Work that has not begun is dropped with its caller."""
     thread = Thread()
     aside = Aside(thread)

@@ -16,7 +16,7 @@ from orchd.txkit.coroutines import start
 from orchd.txkit.timeouts import within
 
 
-def test_a_failure_is_told() -> None:
+def test_failure_is_reported_to_the_owner() -> None:
     """The owner learns the name of the task and why it failed; the log has it as well."""
     told: list[tuple[str, Failure]] = []
     events: list[LogEvent] = []
@@ -60,7 +60,7 @@ def test_stop_cancels_and_waits() -> None:
     assert ran == ["first"]
 
 
-def test_within() -> None:
+def test_within_cancels_late_deferreds() -> None:
     """A Deferred that takes too long is cancelled and says so; the clock keeps nothing of one that does not."""
     clock = Clock()
     slow: Deferred[None] = within(Deferred(), 5, clock)
@@ -82,7 +82,7 @@ def _error_of(deferred: Deferred[None]) -> BaseException:
     return seen[0].value
 
 
-def test_finish_waits_for_a_while() -> None:
+def test_finish_waits_then_cancels() -> None:
     """What ends in time ends by itself; the rest is cancelled and counted."""
     clock, background = Clock(), Background()
     ended: list[str] = []

@@ -7,7 +7,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from orchd.txkit.cancellation import cleanly_cancelled
 
 
-def test_work_that_hides_its_cancellation() -> None:
+def test_cancellation_is_raised_whatever_the_work_does() -> None:
     """What the work makes of its cancellation does not matter."""
     inner: Deferred[int] = Deferred(lambda waiting: waiting.errback(OSError("no such host")))
     outer = cleanly_cancelled(inner)
@@ -17,7 +17,7 @@ def test_work_that_hides_its_cancellation() -> None:
     assert found == [CancelledError]
 
 
-def test_results_pass() -> None:
+def test_results_pass_through() -> None:
     """Without a cancellation results and failures come as they are."""
     good: Deferred[int] = Deferred()
     bad: Deferred[int] = Deferred()

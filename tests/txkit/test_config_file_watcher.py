@@ -50,7 +50,7 @@ def followed(tmp_path: Path) -> Iterator[Followed]:
     assert not made.clock.getDelayedCalls()
 
 
-def test_changes_are_applied_once(followed: Followed) -> None:
+def test_changed_contents_are_applied_once(followed: Followed) -> None:
     """The contents in use at the start are not applied, changed ones are, once."""
     for data in (b"one", b"two", b"two"):
         followed.write(data)
@@ -61,7 +61,7 @@ def test_changes_are_applied_once(followed: Followed) -> None:
     assert (counts.succeeded, counts.failed, counts.last_success, counts.digest) == (1, 0, 7.0, digest(b"two"))
 
 
-def test_wrong_contents_are_tried_once(followed: Followed) -> None:
+def test_invalid_contents_are_tried_once(followed: Followed) -> None:
     """What was in use stays; the file is tried again when it changes."""
     followed.answers.append(ValueError("field x"))
     followed.write(b"bad")
@@ -75,7 +75,7 @@ def test_wrong_contents_are_tried_once(followed: Followed) -> None:
     assert followed.applied[1:] == [b"good"] and counts.succeeded == 1
 
 
-def test_what_could_not_be_applied_is_tried_again(followed: Followed) -> None:
+def test_failed_application_is_retried(followed: Followed) -> None:
     """A failure that may pass is tried again without another change."""
     followed.answers += [NotAppliedError("away"), NotAppliedError("away")]
     followed.write(b"two")
@@ -115,7 +115,7 @@ def test_one_reload_at_a_time(followed: Followed) -> None:
     assert followed.reloader.counts.succeeded == 2
 
 
-def test_files_are_bounded(tmp_path: Path) -> None:
+def test_file_size_is_bounded(tmp_path: Path) -> None:
     """A file of any size is not read into memory."""
     path = tmp_path / "large"
     with path.open("wb") as file:

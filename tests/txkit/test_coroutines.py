@@ -21,7 +21,7 @@ def test_start_gives_the_result() -> None:
     assert got == [3]
 
 
-def test_enter_without_waiting_makes_no_deferred() -> None:
+def test_enter_without_waiting_creates_no_deferred() -> None:
     """A coroutine that ends at once is answered before `enter` returns."""
     got: list[Any] = []
 

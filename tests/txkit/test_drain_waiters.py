@@ -10,7 +10,7 @@ class Gone(Exception):
     pass
 
 
-def test_everyone_who_waits_is_told_once_in_their_order() -> None:
+def test_waiters_are_called_once_in_order() -> None:
     drain = DrainWaiters()
     told: list[str] = []
 
@@ -25,7 +25,7 @@ def test_everyone_who_waits_is_told_once_in_their_order() -> None:
     assert told == ["a", "b", "c"]
 
 
-def test_who_waits_again_when_told_waits_for_the_next_time() -> None:
+def test_waiter_added_during_drain_waits_for_the_next() -> None:
     drain = DrainWaiters()
     again: list[Deferred[None]] = []
     drain.wait().addCallback(lambda _: again.append(drain.wait()))
@@ -36,7 +36,7 @@ def test_who_waits_again_when_told_waits_for_the_next_time() -> None:
     assert again[0].called
 
 
-def test_the_loss_is_told_to_all() -> None:
+def test_all_waiters_learn_of_the_loss() -> None:
     drain = DrainWaiters()
     failures: list[Failure] = []
     for _ in range(2):
@@ -45,7 +45,7 @@ def test_the_loss_is_told_to_all() -> None:
     assert [failure.type for failure in failures] == [Gone, Gone]
 
 
-def test_a_waiter_that_ends_another_keeps_no_third_from_being_told() -> None:
+def test_waiter_that_removes_another_does_not_skip_a_third() -> None:
     drain, told = DrainWaiters(), []
     second: list[Deferred[None]] = []
     drain.wait().addCallback(lambda _: second[0].cancel())

@@ -7,7 +7,7 @@ from twisted.internet.task import Clock
 from orchd.txkit.expiring_cache import ExpiringCache
 
 
-def test_entries_end() -> None:
+def test_entries_expire() -> None:
     """An entry exists until it expires; one with a lifetime of 0 is not stored."""
     clock = Clock()
     cache: ExpiringCache[str, int] = ExpiringCache(4, clock.seconds)
@@ -18,7 +18,7 @@ def test_entries_end() -> None:
     assert cache.get("a") is None and len(cache) == 0
 
 
-def test_the_least_used_goes_first() -> None:
+def test_least_recently_used_entry_is_evicted() -> None:
     """A full cache drops what was asked for longest ago."""
     cache: ExpiringCache[int, int] = ExpiringCache(2, Clock().seconds)
     cache.put(1, 1, 9)

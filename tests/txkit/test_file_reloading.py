@@ -52,7 +52,7 @@ def test_changes_are_read_after_the_interval(tmp_path: Path) -> None:
     assert (value(), place.reads) == ("another", reads)
 
 
-def test_files_named_by_files(tmp_path: Path) -> None:
+def test_referenced_files_are_checked(tmp_path: Path) -> None:
     """The files to check follow from the contents: a newly named file is checked from then on."""
     place = Place(tmp_path)
     value = place.reloader(0.0)
@@ -65,7 +65,7 @@ def test_files_named_by_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["missing", "invalid"])
-def test_failures_keep_the_value(tmp_path: Path, damage: str) -> None:
+def test_failed_reload_keeps_the_value(tmp_path: Path, damage: str) -> None:
     """While files cannot be read the previous value stays; every check tries again."""
     place = Place(tmp_path)
     value = place.reloader(0.0)

@@ -31,7 +31,7 @@ def outcome(work: Work, items: int, at_once: int) -> tuple[list[Any], Deferred[N
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5])
-def test_as_many_at_a_time_as_said(at_once: int) -> None:
+def test_concurrency_is_limited(at_once: int) -> None:
     """The next begins when one ends; all are done before it returns."""
     work = Work()
     out, _ = outcome(work, 7, at_once)
@@ -42,7 +42,7 @@ def test_as_many_at_a_time_as_said(at_once: int) -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
-def test_a_failure_ends_it(at_once: int) -> None:
+def test_first_failure_stops_further_work(at_once: int) -> None:
     """Nothing more is begun, what is under way is waited for, and the first failure is raised."""
     work = Work()
     out, _ = outcome(work, 7, at_once)
@@ -55,7 +55,7 @@ def test_a_failure_ends_it(at_once: int) -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 3])
-def test_cancelling(at_once: int) -> None:
+def test_cancelling_cancels_running_work(at_once: int) -> None:
     """What is under way is cancelled, and it ends as cancelled."""
     work = Work()
     out, running = outcome(work, 7, at_once)
@@ -64,7 +64,7 @@ def test_cancelling(at_once: int) -> None:
 
 
 @pytest.mark.parametrize("ended", [0, 1])
-def test_everything_at_once(ended: int) -> None:
+def test_gather_starts_all_and_keeps_order(ended: int) -> None:
     """All start at once; results are in the order of the arguments, with a Failure for each failure."""
     waiting: list[Deferred[str]] = [Deferred(), Deferred()]
     out: list[Any] = []
@@ -78,7 +78,7 @@ def test_everything_at_once(ended: int) -> None:
 
 
 @pytest.mark.parametrize("done", [False, True])
-def test_everything_at_once_is_cancelled(done: bool) -> None:
+def test_gather_is_cancelled_as_a_whole(done: bool) -> None:
     """Cancelling cancels what has not ended, and is a cancellation for the caller, not a list of failures."""
     cancelled: list[Any] = []
     waiting: list[Deferred[str]] = [Deferred(cancelled.append), Deferred(cancelled.append)]
@@ -92,7 +92,7 @@ def test_everything_at_once_is_cancelled(done: bool) -> None:
     assert cancelled == waiting[done:]
 
 
-def test_everything_at_once_with_a_cancellation_of_its_own() -> None:
+def test_gather_reports_a_cancelled_element() -> None:
     """An element that is cancelled from outside is a failure like any other."""
     waiting: list[Deferred[str]] = [Deferred(), Deferred()]
     out: list[Any] = []

@@ -16,7 +16,7 @@ from orchd.txkit.instruments import Counter, Distribution, Gauge, families
         (0.0001, "0.0001"), (0.00001, "1e-05"), (1.5e-5, "1.5e-05"), (1e9, "1e+09"), (0.1, "0.1"),
     ],
 )  # fmt: skip
-def test_bounds_are_written_as_by_the_reference(bound: float, text: str) -> None:
+def test_bound_labels_match_the_references(bound: float, text: str) -> None:
     """Whole numbers have no fraction, and large and small ones an exponent of two digits."""
     assert bound_text(bound) == text
 
@@ -30,7 +30,7 @@ def samples(metric: Metric) -> dict[str, float]:
     return {sample.name + str(sample.labels or ""): sample.value for sample in metric.samples}
 
 
-def test_values_without_labels_are_there_from_the_start() -> None:
+def test_unlabelled_values_start_at_zero() -> None:
     """What has not happened yet is a zero without labels, and nothing with labels."""
     plain = families(Counter("a_total", "A."), Gauge("b", "B."), Distribution("c", "C.", (1,)), Counter("d", "D."))
     assert [sum(samples(each).values()) for each in plain] == [0, 0, 0, 0]
@@ -39,7 +39,7 @@ def test_values_without_labels_are_there_from_the_start() -> None:
     assert [samples(each) for each in labelled] == [{}, {}, {}]
 
 
-def test_values() -> None:
+def test_counters_gauges_and_histograms() -> None:
     """Counters add, gauges are set, distributions observe; each by its label values."""
     counter, gauge, distribution = Counter("a_total", "A.", ("x",)), Gauge("b", "B."), Distribution("c", "C.", (1, 2))
     counter.add("u")

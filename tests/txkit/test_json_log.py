@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 from orchd.txkit.json_log import JsonLog, LoggedServices
 
 
-def test_lines() -> None:
+def test_one_json_object_per_line() -> None:
     """One object a line: time, origin, text; failures with their traceback; the request of a line."""
     out = StringIO()
     log = Logger(namespace="here", observer=JsonLog(out))
@@ -28,7 +28,7 @@ def test_lines() -> None:
     assert "ValueError: no" in broken["err"]
 
 
-def test_what_twistd_finds() -> None:
+def test_twistd_uses_the_json_observer() -> None:
     """The application has the log when it is asked for, and no other otherwise."""
     for json_wanted in (True, False):
         application = Application("a")

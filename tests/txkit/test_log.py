@@ -28,7 +28,7 @@ def logged(namespace: str) -> tuple[Logger, list[Any]]:
     return Logger(namespace=namespace, observer=observer), events
 
 
-def test_lines_of_a_request_name_it() -> None:
+def test_log_lines_carry_the_request_id() -> None:
     """Each request has its own id, also after it was suspended; lines outside of requests have none."""
     log, events = logged("orchd.here")
     waits: dict[str, Deferred[None]] = {name: Deferred() for name in ("one", "two")}
@@ -49,7 +49,7 @@ def test_lines_of_a_request_name_it() -> None:
     assert "[orchd.here#info request=one] began one" in eventAsText(events[0])
 
 
-def test_debug_lines_by_module() -> None:
+def test_verbosity_by_module() -> None:
     """Debug lines are logged from verbosity 4, which --vmodule sets by the last part of a namespace or the whole."""
     verbosity = Verbosity(default=0, modules=parse_modules(["lead*=4", "orchd.store.*=5", "quiet=0"]))
     set_verbosity(verbosity.of)
@@ -66,7 +66,7 @@ def test_debug_lines_by_module() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "a=", "=1", "a=-1", "a=x", "a=1.5", "a=" + "9" * 10, "a=²"])
-def test_malformed_patterns(text: str) -> None:
+def test_malformed_vmodule_is_refused(text: str) -> None:
     """An element of --vmodule that is not pattern=N is rejected."""
     with pytest.raises(ValueError, match="is not pattern=N"):
         parse_modules([text])

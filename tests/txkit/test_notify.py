@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from orchd.txkit.notify import Notifier
 
 
-def test_signs_of_life_come_twice_in_the_watchdogs_time() -> None:
+def test_watchdog_messages_come_twice_per_interval() -> None:
     """From the start to the end of the reactor, at half the time that the manager waits."""
     clock, sent = Clock(), list[bytes]()
     notifier = Notifier(clock, sent.append, watchdog=10)
@@ -19,7 +19,7 @@ def test_signs_of_life_come_twice_in_the_watchdogs_time() -> None:
     assert sent == [b"WATCHDOG=1"] * 3
 
 
-def test_ready_and_the_end_are_told_once() -> None:
+def test_ready_and_stopping_are_sent_once() -> None:
     """READY carries a status line; STOPPING is sent at the begin of the stop, and watchdog messages continue."""
     clock, sent = Clock(), list[bytes]()
     notifier = Notifier(clock, sent.append, watchdog=10)
@@ -31,7 +31,7 @@ def test_ready_and_the_end_are_told_once() -> None:
     assert sent[1:] == [b"WATCHDOG=1", b"STOPPING=1", b"WATCHDOG=1"]
 
 
-def test_without_a_manager_nothing_happens() -> None:
+def test_without_a_manager_nothing_is_sent() -> None:
     """No socket in the environment: no datagrams, no delayed calls."""
     clock = Clock()
     notifier = Notifier.from_environment(clock, {"WATCHDOG_USEC": "1000000"}, 7)
@@ -41,7 +41,7 @@ def test_without_a_manager_nothing_happens() -> None:
     assert not clock.getDelayedCalls()
 
 
-def test_the_watchdog_of_another_process_is_not_ours() -> None:
+def test_watchdog_of_another_process_is_ignored() -> None:
     """WATCHDOG_PID names the process that the manager watches; the variables are taken out for children."""
     clock = Clock()
     environment = {"NOTIFY_SOCKET": "/nowhere", "WATCHDOG_USEC": "1000000", "WATCHDOG_PID": "8", "HOME": "/"}
@@ -50,7 +50,7 @@ def test_the_watchdog_of_another_process_is_not_ours() -> None:
     assert environment == {"HOME": "/"}
 
 
-def test_datagrams_arrive(tmp_path: Path) -> None:
+def test_messages_are_datagrams(tmp_path: Path) -> None:
     """Messages are datagrams on the socket that the environment names; a socket that went away is no failure."""
     path = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+from twisted.logger import capturedLogs, formatEvent
 from twisted.python.failure import Failure
 
 from orchd.txkit.coroutines import start
@@ -30,11 +32,11 @@ class Part:
         self.log.append(f"-{self.name}")
 
 
-def test_order() -> None:
+def test_members_start_in_order_and_stop_in_reverse() -> None:
     """The next member starts when the one before is ready; stopping goes the other way."""
     log: list[str] = []
     first, second = Part("a", log, waits=True), Part("b", log)
-    group = ServiceGroup([first, second])
+    group = ServiceGroup([first, second], clock=Clock())
     group.startService()
     assert log == ["+a"]
     ready: list[None] = []
@@ -47,12 +49,12 @@ def test_order() -> None:
     assert log == ["+a", "+b", "-b", "-a"]
 
 
-def test_a_failed_start() -> None:
+def test_failed_start_stops_started_members() -> None:
     """The first failure stops the started members, is passed to the owner, and is raised by `wait_ready`."""
     log: list[str] = []
     told: list[Failure] = []
     second = Part("b", log, waits=True)
-    group = ServiceGroup([Part("a", log), second, Part("c", log)], told.append)
+    group = ServiceGroup([Part("a", log), second, Part("c", log)], told.append, clock=Clock())
     group.startService()
     assert second.gate is not None
     second.gate.errback(OSError("in use"))
@@ -63,12 +65,12 @@ def test_a_failed_start() -> None:
     assert seen[0].check(OSError)
 
 
-def test_a_later_failure() -> None:
+def test_later_failure_is_reported_once() -> None:
     """The failure of a running member is reported once."""
     log: list[str] = []
     told: list[Failure] = []
     part = Part("a", log)
-    group = ServiceGroup([part], told.append)
+    group = ServiceGroup([part], told.append, clock=Clock())
     group.startService()
     assert part.failed is not None
     part.failed(Failure(OSError()))
@@ -76,14 +78,42 @@ def test_a_later_failure() -> None:
     assert len(told) == 1
 
 
-def test_stop_while_starting() -> None:
+def test_stop_cancels_the_start() -> None:
     """Stopping a group that is not ready cancels the start and stops what was begun."""
     log: list[str] = []
     told: list[Failure] = []
-    group = ServiceGroup([Part("a", log, waits=True), Part("b", log)], told.append)
+    group = ServiceGroup([Part("a", log, waits=True), Part("b", log)], told.append, clock=Clock())
     group.startService()
     stopped: list[None] = []
     group.stopService().addCallback(stopped.append)
     assert stopped == [None]
     assert log == ["+a", "-a"]
     assert not told
+
+
+class Hanging(Part):
+    """A member whose stop never ends by itself."""
+
+    async def stop(self) -> None:
+        try:
+            await Deferred()
+        finally:
+            await super().stop()
+
+
+def test_a_member_that_does_not_stop() -> None:
+    """Its stop is cancelled after the limit, with a warning that names it, and the members before it are stopped."""
+    log: list[str] = []
+    clock = Clock()
+    group = ServiceGroup([Part("a", log), Hanging("b", log), Part("c", log)], clock=clock, patience=7.0)
+    group.startService()
+    log.clear()
+    with capturedLogs() as events:
+        stopped = group.stopService()
+        clock.advance(6)
+        assert log == ["-c"]
+        clock.advance(1)
+    assert stopped.called
+    assert log == ["-c", "-b", "-a"]
+    assert [formatEvent(event) for event in events] == ["b did not stop within 7.0 s; its remaining work is cancelled"]
+    assert not clock.getDelayedCalls()

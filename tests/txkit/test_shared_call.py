@@ -41,7 +41,7 @@ def outcomes(work: Work, count: int) -> tuple[list[Deferred[Any]], list[Any]]:
     return tasks, seen
 
 
-def test_all_get_the_same() -> None:
+def test_concurrent_callers_share_the_result() -> None:
     """It begins once, and ends for all at the same time."""
     work = Work()
     _, seen = outcomes(work, 3)
@@ -50,7 +50,7 @@ def test_all_get_the_same() -> None:
     assert (work.begun, work.ended, seen) == (1, 1, ["x", "x", "x"])
 
 
-def test_a_call_that_does_not_wait() -> None:
+def test_synchronous_results_are_returned_at_once() -> None:
     """Results that are available at once are returned at once, errors too."""
     assert outcomes(Work("now"), 1)[1] == ["now"]
     _, (failure,) = outcomes(Work(KeyError("k")), 1)
@@ -58,7 +58,7 @@ def test_a_call_that_does_not_wait() -> None:
         failure.raiseException()
 
 
-def test_leaving_alone_harms_nobody() -> None:
+def test_one_cancelled_caller_does_not_end_the_call() -> None:
     """Cancelling one leaves the others their result."""
     work = Work()
     tasks, seen = outcomes(work, 2)
@@ -68,7 +68,7 @@ def test_leaving_alone_harms_nobody() -> None:
     assert seen == ["x"]
 
 
-def test_the_last_one_ends_the_call() -> None:
+def test_last_cancelled_caller_ends_the_call() -> None:
     """A call without waiters is cancelled."""
     work = Work()
     tasks, seen = outcomes(work, 2)

@@ -36,7 +36,7 @@ class Played:
         return {"traceparent": self.name}
 
 
-def test_nothing_without_a_trace() -> None:
+def test_nothing_is_recorded_outside_of_traces() -> None:
     """Outside of traces, and below what is not recorded, nothing happens."""
     with traced("x") as span:
         assert span is None and trace_headers() == {}
@@ -57,7 +57,7 @@ def test_nothing_without_a_trace() -> None:
         current_span.set(None)
 
 
-def test_spans_follow_their_work() -> None:
+def test_spans_follow_concurrent_work() -> None:
     """Concurrent work has spans of its own, across waiting; errors are told; and the outer span is back afterwards."""
     story: list[str] = []
     gates: dict[str, Deferred[None]] = {"a": Deferred(), "b": Deferred()}

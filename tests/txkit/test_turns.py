@@ -7,7 +7,7 @@ from collections.abc import Callable
 from twisted.internet.task import Clock
 
 from orchd.txkit.coroutines import start
-from orchd.txkit.turns import TurnBudget
+from orchd.txkit.turns import TurnBudget, shared_budget
 
 
 class WorkingClock(Clock):
@@ -30,7 +30,7 @@ async def work(clock: WorkingClock, turns: TurnBudget, done: Callable[[], None])
     done()
 
 
-def test_turns_end_when_their_budget_is_spent() -> None:
+def test_spent_budget_ends_the_turn() -> None:
     """Work within the budget goes on at once; the rest is spread over later turns, in order."""
     clock = WorkingClock()
     turns, order = TurnBudget(clock, seconds=0.005), list[int]()
@@ -45,7 +45,7 @@ def test_turns_end_when_their_budget_is_spent() -> None:
     assert not clock.getDelayedCalls()
 
 
-def test_the_budget_is_new_in_each_turn() -> None:
+def test_each_turn_has_a_new_budget() -> None:
     """Time between turns, in which others work, does not count."""
     clock = WorkingClock()
     turns, order = TurnBudget(clock, seconds=0.005), list[int]()
@@ -56,7 +56,7 @@ def test_the_budget_is_new_in_each_turn() -> None:
     assert order == [0, 1, 2]
 
 
-def test_a_cancelled_wait_is_forgotten() -> None:
+def test_cancelled_wait_is_dropped() -> None:
     """A cancelled waiter does not continue, and does not delay others."""
     clock = WorkingClock()
     turns, order = TurnBudget(clock, seconds=0.001), list[int]()
@@ -65,3 +65,10 @@ def test_a_cancelled_wait_is_forgotten() -> None:
     tasks[1].cancel()
     clock.turn()
     assert order == [0, 2]
+
+
+def test_work_on_one_clock_shares_a_budget() -> None:
+    """All work of a reactor has one budget, that of another reactor a different one."""
+    clock, other = WorkingClock(), WorkingClock()
+    assert shared_budget(clock) is shared_budget(clock)
+    assert shared_budget(clock) is not shared_budget(other)

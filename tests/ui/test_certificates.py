@@ -105,7 +105,7 @@ def test_a_certificate_signs_in_and_writes(page: Page, server: DaemonProcess, re
     assert server.request("GET", "/api/v1/namespaces/default/configmaps/by-certificate")[0] == 200
 
 
-def test_pages_of_other_origins_change_nothing(
+def test_cross_origin_request_with_a_certificate_is_refused(
     page: Page, server: DaemonProcess, relay: CertificateBrowser, elsewhere: str
 ) -> None:
     """A request that needs no preflight arrives with the certificate, and is refused."""
@@ -130,7 +130,7 @@ def test_pages_of_other_origins_change_nothing(
         ({"Origin": "https://evil.example"}, 403),
     ],
 )
-def test_the_origin_decides(server: DaemonProcess, headers: dict[str, str], code: int) -> None:
+def test_origin_header_decides(server: DaemonProcess, headers: dict[str, str], code: int) -> None:
     """A body without a content type is taken for JSON, so only the origin tells a page from a program."""
     connection: http.client.HTTPSConnection = server.connect()
     connection.request("POST", "/api/v1/namespaces?dryRun=All", b'{"metadata": {"name": "any"}}', headers)

@@ -32,7 +32,7 @@ def test_a_dry_run_shows_the_difference_and_stores_nothing(page: Page, server: D
     assert [entry["fieldsV1"] for entry in own] == [{"f:data": {"f:shape": {}}}]
 
 
-def test_a_conflict_names_owner_and_field_and_can_be_forced(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_conflict_names_owner_and_field(page: Page, server: DaemonProcess, namespace: str) -> None:
     """Nothing is stored before the user forces it."""
     path = path_of(namespace, "owned")
     applied(server, path, config_map("owned", {"colour": "red"}), "deploy")
@@ -49,7 +49,7 @@ def test_a_conflict_names_owner_and_field_and_can_be_forced(page: Page, server: 
     assert server.request("GET", path)[1]["data"] == {"colour": "blue"}
 
 
-def test_fields_of_others_are_removed_by_replacement_only(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_apply_keeps_fields_of_other_managers(page: Page, server: DaemonProcess, namespace: str) -> None:
     """Apply says what stays and whose it is."""
     path = path_of(namespace, "shared")
     applied(server, path, config_map("shared", {"colour": "red", "size": "big"}), "deploy")
@@ -64,7 +64,7 @@ def test_fields_of_others_are_removed_by_replacement_only(page: Page, server: Da
     assert server.request("GET", path)[1]["data"] == {"colour": "red"}
 
 
-def test_fields_of_the_page_are_removed_by_apply(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_apply_removes_the_pages_own_fields(page: Page, server: DaemonProcess, namespace: str) -> None:
     """What the page alone owns goes when the edit leaves it out."""
     path = path_of(namespace, "mine")
     applied(server, path, config_map("mine", {"colour": "red"}), "deploy")
@@ -78,7 +78,7 @@ def test_fields_of_the_page_are_removed_by_apply(page: Page, server: DaemonProce
     assert server.request("GET", path)[1]["data"] == {"colour": "red"}
 
 
-def test_lists_with_keys_are_declared_by_item(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_keyed_list_items_are_applied_individually(page: Page, server: DaemonProcess, namespace: str) -> None:
     """A changed image declares its container alone: other containers stay whose they are."""
     container = {"image": "example.com/a:1", "resources": {"limits": {"cpu": "1"}}}
     spec = {
@@ -101,7 +101,7 @@ def test_lists_with_keys_are_declared_by_item(page: Page, server: DaemonProcess,
     assert containers == {'k:{"name":"two"}': {".": {}, "f:name": {}, "f:tty": {}}}
 
 
-def test_an_edit_that_is_no_yaml_is_told_with_its_line(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_invalid_yaml_is_reported_with_its_line(page: Page, server: DaemonProcess, namespace: str) -> None:
     """Nothing is sent."""
     applied(server, path_of(namespace, "plain"), config_map("plain", {"a": "b"}), "deploy")
     page.sign_in()
@@ -112,7 +112,7 @@ def test_an_edit_that_is_no_yaml_is_told_with_its_line(page: Page, server: Daemo
     assert page.one("#editor").get_attribute("aria-invalid") == "true"
 
 
-def test_a_change_on_the_server_while_editing(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_concurrent_change_keeps_the_edited_text(page: Page, server: DaemonProcess, namespace: str) -> None:
     """Edited text stays, with a note; text that was not edited follows."""
     path = path_of(namespace, "moving")
     applied(server, path, config_map("moving", {"a": "1"}), "deploy")
@@ -129,7 +129,7 @@ def test_a_change_on_the_server_while_editing(page: Page, server: DaemonProcess,
     page.until(lambda: 'a: "3"' in page.text("#editor"))
 
 
-def test_deletion_asks(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_deletion_needs_confirmation(page: Page, server: DaemonProcess, namespace: str) -> None:
     """Cancel keeps the object; delete deletes it, and leads back to the list."""
     path = path_of(namespace, "short-lived")
     applied(server, path, config_map("short-lived", {}), "deploy")
@@ -145,7 +145,7 @@ def test_deletion_asks(page: Page, server: DaemonProcess, namespace: str) -> Non
     page.until(lambda: "#/list/-/configmaps" in page.driver.current_url)
 
 
-def test_a_new_object(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_new_object_is_created_by_apply(page: Page, server: DaemonProcess, namespace: str) -> None:
     """It is created by server-side apply, and shown."""
     page.sign_in()
     page.go(f"#/new/-/configmaps?namespace={namespace}")

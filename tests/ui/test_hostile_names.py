@@ -17,7 +17,7 @@ def unharmed(page: Page) -> bool:
     return found
 
 
-def test_markup_in_names(page: Page, server: DaemonProcess) -> None:
+def test_markup_in_names_is_text(page: Page, server: DaemonProcess) -> None:
     """Roles may have almost any name: it is text in the list, in the title and in the editor."""
     group = server.dialect("rbac.authorization.{abbr}.io")
     role = {"metadata": {"name": MARKUP}, "rules": []}
@@ -33,7 +33,7 @@ def test_markup_in_names(page: Page, server: DaemonProcess) -> None:
         assert unharmed(page)
 
 
-def test_markup_in_annotations_data_and_events(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_markup_in_content_is_text(page: Page, server: DaemonProcess, namespace: str) -> None:
     """Whatever an object holds is text, also in differences, messages and audit events."""
     path = f"/api/v1/namespaces/{namespace}/configmaps/hostile"
     obj = applied(server, path, config_map("hostile", {"a": MARKUP}, annotations={"note": MARKUP}), "<b>manager</b>")
@@ -55,7 +55,7 @@ def test_markup_in_annotations_data_and_events(page: Page, server: DaemonProcess
     assert unharmed(page)
 
 
-def test_markup_in_the_address(page: Page) -> None:
+def test_markup_in_the_address_is_text(page: Page) -> None:
     """A crafted address is shown as text and has no other effect."""
     page.sign_in()
     page.go(f"#/list/-/{quote(MARKUP, safe='')}")
@@ -79,7 +79,7 @@ def test_an_address_leads_to_no_other_object(page: Page, server: DaemonProcess, 
     assert server.request("GET", f"/api/v1/namespaces/{namespace}")[0] == 200
 
 
-def test_hostile_definitions_and_huge_objects(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_hostile_definitions_and_huge_objects_are_harmless(page: Page, server: DaemonProcess, namespace: str) -> None:
     """Columns and descriptions of a definition are text; values of any size and depth leave the page alive."""
     hostile = [
         {"name": MARKUP, "type": "string", "jsonPath": ".spec.text", "description": MARKUP},

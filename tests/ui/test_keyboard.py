@@ -8,7 +8,7 @@ from orchd.testing.process import DaemonProcess
 from tests.ui.page import Page, applied, config_map
 
 
-def test_a_walk_without_a_mouse(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_every_task_works_by_keyboard(page: Page, server: DaemonProcess, namespace: str) -> None:
     """Sign in, find a resource, filter, open, edit, store, delete: with keys alone."""
     path = f"/api/v1/namespaces/{namespace}/configmaps/walked"
     applied(server, path, config_map("walked", {"a": "b"}), "deploy")
@@ -41,7 +41,7 @@ def test_a_walk_without_a_mouse(page: Page, server: DaemonProcess, namespace: st
     page.until(lambda: server.request("GET", path)[0] == 404)
 
 
-def test_the_focus_is_visible_and_reaches_everything(page: Page) -> None:
+def test_focus_is_visible_and_reaches_everything(page: Page) -> None:
     """Tab comes by the skip link, the links, the search, the filters and the table; each shows that it has the focus."""
     page.sign_in()
     page.open_list("namespaces")
@@ -59,7 +59,7 @@ def test_the_focus_is_visible_and_reaches_everything(page: Page) -> None:
     assert {"Skip to the content", "Nodes", "Metrics", "Help", "Sign out", "Find a resource"} <= seen
 
 
-def test_the_help_lists_the_shortcuts(page: Page) -> None:
+def test_help_lists_the_shortcuts(page: Page) -> None:
     """It opens with ? and closes with Escape; shortcuts can be switched off."""
     page.sign_in()
     page.open_list("namespaces")
@@ -72,7 +72,7 @@ def test_the_help_lists_the_shortcuts(page: Page) -> None:
     page.until(lambda: page.driver.current_url.endswith("#/nodes"))
 
 
-def test_roles(page: Page) -> None:
+def test_accessibility_roles(page: Page) -> None:
     """The table is a grid with counts and one selected row; the number of rows is told."""
     page.sign_in()
     page.open_list("namespaces")

@@ -27,7 +27,7 @@ def test_a_list_follows_the_server(page: Page, server: DaemonProcess, namespace:
     assert "two" in page.names()
 
 
-def test_filters(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_filters_are_kept_in_the_address(page: Page, server: DaemonProcess, namespace: str) -> None:
     """Text filters what is there; label and field selectors are the server's; the address keeps them."""
     for name, colour in (("red-a", "red"), ("red-b", "red"), ("blue-a", "blue")):
         create(server, namespace, name, colour=colour)
@@ -56,7 +56,7 @@ def test_invalid_selectors_are_reported(page: Page) -> None:
     assert page.names() == []
 
 
-def test_custom_resources(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_new_custom_resource_is_listed(page: Page, server: DaemonProcess, namespace: str) -> None:
     """A kind that is defined while the page is open is found, and listed with its own columns."""
     page.sign_in()
     column = {"name": "Colour", "type": "string", "jsonPath": ".spec.colour"}
@@ -79,7 +79,7 @@ def test_custom_resources(page: Page, server: DaemonProcess, namespace: str) -> 
     page.until(lambda: any("violet" in row for row in page.rows()))
 
 
-def test_sorting(page: Page, server: DaemonProcess, namespace: str) -> None:
+def test_headings_sort_rows(page: Page, server: DaemonProcess, namespace: str) -> None:
     """A heading sorts by its column; a second click reverses the order."""
     for name in ("b", "a", "c"):
         create(server, namespace, name)

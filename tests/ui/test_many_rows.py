@@ -36,7 +36,7 @@ def pods(server: DaemonProcess) -> None:
 
 
 @pytest.mark.usefixtures("pods")
-def test_ten_thousand_pods(page: Page, server: DaemonProcess) -> None:
+def test_ten_thousand_pods_are_listed_in_pages(page: Page, server: DaemonProcess) -> None:
     """All are listed, in pages; the document holds those in sight; keys, filter and scroll bar reach each of them."""
     page.sign_in()
     page.open_list("pods")

@@ -24,7 +24,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
         yield process
 
 
-def test_a_list_goes_on_after_a_restart(page: Page, server: DaemonProcess) -> None:
+def test_list_continues_after_a_restart(page: Page, server: DaemonProcess) -> None:
     """It tells that the server is away, and then has what was created and deleted meanwhile."""
     for name in ("stays", "goes"):
         assert server.request("POST", COLLECTION, config_map(name, {}))[0] == 201
@@ -40,7 +40,7 @@ def test_a_list_goes_on_after_a_restart(page: Page, server: DaemonProcess) -> No
     page.until(lambda: {"stays", "later"} <= set(page.names()) and "goes" not in page.names())
 
 
-def test_a_forgotten_version_is_listed_again(page: Page, server: DaemonProcess) -> None:
+def test_expired_watch_lists_again(page: Page, server: DaemonProcess) -> None:
     """A watch from a version that the server no longer has begins with a list: nothing is missed."""
     page.sign_in()
     page.open_list("configmaps", "?namespace=default")

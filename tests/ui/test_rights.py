@@ -20,8 +20,8 @@ def allow(server: DaemonProcess, namespace: str) -> None:
     assert server.request("POST", f"{base}/rolebindings", binding)[0] in (201, 409)
 
 
-def test_a_user_of_few_rights(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Reading works where it is allowed; changes, other resources and other views are off."""
+def test_actions_follow_the_users_permissions(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Permitted reads work; changes, other resources and other views are disabled."""
     allow(server, namespace)
     applied(server, f"/api/v1/namespaces/{namespace}/configmaps/seen", config_map("seen", {"a": "b"}), "deploy")
     page.sign_in("few-token")
@@ -38,11 +38,16 @@ def test_a_user_of_few_rights(page: Page, server: DaemonProcess, namespace: str)
 
 
 def test_forbidden_lists_are_reported(page: Page) -> None:
-    """The server's message names the missing permission; no view shows data."""
+    """The server's message names the missing permission, and no view shows data."""
     page.sign_in("few-token")
     page.go("#/list/-/secrets")
     page.until(lambda: 'cannot list resource "secrets"' in page.one("#state").text)
+    # Where the rows would be, in full; an empty table would say that there are none.
+    page.until(lambda: 'cannot list resource "secrets"' in page.one(".grid .empty").text)
+    assert "choose it above" in page.one(".grid .empty").text
+    page.go("#/nodes")
+    page.until(lambda: ["is forbidden" in each.text for each in page.all(".grid .empty")] == [True] * 2)
     for view in ("metrics", "audit"):
         page.go(f"#/{view}")
         page.until(lambda: "may not read" in page.one("#state").text)
-        assert not page.all(".grid tbody tr")
+        assert not any(each.is_displayed() for each in page.all(".grid .row:not(.head), .plots"))

@@ -93,7 +93,7 @@ def contrast(page: Page, selector: str) -> float:
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("size", list(SIZES))
-def test_a_list_at_three_sizes(page: Page, screen: Any, size: str, colours: str) -> None:
+def test_list_fits_three_screen_sizes(page: Page, screen: Any, size: str, colours: str) -> None:
     """Nothing is cut off at the side, the rows have room, and texts stand out."""
     screen(size, colours)
     page.sign_in()
@@ -109,7 +109,7 @@ def test_a_list_at_three_sizes(page: Page, screen: Any, size: str, colours: str)
 
 
 @pytest.mark.usefixtures("shop")
-def test_the_list_of_resources_on_a_phone(page: Page, screen: Any) -> None:
+def test_resource_menu_on_a_phone(page: Page, screen: Any) -> None:
     """A button opens it over the page; a choice closes it."""
     screen("phone")
     page.sign_in()
@@ -122,7 +122,7 @@ def test_the_list_of_resources_on_a_phone(page: Page, screen: Any) -> None:
 
 
 @pytest.mark.usefixtures("shop")
-def test_views(page: Page, screen: Any, server: DaemonProcess) -> None:
+def test_views_show_nodes_owners_audit_and_metrics(page: Page, screen: Any, server: DaemonProcess) -> None:
     """Nodes with their pods, why a pod is where it is, owners, audit events and plots show what there is."""
     screen("desktop")
     page.until(lambda: page.all("#token"))

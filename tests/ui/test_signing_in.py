@@ -37,7 +37,7 @@ def test_a_token_can_be_kept_in_the_tab(page: Page) -> None:
     assert not page.all(".frame")
 
 
-def test_nothing_of_the_cluster_is_shown_before_sign_in(page: Page) -> None:
+def test_nothing_is_shown_before_sign_in(page: Page) -> None:
     """Without credentials there is only the form, whatever the address asks for."""
     page.go("#/list/-/namespaces")
     assert not page.all(".grid")

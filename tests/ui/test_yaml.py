@@ -1,4 +1,4 @@
-"""The editor's YAML against the server's: what it writes and reads means the same to both."""
+"""The editor's YAML against the server's: both read and write the same values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ import(module).then((found) => done(values.map((value) => {
 
 
 def each(page: Page, module: str, name: str, values: list[Any]) -> list[Any]:
-    """What a function of a module gives for each value: a list with the result, or the message of its error."""
+    """Result of a module's function for each value: a list with the result, or the message of its error."""
     found: list[Any] = page.driver.execute_async_script(_EACH, f"/ui/{module}.js", name, values)
     assert isinstance(found, list), found
     return found
@@ -68,8 +68,8 @@ def values(seed: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_written_is_read(page: Page, seed: int) -> None:
-    """By the page and by the server, as the same value."""
+def test_written_yaml_is_read_back(page: Page, seed: int) -> None:
+    """Page and server read the written YAML as the original value."""
     made = values(seed)
     texts = [found[0] for found in each(page, "yaml_write", "toYaml", made)]
     for value, text in zip(made, texts, strict=True):
@@ -77,19 +77,19 @@ def test_what_is_written_is_read(page: Page, seed: int) -> None:
     assert each(page, "yaml_read", "fromYaml", texts) == [[value] for value in made]
 
 
-def test_what_people_write_is_read_as_by_the_server(page: Page) -> None:
-    """Comments, flow collections, quotes, literal and folded texts, further lines."""
+def test_hand_written_yaml_is_read_as_by_the_server(page: Page) -> None:
+    """Comments, flow collections, quotes and block texts are read as the server reads them."""
     assert each(page, "yaml_read", "fromYaml", list(_WRITTEN)) == [[yaml_.decode(text.encode())] for text in _WRITTEN]
 
 
-def test_what_is_not_understood_is_refused(page: Page) -> None:
-    """With the number of a line, never by guessing."""
+def test_unsupported_yaml_is_refused_with_its_line(page: Page) -> None:
+    """Unsupported YAML is refused with a line number."""
     for found in each(page, "yaml_read", "fromYaml", list(_REFUSED)):
         assert isinstance(found, str) and found.startswith("line "), found
 
 
-def test_differences(page: Page) -> None:
-    """Removed and kept lines are the text before, added and kept ones that after."""
+def test_line_diff_reconstructs_both_texts(page: Page) -> None:
+    """Removed and kept lines are the old text, added and kept lines the new one."""
     chance = random.Random(1)
     texts = ["\n".join(chance.choices("abc", k=chance.randrange(12))) for _ in range(400)]
     script = "const [texts, done] = arguments; import('/ui/diff.js').then((found) => done(texts.map((text, at) => found.lineDiff(text, texts[texts.length - 1 - at]))));"

@@ -1,4 +1,4 @@
-"""One server process for a module, in the dialects that the module asks for."""
+"""One server process per module, in each dialect that the module names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.dialect import DIALECTS, KUBERNETES
 from orchd.testing.process import DaemonProcess
 from tests.wire.wire_cli import Cli, complaints, in_new_namespace
 
-#: Two users that are nobody's administrator, as --token-auth-file wants them.
+#: A file for --token-auth-file with a plain user and an administrator.
 TOKENS = 'alice-token,alice,alice-uid,"dev,qa"\nadmin-token,root,root-uid,"system:masters"\n'
 
 _counter = itertools.count(1)
@@ -20,7 +20,7 @@ _counter = itertools.count(1)
 
 @pytest.fixture(scope="module")
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A running server: of the stock dialect, or of those in the module's `dialects` (see `pytest_generate_tests`)."""
+    """A running server in the stock dialect, or in each of the module's `DIALECT_NAMES`."""
     dialect = DIALECTS[getattr(request, "param", KUBERNETES.name)]
     folder = tmp_path_factory.mktemp("wire")
     tokens = folder / "tokens.csv"

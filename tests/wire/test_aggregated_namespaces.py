@@ -133,7 +133,7 @@ def register(server: DaemonProcess, far: FarServer) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
-def test_kinds_of_other_servers_are_explained(far: FarServer, tmp_path: Path, dialect: Dialect) -> None:
+def test_aggregated_kinds_are_explained(far: FarServer, tmp_path: Path, dialect: Dialect) -> None:
     """The OpenAPI document has them, beside types of the same name: with this program, and with the stock one."""
     with DaemonProcess(tmp_path / "server", "--scheduler=false", dialect=dialect) as server:
         register(server, far)
@@ -150,7 +150,7 @@ def test_kinds_of_other_servers_are_explained(far: FarServer, tmp_path: Path, di
             assert "Its size." in cli("explain", "things.size", "--output=plaintext-openapiv2")
 
 
-def test_objects_of_other_servers_are_deleted(far: FarServer, tmp_path: Path) -> None:
+def test_namespace_deletion_includes_aggregated_objects(far: FarServer, tmp_path: Path) -> None:
     """A namespace waits while the far server cannot say what it has, and goes when its objects there are deleted."""
     with DaemonProcess(tmp_path / "server", "--scheduler=false") as server:
         far.things = {("gone", "a"), ("gone", "b"), ("kept", "c")}

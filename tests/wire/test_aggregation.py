@@ -178,7 +178,7 @@ def place() -> Iterator[Place]:
 
 
 @pytest_twisted.ensureDeferred
-async def test_trace_contexts(place: Place) -> None:
+async def test_trace_context_is_forwarded(place: Place) -> None:
     """Outside of traces the client's context is passed on; in a trace, that of the request, and the call is a span."""
     theirs = {"Traceparent": "00-" + "1" * 32 + "-" + "2" * 16 + "-01", "Tracestate": "a=b"}
     _, body = await place.ask(headers=theirs)
@@ -195,7 +195,7 @@ async def test_trace_contexts(place: Place) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_who_asks_is_in_headers(place: Place) -> None:
+async def test_user_is_forwarded_in_headers(place: Place) -> None:
     """Name, groups and extra attributes, under this server's certificate; what the client said of itself is left out."""
     response, data = await place.ask(
         "POST", body=b'{"a":1}',
@@ -216,7 +216,7 @@ async def test_who_asks_is_in_headers(place: Place) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_authorities_that_are_none(place: Place) -> None:
+async def test_damaged_ca_bundle_fails_requests(place: Place) -> None:
     """Requests to a server of an APIService whose caBundle is damaged fail; the probe does not look at certificates."""
     damaged = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
     response, data = await place.ask(authority=damaged)
@@ -228,7 +228,7 @@ async def test_authorities_that_are_none(place: Place) -> None:
 
 @pytest.mark.parametrize("by_endpoints", [False, True])
 @pytest_twisted.ensureDeferred
-async def test_answers_come_back_as_they_are(place: Place, by_endpoints: bool) -> None:
+async def test_responses_are_forwarded_unchanged(place: Place, by_endpoints: bool) -> None:
     """Status, headers and body; by the service's address or by one of its endpoints."""
     response, data = await place.ask(path="/apis/g/v1/teapot", by_endpoints=by_endpoints)
     assert (response.code, response.content_type, data) == (418, "text/plain", b"short and stout")
@@ -236,7 +236,7 @@ async def test_answers_come_back_as_they_are(place: Place, by_endpoints: bool) -
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_server_that_is_not_there(place: Place) -> None:
+async def test_unavailable_server_is_503(place: Place) -> None:
     """503: by its condition, its certificate, its address, and a refused connection."""
     other = chain_pem(self_signed("other", names=["behind.ns.svc"], now=datetime.now(UTC)).certificate)
     for more, said in (
@@ -262,21 +262,21 @@ async def test_a_server_that_is_not_there(place: Place) -> None:
     ],
 )  # fmt: skip
 @pytest_twisted.ensureDeferred
-async def test_redirects(place: Place, location: str, expected: str) -> None:
+async def test_redirects_to_the_server_itself_are_rewritten(place: Place, location: str, expected: str) -> None:
     """Those to the server itself lead to where it was reached; others are left alone."""
     response, _ = await place.ask(path="/to/" + location.replace("PORT", str(place.port)))
     assert dict(response.headers)["Location"] == expected.replace("PORT", str(place.port))
 
 
 @pytest_twisted.ensureDeferred
-async def test_unchecked_servers(place: Place) -> None:
+async def test_insecure_skip_tls_verify(place: Place) -> None:
     """Any certificate will do for those whose registration says so."""
     response, _ = await place.ask(authority=b"", unchecked=True)
     assert response.code == 200
 
 
 @pytest_twisted.ensureDeferred
-async def test_probes(place: Place) -> None:
+async def test_availability_probe(place: Place) -> None:
     """A server is there when it answers discovery of its group and version."""
     forwarding = place.forwarding()
     assert await forwarding.probe(place.server()) == ""
@@ -290,7 +290,7 @@ async def test_probes(place: Place) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_downloads(place: Place) -> None:
+async def test_discovery_documents_are_downloaded(place: Place) -> None:
     """Documents with their tags, in this server's name; the other server has to be who it should be."""
     forwarding = place.forwarding()
     found = await forwarding.download(place.server(), "/apis/tagged", accept="text/x", tag="")

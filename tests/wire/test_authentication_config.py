@@ -99,7 +99,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     assert "eyJ" not in place.server.log
 
 
-def test_users_of_an_issuer(place: Place) -> None:
+def test_claims_become_user_attributes(place: Place) -> None:
     """Claims become name, groups, uid and the id of the token; a token without what the rules ask for is rejected."""
     found = place.user(place.first)
     assert found == {
@@ -114,7 +114,7 @@ def test_users_of_an_issuer(place: Place) -> None:
     assert place.user(place.second) is None
 
 
-def test_anonymous_requests_of_some_paths(place: Place) -> None:
+def test_anonymous_requests_are_limited_to_paths(place: Place) -> None:
     """Without credentials only the named paths are served."""
     context = ssl.create_default_context(cafile=str(place.server.data / "pki" / "ca.crt"))
     for path, code in (("/livez", 200), ("/readyz", 200), ("/version", 401), ("/livez/ping", 401), ("/api", 401)):
@@ -123,7 +123,7 @@ def test_anonymous_requests_of_some_paths(place: Place) -> None:
         connection.close()
 
 
-def test_changes_while_it_runs(place: Place) -> None:
+def test_configuration_changes_are_reloaded(place: Place) -> None:
     """A wrong file changes nothing and is counted and logged; a good one takes effect as a whole."""
     wrong = place.issuer(place.second, "two:")
     wrong["claimMappings"]["username"] = {"expression": "claims.sub"}
@@ -142,7 +142,7 @@ def test_changes_while_it_runs(place: Place) -> None:
     assert "reloaded the authentication configuration" in place.server.log
 
 
-def test_a_wrong_file_prevents_the_start(place: Place, tmp_path: Path) -> None:
+def test_invalid_file_fails_the_start(place: Place, tmp_path: Path) -> None:
     """The process ends, and says which field of which file is wrong."""
     path = tmp_path / "wrong.json"
     path.write_text(place.document({**place.issuer(place.first, ""), "issuer": {"url": "http://x", "audiences": ["a"]}}))

@@ -96,7 +96,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     assert place.server.status == 0 and complaints(place.server.log) == []
 
 
-def test_webhooks_and_changes(place: Place) -> None:
+def test_webhooks_are_added_and_removed_with_the_file(place: Place) -> None:
     """A webhook before the roles may deny what they allow; further ones come and go with the file."""
     assert place.asked("welcome") == {"allowed": True, "reason": "by refused"}
     assert place.asked("refused") == {"allowed": False, "denied": True, "reason": "by refused"}
@@ -123,7 +123,7 @@ def test_webhooks_and_changes(place: Place) -> None:
     assert sorted(line.partition('status="')[2] for line in reloads) == ['failure"} 1.0', 'success"} 1.0']
 
 
-def test_a_webhook_that_fails(place: Place, tmp_path: Path) -> None:
+def test_failing_webhook_denies_or_has_no_opinion(place: Place, tmp_path: Path) -> None:
     """It denies with an error, or leaves the decision to those after it, as the file says."""
     nobody = tmp_path / "nobody.conf"
     nobody.write_text(place.first_file.read_text().replace(f":{place.first.port}", ":1"))

@@ -72,7 +72,7 @@ async def names(client: RemoteClient) -> list[str]:
 
 
 @pytest_twisted.ensureDeferred
-async def test_exec_plugin(configurations: Configurations) -> None:
+async def test_exec_plugin_provides_the_token(configurations: Configurations) -> None:
     """A real program gives the token; after the server has refused one it is asked again, with the next request."""
     folder = configurations.folder
     script, count, token = folder / "get-token", folder / "count", folder / "token"
@@ -100,7 +100,7 @@ async def test_exec_plugin(configurations: Configurations) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_failing_exec_plugin(configurations: Configurations) -> None:
+async def test_failing_exec_plugin_is_named(configurations: Configurations) -> None:
     """A program that fails is an error that names it; nothing is sent."""
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "false", "interactiveMode": "Never"}
     client = configurations.client({"exec": plugin})
@@ -110,7 +110,7 @@ async def test_failing_exec_plugin(configurations: Configurations) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_impersonation(configurations: Configurations) -> None:
+async def test_configured_impersonation(configurations: Configurations) -> None:
     """Requests are made as the user that the configuration names."""
     user = {**configurations.admin["users"][0]["user"], "as": "jane", "as-groups": ["dev"], "as-user-extra": {"a/b": ["x"]}}
     client = configurations.client(user)
@@ -119,7 +119,7 @@ async def test_impersonation(configurations: Configurations) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_server_name(configurations: Configurations) -> None:
+async def test_tls_server_name_is_checked(configurations: Configurations) -> None:
     """The server's certificate is checked for the name that the configuration says."""
     assert await names(configurations.client(**{"tls-server-name": "kubernetes.default.svc"}))
     with pytest.raises(ApiError, match="cannot reach"):
@@ -127,7 +127,7 @@ async def test_server_name(configurations: Configurations) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_unchecked(configurations: Configurations) -> None:
+async def test_insecure_skip_tls_verify(configurations: Configurations) -> None:
     """With insecure-skip-tls-verify no authority is needed."""
     del configurations.admin["clusters"][0]["cluster"]["certificate-authority-data"]
     with pytest.raises(ApiError, match="cannot reach"):
@@ -192,7 +192,7 @@ async def proxy() -> AsyncIterator[int]:
 
 
 @pytest_twisted.ensureDeferred
-async def test_proxy(configurations: Configurations, proxy: int) -> None:
+async def test_requests_go_through_the_proxy(configurations: Configurations, proxy: int) -> None:
     """Requests go through a tunnel of the proxy, to which the URL's user is known."""
     client = configurations.client(**{"proxy-url": f"http://me:pass%21@127.0.0.1:{proxy}"})
     assert await names(client)
@@ -202,16 +202,16 @@ async def test_proxy(configurations: Configurations, proxy: int) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_refusing_proxy(configurations: Configurations, proxy: int) -> None:
+async def test_refusing_proxy_is_reported(configurations: Configurations, proxy: int) -> None:
     """A proxy that does not connect is an error with its answer."""
     Proxy.refusal = b"HTTP/1.1 403 Forbidden\r\n\r\n"
     client = configurations.client(**{"proxy-url": f"http://127.0.0.1:{proxy}"})
-    with pytest.raises(ApiError, match=r"cannot reach .*the proxy answered 'HTTP/1.1 403 Forbidden' to CONNECT"):
+    with pytest.raises(ApiError, match=r"cannot reach .*proxy http://127.0.0.1:[0-9]+: answered 'HTTP/1.1 403 Forbidden' to CONNECT"):
         await names(client)
 
 
 @pytest_twisted.ensureDeferred
-async def test_renewed_files(configurations: Configurations, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_renewed_client_certificate_is_used(configurations: Configurations, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client certificate that is replaced in its file is shown from then on."""
     monkeypatch.setattr("orchd.client.transport._FILES_AGE", 0.0)
     pki = configurations.server.data / "pki"

@@ -56,11 +56,12 @@ def lease(server: DaemonProcess) -> tuple[str, dict[str, Any]]:
     return path, found
 
 
-def test_its_work_and_its_port(server: DaemonProcess, tmp_path: Path) -> None:
-    """It works as service accounts of its own; its port asks the server who may see what."""
+def test_controllers_use_their_accounts_and_the_port_is_protected(server: DaemonProcess, tmp_path: Path) -> None:
+    """It works as service accounts of its own, with protobuf responses; its port asks the server who may see what."""
     key = f"--service-account-private-key-file={server.data / 'pki' / 'sa.key'}"
     reviews = "--authorization-webhook-cache-unauthorized-ttl=1s"
-    flags = ("--use-service-account-credentials", key, f"--cert-dir={tmp_path / 'pair'}", reviews)
+    protobuf = f"{server.dialect('--{short}-api-content-type')}={server.dialect.protobuf}"
+    flags = ("--use-service-account-credentials", key, f"--cert-dir={tmp_path / 'pair'}", reviews, protobuf)
     with ComponentProcess("controller-manager", server, tmp_path, *flags) as manager:
         assert server.request("POST", NAMESPACES, {"metadata": {"name": "work"}})[0] == 201
         until(lambda: has_account(server, "work"))
@@ -105,7 +106,7 @@ def allow_alice(server: DaemonProcess) -> None:
         assert server.request("POST", f"/apis/{group}/v1/{plural}", obj)[0] == 201
 
 
-def test_no_look_up(server: DaemonProcess, tmp_path: Path) -> None:
+def test_skip_lookup_ignores_the_clusters_authorities(server: DaemonProcess, tmp_path: Path) -> None:
     """With --authentication-skip-lookup the cluster's authorities count for nothing, and profiles can be off."""
     flags = ("--authentication-skip-lookup", "--profiling=false", "--leader-elect=false", "--controllers=-*")
     with ComponentProcess("controller-manager", server, tmp_path, *flags) as manager:
@@ -116,7 +117,7 @@ def test_no_look_up(server: DaemonProcess, tmp_path: Path) -> None:
         connection.close()
 
 
-def test_two_of_them(server: DaemonProcess, tmp_path: Path) -> None:
+def test_second_controller_manager_takes_over(server: DaemonProcess, tmp_path: Path) -> None:
     """One works; when it is killed the other goes on when the lease has run out, and one that loses its lock ends with status 1."""
     one = ComponentProcess("controller-manager", server, tmp_path / "one", *ELECTION)
     two = ComponentProcess("controller-manager", server, tmp_path / "two", *ELECTION)
@@ -139,7 +140,7 @@ def test_two_of_them(server: DaemonProcess, tmp_path: Path) -> None:
         assert "leader election lost" in two.log
 
 
-def test_unusable_configurations(server: DaemonProcess, tmp_path: Path) -> None:
+def test_invalid_configurations_end_with_status_1(server: DaemonProcess, tmp_path: Path) -> None:
     """What cannot work ends the process with status 1 and says why."""
     word = server.dialect.config_file_kind
     cases = (
@@ -164,3 +165,17 @@ def unreachable(folder: Path, server: DaemonProcess) -> Path:
     path = folder / "unreachable"
     path.write_text(server.config_file.read_text().replace(str(server.port), "1"))
     return path
+
+
+def test_a_server_without_some_group_versions(tmp_path: Path) -> None:
+    """Controllers whose resources the server does not serve are disabled by name, and the others work."""
+    policy, slices = "policy/v1", "discovery.orch.io/v1"
+    flags = ("--controllers=-*", f"--runtime-config={policy}=false,{slices}=false")
+    with DaemonProcess(tmp_path / "server", *flags, dialect=DIALECTS["orch"]) as server:
+        with ComponentProcess("controller-manager", server, tmp_path) as manager:
+            assert server.request("POST", NAMESPACES, {"metadata": {"name": "work"}})[0] == 201
+            until(lambda: has_account(server, "work"))
+            assert f"controller disruption is disabled: the server does not serve poddisruptionbudgets in {policy}" in manager.log
+            assert f"controller endpointslice is disabled: the server does not serve endpointslices in {slices}" in manager.log
+            assert "controller deployment is disabled" not in manager.log
+        assert manager.status == 0

@@ -23,7 +23,7 @@ def change(server: DaemonProcess, statement: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["'{\"kind\":\"ConfigMap\"'", "replace(CAST(value AS TEXT), 'xxx', 'xxy')", "X'00ff'"])
-def test_a_damaged_value(tmp_path: Path, capsys: pytest.CaptureFixture[str], value: str) -> None:
+def test_damaged_value_is_500_and_everything_else_is_served(tmp_path: Path, capsys: pytest.CaptureFixture[str], value: str) -> None:
     """GET and every list that would show the object answer 500 and name the key, everything else is served, the check finds
     it, and a DELETE removes it; nothing that was not written is ever sent."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
@@ -57,7 +57,7 @@ def test_a_damaged_value(tmp_path: Path, capsys: pytest.CaptureFixture[str], val
         assert "warn:" not in server.request("GET", "/readyz?verbose")[1]
 
 
-def test_salvage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_salvaged_store_reuses_no_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A server whose database is gone does not start until the loss is accepted, and then gives no version again."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         version = int(write(server, "a")[1]["metadata"]["resourceVersion"])
@@ -74,7 +74,7 @@ def test_salvage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert int(write(server, "a")[1]["metadata"]["resourceVersion"]) > version
 
 
-def test_a_start_on_a_full_disk(disk: Path) -> None:
+def test_start_on_a_full_disk(disk: Path) -> None:
     """Reads are served, writes and readiness name the store, and it heals by itself."""
     with DaemonProcess(disk, "--controllers=-*", environment={"HOME": str(disk)}) as server:
         assert write(server, "before")[0] == 201

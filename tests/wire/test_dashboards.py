@@ -135,12 +135,12 @@ def missing(queries: dict[str, str], served: Served) -> list[str]:
     return wrong
 
 
-def test_the_dashboard_asks_for_what_there_is(served: Served) -> None:
+def test_dashboard_metrics_exist(served: Served) -> None:
     """Every metric and label in the panels and variables is one of a started server."""
     assert missing(dashboard_queries(), served) == []
 
 
-def test_the_rules_ask_for_what_there_is(served: Served) -> None:
+def test_alert_rule_metrics_exist(served: Served) -> None:
     """Every metric and label in the alert rules is one of a started server."""
     assert missing(rule_queries(), served) == []
 
@@ -156,7 +156,7 @@ def test_the_rules_ask_for_what_there_is(served: Served) -> None:
         ("rate([5m])", ["x: no metric at all"]),
     ],
 )
-def test_the_check_finds_mistakes(served: Served, query: str, wrong: list[str]) -> None:
+def test_check_detects_wrong_metrics(served: Served, query: str, wrong: list[str]) -> None:
     """A wrong metric, a histogram without its ending and a wrong label are found."""
     assert missing({"x": query}, served) == wrong
 

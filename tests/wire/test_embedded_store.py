@@ -72,7 +72,7 @@ def headless(file: Path) -> None:
         (text, "is damaged"),
     ],
 )
-def test_refused_at_start(kept: Path, tmp_path: Path, spoil: Callable[[Path], None], message: str) -> None:
+def test_unusable_store_ends_the_start(kept: Path, tmp_path: Path, spoil: Callable[[Path], None], message: str) -> None:
     """A store that cannot be served ends the start with status 1 and a last line that says what to do; the file is
     left as it is."""
     shutil.copytree(kept, tmp_path / "data")
@@ -86,7 +86,7 @@ def test_refused_at_start(kept: Path, tmp_path: Path, spoil: Callable[[Path], No
     assert file.read_bytes() == before
 
 
-def test_one_server_at_a_time(tmp_path: Path) -> None:
+def test_store_is_locked_by_one_server(tmp_path: Path) -> None:
     """A second server on the folder is refused and told who has it; the first one goes on. A killed one holds nothing."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         second = DaemonProcess(tmp_path / "second", "--controllers=-*", f"--data-dir={server.data}")
@@ -99,7 +99,7 @@ def test_one_server_at_a_time(tmp_path: Path) -> None:
         assert server.request("GET", f"{MAPS}/a")[0] == 200
 
 
-def test_the_other_dialect(tmp_path: Path) -> None:
+def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
     """A store speaks one dialect for good."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         pass
@@ -111,7 +111,7 @@ def test_the_other_dialect(tmp_path: Path) -> None:
         assert write(server, "a")[0] == 201
 
 
-def test_a_disk_that_does_not_take_writes(tmp_path: Path) -> None:
+def test_failing_disk_refuses_writes_only(tmp_path: Path) -> None:
     """Writes are answered with 500 and say why, readiness fails, reads go on; it heals by itself, and what was refused
     has not happened."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:

@@ -17,6 +17,7 @@ import pytest
 from orchd.dialect import KUBERNETES
 from orchd.pki.certificates import CLIENT, SERVER, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.keys import private_pem
+from orchd.testing.envtest_apiserver import read_settings
 from orchd.testing.envtest_assets import write_assets
 from orchd.testing.ports import free_port
 from orchd.testing.process import PATIENCE
@@ -92,7 +93,7 @@ def fetch(port: int, path: str, context: ssl.SSLContext | None, method: str = "G
         connection.close()
 
 
-def test_the_frameworks_certificates_are_the_ones_in_use(plane: dict[str, Any]) -> None:
+def test_frameworks_certificates_are_used(plane: dict[str, Any]) -> None:
     """The serving certificate of --cert-dir is served, and users of the framework's authority are known."""
     context = ssl.create_default_context(cafile=str(plane["folder"] / "ca.pem"))
     assert fetch(plane["port"], "/api/v1/secrets", context)[0] == 403
@@ -105,7 +106,7 @@ def test_the_frameworks_certificates_are_the_ones_in_use(plane: dict[str, Any]) 
     assert asked[0] == 201 and asked[1]["status"]["token"]
 
 
-def test_no_controllers_run(plane: dict[str, Any]) -> None:
+def test_controllers_do_not_run(plane: dict[str, Any]) -> None:
     """As in envtest: a pod can be made without the service account that a controller would make."""
     context = ssl.create_default_context(cafile=str(plane["folder"] / "ca.pem"))
     context.load_cert_chain(plane["folder"] / "admin.pem")
@@ -113,7 +114,16 @@ def test_no_controllers_run(plane: dict[str, Any]) -> None:
     assert fetch(plane["port"], "/api/v1/namespaces/default/pods", context, "POST", pod)[0] == 201
 
 
-def test_help_lists_flags_as_frameworks_look_for_them(assets: Path) -> None:
+@pytest.mark.parametrize(
+    ("flags", "runs"), [([], False), (["--controllers=*"], True), (["--controllers=*,-namespace"], False), (["--controllers=namespace"], True)]
+)
+def test_controllers_run_when_flags_say_so(flags: list[str], runs: bool, tmp_path: Path) -> None:
+    """The flag takes the place of the default, under which none runs."""
+    settings = read_settings(flags, tmp_path)
+    assert ("namespace" in settings.controllers.names) is runs
+
+
+def test_help_lists_current_flags(assets: Path) -> None:
     """`--help` succeeds and lists the flags of this release, without those of former ones."""
     text = subprocess.run([assets / KUBERNETES("{short}-apiserver"), "--help"], capture_output=True, text=True, check=True).stdout
     assert re.search(r"(?m)^\s*--secure-port\b", text) and re.search(r"(?m)^\s*--kubelet-client-key\b", text)
@@ -131,7 +141,7 @@ def test_help_lists_flags_as_frameworks_look_for_them(assets: Path) -> None:
         (KUBERNETES("{short}-apiserver"), "--no-such-flag=1", "no-such-flag"),
     ],
 )
-def test_what_cannot_be_is_refused(assets: Path, program: str, flag: str, complaint: str) -> None:
+def test_invalid_flags_are_refused(assets: Path, program: str, flag: str, complaint: str) -> None:
     """A flag that is unknown, or whose value cannot be, ends the program with a message that names it."""
     done = subprocess.run([assets / program, flag], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode != 0

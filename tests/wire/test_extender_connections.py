@@ -95,7 +95,7 @@ def place() -> Iterator[Place]:
 
 
 @pytest_twisted.ensureDeferred
-async def test_documents_go_there_and_back(place: Place) -> None:
+async def test_verb_is_posted_below_the_url(place: Place) -> None:
     """A verb is posted below the URL, and connections are kept."""
     connection = place.connection()
     assert await connection.post("filter", {"a": 1}) == {"path": "/here/filter", "body": {"a": 1}}
@@ -104,7 +104,7 @@ async def test_documents_go_there_and_back(place: Place) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_failures(place: Place) -> None:
+async def test_failure_messages_have_the_references_words(place: Place) -> None:
     """What goes wrong is said in the reference's words, with the URL."""
     connection = place.connection(http_timeout=PATIENCE)
     url = "http://127.0.0.1:PORT/here"
@@ -122,7 +122,7 @@ async def test_failures(place: Place) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_lost_connection_is_tried_once_more(place: Place) -> None:
+async def test_lost_connection_is_retried_once(place: Place) -> None:
     """A request whose connection is dropped is sent again, but not one that must not be repeated."""
     connection = place.connection()
     place.extender.drop = True
@@ -133,7 +133,7 @@ async def test_a_lost_connection_is_tried_once_more(place: Place) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_certificates(place: Place, tmp_path: Path) -> None:
+async def test_extender_certificate_is_verified(place: Place, tmp_path: Path) -> None:
     """The certificate is checked by the configured authority, given as data or file, under the configured name; not at all
     when that is asked for or HTTPS is enabled without an authority."""
     bundle = tmp_path / "ca.pem"
@@ -160,7 +160,7 @@ async def test_certificates(place: Place, tmp_path: Path) -> None:
         (ExtenderTls(cert_data=b"x", key_data=b"y"), "tlsConfig: certificates or key cannot be read: "),
     ],
 )
-def test_settings_that_cannot_be_used(tls: ExtenderTls, expected: str) -> None:
+def test_invalid_tls_settings_are_refused(tls: ExtenderTls, expected: str) -> None:
     """TLS settings that cannot be used are refused when the extender is made."""
     with pytest.raises(ConfigError) as caught:
         ExtenderConnection(ExtenderConfig(url_prefix="https://x", tls=tls), CLOCK, "test")
@@ -168,7 +168,7 @@ def test_settings_that_cannot_be_used(tls: ExtenderTls, expected: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["", "x", "ftp://x", "http://", "http://x:port", "http://\u00e4"])
-def test_urls_that_nothing_can_be_posted_to(url: str) -> None:
+def test_invalid_urls_are_refused(url: str) -> None:
     """An invalid URL is rejected when the extender is created."""
     with pytest.raises(ConfigError, match=f"^extender {url}: urlPrefix: "):
         ExtenderConnection(ExtenderConfig(url_prefix=url), CLOCK, "test")

@@ -22,6 +22,7 @@ import pytest
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.testing.ports import free_port
 from orchd.testing.process import PATIENCE, DaemonProcess, NotReady, exchange
+from tests.processes import resident_memory
 from tests.waiting import until
 from tests.wire.wire_cli import complaints, config_map
 
@@ -42,14 +43,6 @@ def files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-def memory(pid: int) -> float:
-    """Resident memory in MB."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    raise ValueError("no VmRSS")
 
 
 def raw(server: DaemonProcess) -> socket.socket:
@@ -73,7 +66,7 @@ def works(server: DaemonProcess) -> bool:
     b"", b"\x00" * 1000, b"\xff\xfe\xfd" * 5000, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"\x01" * 100,
     b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", b"SSH-2.0-x\r\n",
 ])
-def test_garbage_for_tls(server: DaemonProcess, rubbish: bytes) -> None:
+def test_invalid_tls_ends_its_own_connection(server: DaemonProcess, rubbish: bytes) -> None:
     """Bytes that are no handshake end their own connection and nothing else."""
     with raw(server) as client:
         client.sendall(rubbish)
@@ -98,7 +91,7 @@ def test_garbage_for_tls(server: DaemonProcess, rubbish: bytes) -> None:
     (b"GET /api/%zz%00%ff HTTP/1.1\r\nHost: x\r\n\r\n", b"404 400 403"),
     (b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", b"404 400 403 301"),
 ])
-def test_garbage_for_http(server: DaemonProcess, rubbish: bytes, answer: bytes) -> None:
+def test_invalid_http_is_4xx(server: DaemonProcess, rubbish: bytes, answer: bytes) -> None:
     """Bytes that are no request get a 4xx, or the connection is closed; others go on."""
     with secured(server, server.context()) as client:
         heard = b""
@@ -118,7 +111,7 @@ def test_garbage_for_http(server: DaemonProcess, rubbish: bytes, answer: bytes) 
     b'{"metadata":{"name":"\\ud800"}}', b"1e999999", b'{"metadata":{"name":"x"},"data":"y"}', b"\x00" * 100,
 ])
 @pytest.mark.parametrize("kind", ["application/json", "application/yaml", ORCH.protobuf, KUBERNETES.protobuf])
-def test_garbage_for_the_api(server: DaemonProcess, body: bytes, kind: str) -> None:
+def test_invalid_bodies_are_client_errors(server: DaemonProcess, body: bytes, kind: str) -> None:
     """A body that is no object is the client's mistake, whatever it is written in."""
     if kind.endswith("protobuf"):
         body = b"k8s\x00" + body
@@ -132,7 +125,7 @@ def test_garbage_for_the_api(server: DaemonProcess, body: bytes, kind: str) -> N
     b"", b"{", b"[]", b"null", b"7", b"\xff", b"[" * 100_000, b'[{"op":"copy","from":"/metadata","path":"/metadata/labels/x"}]',
     b'[{"op":7}]', b'{"metadata":7}', b'{"metadata":{"labels":7}}', b'{"data":[1]}', b'{"$patch":"what"}', b'{"$retainKeys":7}',
 ])
-def test_garbage_for_patches(server: DaemonProcess, body: bytes, kind: str) -> None:
+def test_invalid_patches_are_client_errors(server: DaemonProcess, body: bytes, kind: str) -> None:
     """Neither does a patch that makes no sense harm anybody."""
     server.request("POST", MAPS, config_map("target"))
     code, answer = server.request(
@@ -141,7 +134,7 @@ def test_garbage_for_patches(server: DaemonProcess, body: bytes, kind: str) -> N
     assert code < 500 or "incident" not in answer["message"], answer
 
 
-def test_half_open(server: DaemonProcess) -> None:
+def test_vanishing_clients_leave_nothing_behind(server: DaemonProcess) -> None:
     """Clients that vanish in the middle of a handshake, a head, a body or an answer leave nothing behind."""
     server.request("POST", MAPS, config_map("large", a="x" * 500_000))
     before = in_use(server)
@@ -171,13 +164,13 @@ def test_half_open(server: DaemonProcess) -> None:
     assert works(server)
 
 
-def test_idle_crowd(server: DaemonProcess) -> None:
+def test_idle_connections_are_cheap(server: DaemonProcess) -> None:
     """A thousand idle connections take little memory and do not delay requests."""
-    before, context = memory(server.pid), server.context()
+    before, context = resident_memory(server.pid), server.context()
     crowd = [secured(server, context) for _ in range(IDLE)]
     try:
-        grown = memory(server.pid) - before
-        assert grown < 150, f"{grown:.0f} MB for {IDLE} connections"
+        grown = (resident_memory(server.pid) - before) / 2**20
+        assert grown < 150, f"{grown:.0f} MiB for {IDLE} connections"
         # The newest: the oldest may have been idle for longer than is allowed by now.
         crowd[-1].sendall(b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
         assert crowd[-1].recv(65536).startswith(b"HTTP/1.1 200")
@@ -188,9 +181,9 @@ def test_idle_crowd(server: DaemonProcess) -> None:
             each.close()
 
 
-def test_watching_crowd(server: DaemonProcess) -> None:
+def test_many_watches_get_every_event(server: DaemonProcess) -> None:
     """Two thousand watches each get every event, in order, and memory stays bounded."""
-    before, context = memory(server.pid), server.context()
+    before, context = resident_memory(server.pid), server.context()
     start = server.request("GET", f"{MAPS}?limit=1")[1]["metadata"]["resourceVersion"]
     ask = f"GET {MAPS}?watch=1&resourceVersion={start}&labelSelector=crowd HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     crowd: list[ssl.SSLSocket] = []
@@ -230,8 +223,8 @@ def test_watching_crowd(server: DaemonProcess) -> None:
         for data in heard:
             found = [json.loads(line)["object"]["metadata"]["name"] for line in data.split(b"\n") if line.startswith(b'{"type"')]
             assert found == names
-        grown = memory(server.pid) - before
-        assert grown < 300, f"{grown:.0f} MB for {WATCHES} watches"
+        grown = (resident_memory(server.pid) - before) / 2**20
+        assert grown < 300, f"{grown:.0f} MiB for {WATCHES} watches"
     finally:
         for each in crowd:
             each.close()
@@ -239,9 +232,9 @@ def test_watching_crowd(server: DaemonProcess) -> None:
     assert works(server)
 
 
-def test_slow_reader(server: DaemonProcess) -> None:
+def test_slow_watch_is_ended(server: DaemonProcess) -> None:
     """A watch whose client does not read is ended before it fills memory; one that reads gets everything."""
-    context, before = server.context(), memory(server.pid)
+    context, before = server.context(), resident_memory(server.pid)
     ask = f"GET {MAPS}?watch=1&labelSelector=flood HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     slow = secured(server, context)
     slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -255,8 +248,8 @@ def test_slow_reader(server: DaemonProcess) -> None:
         assert code in (200, 201), answer
     connection.close()
     # What is written stays in the cache's own window for a while, once; the client that stalls adds little to that.
-    grown = memory(server.pid) - before
-    assert grown < 3 * size * count / 1e6, f"{grown:.0f} MB"
+    grown = (resident_memory(server.pid) - before) / 2**20
+    assert grown < 3 * size * count / 1e6, f"{grown:.0f} MiB"
     received = 0
     slow.settimeout(PATIENCE)
     try:
@@ -269,7 +262,7 @@ def test_slow_reader(server: DaemonProcess) -> None:
     assert works(server)
 
 
-def test_log(server: DaemonProcess) -> None:
+def test_log_has_no_errors_after_the_faults(server: DaemonProcess) -> None:
     """None of this is an error of the server's: after all tests above, its log has nothing to complain about."""
     assert complaints(server.log) == []
 
@@ -296,7 +289,7 @@ def _writer(server: DaemonProcess, number: int, done: list[tuple[str, int]], tri
         pass  # killed
 
 
-def test_kill(tmp_path: Path) -> None:
+def test_kill_loses_no_acknowledged_write(tmp_path: Path) -> None:
     """kill -9 during writes loses nothing that was acknowledged; revisions go on, and keys stay the same."""
     done: list[tuple[str, int]] = []
     tried: list[str] = []
@@ -331,7 +324,7 @@ def test_kill(tmp_path: Path) -> None:
     assert complaints(server.log) == []
 
 
-def test_terminate(tmp_path: Path) -> None:
+def test_sigterm_ends_watches_and_exits_with_0(tmp_path: Path) -> None:
     """SIGTERM ends the process with status 0 while watches are open; they end properly; a restart reuses everything."""
     server = DaemonProcess(tmp_path, dialect=KUBERNETES, fresh=True).start()
     context = server.context()
@@ -365,7 +358,7 @@ def test_terminate(tmp_path: Path) -> None:
             assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_interrupt_while_starting(tmp_path: Path) -> None:
+def test_signal_during_start_ends_the_process(tmp_path: Path) -> None:
     """A signal at any moment of the start ends the process, and the next start succeeds."""
     for delay in (0.2, 0.4, 0.6, 0.8):
         server = DaemonProcess(tmp_path, dialect=ORCH, fresh=True)
@@ -385,7 +378,7 @@ def _refused(server: DaemonProcess) -> str:
     return server.log
 
 
-def test_port_in_use(tmp_path: Path) -> None:
+def test_port_in_use_is_named(tmp_path: Path) -> None:
     """A port in use is named in the error, and the exit status is 1."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -395,7 +388,7 @@ def test_port_in_use(tmp_path: Path) -> None:
         assert str(port) in log and "in use" in log
 
 
-def test_data_in_use(tmp_path: Path) -> None:
+def test_data_folder_in_use_is_refused(tmp_path: Path) -> None:
     """Two servers cannot have one store."""
     with DaemonProcess(tmp_path / "one", dialect=ORCH) as server:
         other = DaemonProcess(tmp_path / "two", f"--data-dir={server.data}", dialect=ORCH)
@@ -405,7 +398,7 @@ def test_data_in_use(tmp_path: Path) -> None:
         assert works(server)
 
 
-def test_other_dialect(tmp_path: Path) -> None:
+def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
     """A store of one dialect is not opened in the other."""
     with DaemonProcess(tmp_path, dialect=ORCH):
         pass
@@ -426,7 +419,7 @@ def test_other_dialect(tmp_path: Path) -> None:
     ("--service-cluster-ip-range=nonsense", "nonsense"),
     ("--flagfile=/nowhere/flags", "/nowhere/flags"),
 ])
-def test_bad_flags(tmp_path: Path, flag: str, message: str) -> None:
+def test_invalid_flags_are_refused(tmp_path: Path, flag: str, message: str) -> None:
     """A flag or a value that cannot be is refused at start with words that help, never with a traceback."""
     server = DaemonProcess(tmp_path, flag, dialect=ORCH)
     server.launch()
@@ -435,7 +428,7 @@ def test_bad_flags(tmp_path: Path, flag: str, message: str) -> None:
     assert "Traceback" not in server.log
 
 
-def test_full_disk(tmp_path: Path) -> None:
+def test_full_disk_stops_writes_only(tmp_path: Path) -> None:
     """A store that cannot be written is an error for the writer, not the end of reading."""
     folder = tmp_path / "small"
     folder.mkdir()

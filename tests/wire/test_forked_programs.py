@@ -32,7 +32,7 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     assert process.status == 0
 
 
-def test_limits_folder_and_environment(forked: DaemonProcess) -> None:
+def test_program_inherits_limits_folder_and_environment(forked: DaemonProcess) -> None:
     """They are those of the test when it starts the server."""
     limits = Path(f"/proc/{forked.pid}/limits").read_text()
     assert f"Max open files            {resource.getrlimit(resource.RLIMIT_NOFILE)[0]} " in limits
@@ -41,7 +41,18 @@ def test_limits_folder_and_environment(forked: DaemonProcess) -> None:
     assert re.search(r"\+0900 \[", forked.log)
 
 
-def test_descriptors(forked: DaemonProcess) -> None:
+@pytest.mark.parametrize("fresh", [True, False])
+def test_pythonpath_of_the_environment_is_searched(fresh: bool, tmp_path: Path) -> None:
+    """PYTHONPATH of the environment decides where the server looks for modules, drop-in plugins among them."""
+    folder = tmp_path / "plug ins"
+    module = folder / "orchd" / "plugins" / "shout.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(f"import sys\nprint('drop-in of', sys.path.count({str(folder)!r}))\n")
+    with DaemonProcess(tmp_path, "--controllers=-*", environment={"PYTHONPATH": str(folder)}, fresh=fresh) as process:
+        assert "drop-in of 1" in process.log
+
+
+def test_program_has_no_foreign_descriptors(forked: DaemonProcess) -> None:
     """Nothing is read, output goes to the log, and no descriptor of another process is open."""
     folder = Path(f"/proc/{forked.pid}/fd")
     links = {int(each.name): os.readlink(each) for each in folder.iterdir()}
@@ -50,7 +61,7 @@ def test_descriptors(forked: DaemonProcess) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_signals(number: signal.Signals, tmp_path: Path) -> None:
+def test_signals_act_as_on_a_new_process(number: signal.Signals, tmp_path: Path) -> None:
     """Signals do what they do to a new process, and the status says so."""
     seen = set()
     for fresh in (True, False):
@@ -61,7 +72,7 @@ def test_signals(number: signal.Signals, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--no-such-flag=1", "--token-auth-file=/nowhere", "--help"])
-def test_output_and_status(flag: str, tmp_path: Path) -> None:
+def test_output_and_status_equal_those_of_a_new_process(flag: str, tmp_path: Path) -> None:
     """A program that ends by itself prints the same, and has the same status, as a new process."""
     seen = []
     for fresh in (True, False):
@@ -74,7 +85,7 @@ def test_output_and_status(flag: str, tmp_path: Path) -> None:
     assert (forked_status, forked.replace("twistd", "-c")) == (new_status, new.replace("twistd", "-c"))
 
 
-def test_the_end_of_the_test_run(tmp_path: Path) -> None:
+def test_server_ends_with_the_test_run(tmp_path: Path) -> None:
     """A server ends with the process that started it, however that ends."""
     program = (
         "import sys; from pathlib import Path; from orchd.testing.process import DaemonProcess\n"

@@ -112,7 +112,7 @@ CELLS: list[tuple[str, str, int, str, str]] = [
 
 
 @pytest.mark.parametrize(("version", "match", "limit", "expected", "at"), CELLS)
-def test_lists(past: Stage, version: str, match: str, limit: int, expected: str, at: str) -> None:
+def test_list_by_version_match_and_limit(past: Stage, version: str, match: str, limit: int, expected: str, at: str) -> None:
     """Each combination of resourceVersion, resourceVersionMatch and limit, also for what happened before a restart."""
     versions = {"old": str(past.old), "now": str(past.now), "far": str(FAR)}
     query = f"{LABEL}&resourceVersion={versions.get(version, version)}&resourceVersionMatch={match}&limit={limit}"
@@ -128,13 +128,13 @@ def test_lists(past: Stage, version: str, match: str, limit: int, expected: str,
 
 
 @pytest.mark.parametrize("version", ["", "0", "old", "now"])
-def test_gets(past: Stage, version: str) -> None:
+def test_get_is_never_older_than_requested(past: Stage, version: str) -> None:
     """A get is never older than asked for."""
     asked = {"old": past.old, "now": past.now}.get(version, version)
     assert past.get(f"{MAPS}/a?resourceVersion={asked}")["data"] == {"v": "2"}
 
 
-def test_versions_that_do_not_come(stage: Stage) -> None:
+def test_future_version_is_504(stage: Stage) -> None:
     """What must not be older than a version waits for it, and ends with 504 and a hint when to try again."""
     paths = [f"{MAPS}{query}resourceVersion={FAR}" for query in ("?", "?resourceVersionMatch=NotOlderThan&", "/a?")]
     with ThreadPoolExecutor() as pool:
@@ -145,7 +145,7 @@ def test_versions_that_do_not_come(stage: Stage) -> None:
             assert answer["message"].startswith(f"Timeout: Too large resource version: {FAR}, current: ")
 
 
-def test_pages_of_the_past(past: Stage) -> None:
+def test_pages_show_the_first_pages_version(past: Stage) -> None:
     """Tokens lead through the list as it was at the first page, with what remains counted, whatever was written since."""
     first = past.get(f"{MAPS}?limit=3&resourceVersion={past.old}&resourceVersionMatch=Exact")
     assert first["metadata"]["remainingItemCount"] == len(past.get(MAPS)["items"]) - 3
@@ -159,7 +159,7 @@ def test_pages_of_the_past(past: Stage) -> None:
     assert "remainingItemCount" not in filtered["metadata"]
 
 
-def test_a_token_from_before(past: Stage) -> None:
+def test_continue_token_survives_a_restart(past: Stage) -> None:
     """A continue token that was given before a restart still goes on."""
     rest = past.get(f"{MAPS}?fieldSelector=metadata.name!=none&continue={quote(past.token)}")
     told = json.loads(base64.urlsafe_b64decode(past.token + "=" * (-len(past.token) % 4)))
@@ -209,7 +209,7 @@ WATCHES: list[tuple[str, str, list[str]]] = [
 ]
 
 
-def test_watches(past: Stage) -> None:
+def test_watch_from_every_kind_of_version(past: Stage) -> None:
     """Without a version the state and then changes; from a version the changes after it, in and over namespaces."""
     versions, opened = {"old": past.old, "now": past.now, "far": FAR}, []
     for path in (MAPS, "/api/v1/configmaps"):
@@ -221,7 +221,7 @@ def test_watches(past: Stage) -> None:
         watch.close()
 
 
-def test_watching_across_kills(tmp_path: Path) -> None:
+def test_resumed_watch_misses_nothing_across_kills(tmp_path: Path) -> None:
     """A watch that is taken up again at the last seen version after each kill -9 misses no acknowledged write and
     shows nothing twice."""
     acknowledged: list[tuple[str, int]] = []

@@ -57,7 +57,7 @@ def check_trouble(server: DaemonProcess) -> None:
     assert float(failed.split()[1]) >= 1
 
 
-def test_a_full_disk(disk: Path) -> None:
+def test_full_disk_stops_writes_only(disk: Path) -> None:
     """Writes answer 500 and say that the disk is full, reads go on, /readyz fails on the etcd check; once there is
     room again everything is as before, and what was refused has not happened."""
     with DaemonProcess(disk, "--controllers=-*", environment={"HOME": str(disk)}) as server:

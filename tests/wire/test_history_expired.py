@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import pytest
 
-from orchd.testing.etcd import Etcd, find_etcd
 from orchd.testing.process import DaemonProcess
+from tests.etcd import running_etcd
 from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -32,16 +32,8 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DaemonPro
         with DaemonProcess(tmp_path, *SHORT) as process:
             yield process
         return
-    program = find_etcd()
-    if program is None:
-        pytest.skip("no etcd on the path (Debian: etcd-server)")
-    etcd = Etcd(program, tmp_path / "etcd")
-    etcd.start()
-    try:
-        with DaemonProcess(tmp_path, *SHORT, f"--etcd-servers={etcd.url}") as process:
-            yield process
-    finally:
-        etcd.kill()
+    with running_etcd(tmp_path / "etcd") as etcd, DaemonProcess(tmp_path, *SHORT, f"--etcd-servers={etcd.url}") as process:
+        yield process
 
 
 def config(name: str, value: str) -> dict[str, Any]:
@@ -52,7 +44,7 @@ def shown(answer: Any) -> str:
     return " ".join(item["metadata"]["name"] + item["data"]["v"] for item in answer["items"])
 
 
-def test_tokens_expire(server: DaemonProcess) -> None:
+def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
     """A continue token of what was forgotten is answered with 410 and a token that goes on in the present."""
 
     def ask(method: str, path: str, body: Any = None) -> Any:

@@ -30,7 +30,7 @@ IDLE = 500
 
 
 @pytest_twisted.ensureDeferred
-async def test_crowd(tmp_path: Path) -> None:
+async def test_watches_and_idle_connections_are_served_together(tmp_path: Path) -> None:
     """Five hundred watches and as many idle connections are served by one process, and all end when it stops."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * (WATCHES + IDLE) + 200

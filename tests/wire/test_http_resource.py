@@ -100,7 +100,7 @@ async def server(tmp_path: Path) -> AsyncIterator[Running]:
 
 
 @pytest_twisted.ensureDeferred
-async def test_http2(server: Running) -> None:
+async def test_http2_requests_share_a_connection(server: Running) -> None:
     """Requests share a connection; bodies, limits, compression and the client's certificate work as over HTTP/1.1."""
     server.context.set_alpn_protocols(["h2", "http/1.1"])
 
@@ -132,7 +132,7 @@ async def test_http2(server: Running) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_http2_stream(server: Running) -> None:
+async def test_http2_watch_stream(server: Running) -> None:
     """A watch is a stream of data frames; when the client goes, it is stopped and requests are cancelled."""
     server.context.set_alpn_protocols(["h2"])
     client: Client = await deferToThread(Client, server.listener.address, server.context)
@@ -149,7 +149,7 @@ async def test_http2_stream(server: Running) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_in_a_site() -> None:
+async def test_resource_works_in_another_site() -> None:
     """In another application's Site the resource serves HTTP/1.1, streams included."""
     paths = Paths()
     site = ApiSite(paths, CLOCK)
@@ -178,7 +178,7 @@ async def test_in_a_site() -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_stop(server: Running) -> None:
+async def test_http2_connections_end_with_the_listener(server: Running) -> None:
     """Connections that speak HTTP/2 end with the listener."""
     server.context.set_alpn_protocols(["h2"])
     client: Client = await deferToThread(Client, server.listener.address, server.context)

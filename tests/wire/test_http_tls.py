@@ -100,7 +100,7 @@ async def server(request: pytest.FixtureRequest, files: Files) -> AsyncIterator[
     factory = ApiServerFactory(paths, reactor, Limits(linger=0.5))
     settings = TlsSettings(
         serving=KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key)),
-        client_ca_file=str(files.ca_certificate),
+        client_ca_files=(str(files.ca_certificate),),
     )
     contexts = ServerContexts(settings)
     at = Binding(address="127.0.0.1", port=0)
@@ -111,14 +111,14 @@ async def server(request: pytest.FixtureRequest, files: Files) -> AsyncIterator[
 
 
 @pytest_twisted.ensureDeferred
-async def test_many_requests(server: Running) -> None:
+async def test_keep_alive_and_pipelining_over_tls(server: Running) -> None:
     """Keep-alive and pipelining work over TLS."""
     answers = await thread(server.ask, "/a", "/big", "/b")
     assert [len(answer.body) for answer in answers] == [6, 300000, 6]
 
 
 @pytest_twisted.ensureDeferred
-async def test_upload(server: Running) -> None:
+async def test_refused_upload_is_answered(server: Running) -> None:
     """A large body that is refused does not hide the answer behind a reset connection."""
 
     def upload() -> list[Answer]:
@@ -131,7 +131,7 @@ async def test_upload(server: Running) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_client_certificates(server: Running, tmp_path: Path) -> None:
+async def test_client_certificate_chain_is_passed_on(server: Running, tmp_path: Path) -> None:
     """The client's certificate chain is passed on unverified, leaf first; empty without a certificate."""
     stranger = self_signed("stranger", names=[], now=NOW)
     write_private(tmp_path / "crt", chain_pem(stranger.certificate))
@@ -165,7 +165,7 @@ async def test_disconnect_cancels(server: Running) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_garbage_stays_where_it_is(server: Running) -> None:
+async def test_invalid_tls_does_not_affect_others(server: Running) -> None:
     """Bytes that are no TLS, half a handshake, plain HTTP and silence leave the others alone."""
     address = server.listener.address
     raw = [socket.create_connection(address, timeout=PATIENCE) for _ in range(4)]
@@ -190,7 +190,7 @@ def _until_closed(client: socket.socket) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_damaged_record(server: Running) -> None:
+async def test_damaged_record_aborts_the_connection(server: Running) -> None:
     """A connection whose records do not verify is cut; a request that it has running is cancelled."""
     client = await thread(server.connect)
     await thread(client.sendall, b"GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -237,7 +237,7 @@ def _read_until(client: socket.socket, end: bytes) -> bytes:
 
 
 @pytest_twisted.ensureDeferred
-async def test_small_and_joined_records(server: Running) -> None:
+async def test_requests_may_span_any_records(server: Running) -> None:
     """Requests may be cut into any TLS records and any TCP packets."""
 
     def dribble() -> list[Answer]:
@@ -278,7 +278,7 @@ async def test_small_and_joined_records(server: Running) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_many_tiny_records(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_tiny_records_are_passed_on_together(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records that arrive together are passed on together: a client pays for tiny ones, the server does not."""
     received: list[int] = []
     ours: set[bool] = set()
@@ -326,7 +326,7 @@ async def test_many_tiny_records(server: Running, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest_twisted.ensureDeferred
-async def test_stop(server: Running) -> None:
+async def test_stop_ends_connections_and_frees_the_port(server: Running) -> None:
     """Stopping ends idle connections, handshakes that hang and streams, and frees the port."""
     idle = await thread(server.connect)
     hanging = socket.create_connection(server.listener.address, timeout=PATIENCE)
@@ -347,7 +347,7 @@ async def test_stop(server: Running) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_new_certificate(server: Running, tmp_path: Path) -> None:
+async def test_replaced_certificate_is_used(server: Running, tmp_path: Path) -> None:
     """New connections get a certificate that replaces the old one; half a pair is not taken."""
     old = (tmp_path / "crt", tmp_path / "key")
     for path, source in zip(old, (server.files.serving_certificate, server.files.serving_key), strict=True):
@@ -364,7 +364,7 @@ async def test_new_certificate(server: Running, tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_server_names(files: Files, tmp_path: Path) -> None:
+async def test_certificate_is_chosen_by_server_name(files: Files, tmp_path: Path) -> None:
     """A pair that claims the server's name is used for it; wildcards stand for one label."""
     (authority,) = load_chain(files.ca_certificate.read_bytes())
     signer = Signed(certificate=authority, key=load_private(files.ca_key.read_bytes()))
@@ -402,7 +402,7 @@ async def test_server_names(files: Files, tmp_path: Path) -> None:
         ({"cipher_suites": ("TLS_NOTHING",)}, "unknown cipher suite"),
     ],
 )
-def test_settings_that_mean_nothing(files: Files, change: dict[str, Any], message: str) -> None:
+def test_invalid_tls_settings_are_refused(files: Files, change: dict[str, Any], message: str) -> None:
     """Words that the specification does not know are an error at start that lists those it does."""
     serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
     with pytest.raises(ValueError, match=message):
@@ -410,7 +410,7 @@ def test_settings_that_mean_nothing(files: Files, change: dict[str, Any], messag
 
 
 @pytest_twisted.ensureDeferred
-async def test_versions_and_suites(files: Files) -> None:
+async def test_tls_versions_and_suites_are_limited(files: Files) -> None:
     """Old versions and suites that are not named are refused in the handshake."""
     serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
     suite = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
@@ -441,7 +441,7 @@ async def test_versions_and_suites(files: Files) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_shared_port() -> None:
+async def test_port_can_be_shared() -> None:
     """Two listeners may share a port when both ask for it; without asking the second fails at start."""
     first = Listener(
         reactor,

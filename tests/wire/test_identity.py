@@ -106,7 +106,7 @@ def message(answer: tuple[int, Any]) -> str:
     return text
 
 
-def test_open_id(place: Place) -> None:
+def test_oidc_token_authenticates(place: Place) -> None:
     """A token of the issuer authenticates a user with groups; one signed by another key is rejected."""
     assert 'User "oidc:ann"' in message(place.ask(token=place.outside.token(sub="ann")))
     group = [{"kind": "Group", "apiGroup": KUBERNETES("rbac.authorization.{abbr}.io"), "name": "eng"}]
@@ -119,7 +119,7 @@ def test_open_id(place: Place) -> None:
     assert place.ask(token=forged)[0] == 401
 
 
-def test_token_reviews(place: Place) -> None:
+def test_token_webhook_is_called_once(place: Place) -> None:
     """An unknown token is shown to the webhook once, under this server's own certificate."""
     for _ in range(3):
         assert 'User "guest"' in message(place.ask(token="outside-guest"))
@@ -128,7 +128,7 @@ def test_token_reviews(place: Place) -> None:
     assert seen.count(("outside-guest", CLIENT_NAME)) == 1 and ("unheard-of", CLIENT_NAME) in seen
 
 
-def test_access_reviews(place: Place) -> None:
+def test_authorization_modes_are_asked_in_order(place: Place) -> None:
     """The modes are asked in order: the file before the webhook, which may allow, deny, or not care."""
     def asked(user: str, verb: str = "get") -> dict[str, Any]:
         attributes = {"verb": verb, "resource": "configmaps", "namespace": "default"}
@@ -146,7 +146,7 @@ def test_access_reviews(place: Place) -> None:
     assert "filed" not in users and "welcome" in users
 
 
-def test_a_front_proxy(place: Place) -> None:
+def test_front_proxy_headers_are_trusted(place: Place) -> None:
     """Headers count from the proxy alone, and extension servers can read how it is known."""
     proxy, other = place.proxies.pair("proxy"), place.proxies.pair("other")
     assert 'User "eve"' in message(place.ask(pair=proxy, X_Remote_User="eve"))
@@ -160,7 +160,7 @@ def test_a_front_proxy(place: Place) -> None:
     assert data["requestheader-client-ca-file"] == place.proxies.ca.read_text()
 
 
-def test_bootstrap_tokens(place: Place) -> None:
+def test_bootstrap_token_authenticates_until_deleted(place: Place) -> None:
     """A secret of the right sort is a token, until it is deleted."""
     values = {"token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true"}
     secret = {
@@ -174,7 +174,7 @@ def test_bootstrap_tokens(place: Place) -> None:
     place.until(lambda: place.ask(token=token)[0] == 401)
 
 
-def test_numbers(place: Place) -> None:
+def test_identity_metrics_are_counted(place: Place) -> None:
     """What was asked of others is counted."""
     connection = place.server.connect()
     code, text = exchange(connection, "GET", "/metrics")

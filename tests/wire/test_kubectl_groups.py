@@ -28,7 +28,7 @@ DIALECT_NAMES = [KUBERNETES.name]
     ("poddisruptionbudget one --selector=app=web --min-available=1", "poddisruptionbudget.policy/one"),
     ("priorityclass {ns} --value=10", "priorityclass.scheduling.{abbr}.io/{ns}"),
 ])
-def test_create(cli: Cli, arguments: str, made: str) -> None:
+def test_create_generators(cli: Cli, arguments: str, made: str) -> None:
     """Generators for other groups."""
     name = KUBERNETES(made).replace("{ns}", cli.namespace)
     assert cli("create", *arguments.replace("{ns}", cli.namespace).split()) == f"{name} created\n"
@@ -37,7 +37,7 @@ def test_create(cli: Cli, arguments: str, made: str) -> None:
     cli("delete", name)
 
 
-def test_schema_check(cli: Cli) -> None:
+def test_client_schema_validation(cli: Cli) -> None:
     """A field that the schema does not know is refused by the server, unless checking is off."""
     bad = pod("one")
     bad["spec"]["containers"][0]["bogus"] = 1
@@ -46,7 +46,7 @@ def test_schema_check(cli: Cli) -> None:
     assert cli("create", "-f", "-", "--validate=false", send=bad) == "pod/one created\n"
 
 
-def test_may_i(cli: Cli) -> None:
+def test_auth_can_i(cli: Cli) -> None:
     """auth can-i answers for oneself and for others, and lists."""
     assert cli("auth", "can-i", "create", "pods") == "yes\n"
     assert cli("auth", "can-i", "create", "pods", "--as=alice", status=1) == "no\n"
@@ -67,7 +67,7 @@ def test_may_i(cli: Cli) -> None:
     assert "reconciled" in cli("auth", "reconcile", "-f", "-", send=rules)
 
 
-def test_who_am_i(cli: Cli) -> None:
+def test_auth_whoami(cli: Cli) -> None:
     """auth whoami names the user and the groups, by an API of later releases."""
     text = cli("auth", "whoami")
     assert "Username" in text and "system:authenticated" in text
@@ -86,7 +86,7 @@ def _request(name: str) -> dict[str, Any]:
     }
 
 
-def test_certificates(cli: Cli) -> None:
+def test_certificate_approve_and_deny(cli: Cli) -> None:
     """A request is approved or denied once."""
     for name, verb, done in (("good", "approve", "Approved"), ("bad", "deny", "Denied")):
         name = f"{name}-{cli.namespace}"
@@ -99,7 +99,7 @@ def test_certificates(cli: Cli) -> None:
         assert "already" in cli("certificate", other, name, status=1)
 
 
-def test_tokens(cli: Cli) -> None:
+def test_create_token(cli: Cli) -> None:
     """create token makes a token that is good for its account, for as long as the account lives."""
     cli("create", "serviceaccount", "robot")
     token = cli("create", "token", "robot").strip()
@@ -115,7 +115,7 @@ def test_tokens(cli: Cli) -> None:
     assert "Unauthorized" in text or "provide credentials" in text
 
 
-def test_autoscale(cli: Cli) -> None:
+def test_autoscale_creates_an_autoscaler(cli: Cli) -> None:
     """autoscale makes an autoscaler, in the version that the client prefers."""
     cli("create", "-f", "-", send=deployment("web", replicas=0))
     assert "autoscaled" in cli("autoscale", "deploy", "web", "--min=1", "--max=5")
@@ -123,7 +123,7 @@ def test_autoscale(cli: Cli) -> None:
     cli("describe", "hpa", "web")
 
 
-def test_drain(cli: Cli) -> None:
+def test_drain_evicts_pods(cli: Cli) -> None:
     """drain cordons a node and evicts what runs on it."""
     name = f"node-{cli.namespace}"
     cli("create", "-f", "-", send={"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
@@ -140,7 +140,7 @@ def test_drain(cli: Cli) -> None:
         cli("delete", "node", name)
 
 
-def test_events(cli: Cli) -> None:
+def test_events_are_listed_and_described(cli: Cli) -> None:
     """Events show up in their list, and where their object is described."""
     cli("create", "-f", "-", send=pod("one"))
     uid = cli.json("get", "pod", "one")["metadata"]["uid"]
@@ -155,7 +155,7 @@ def test_events(cli: Cli) -> None:
     assert "Tested" in cli("describe", "pod", "one")
 
 
-def test_logs(cli: Cli) -> None:
+def test_logs_and_exec_of_an_unscheduled_pod(cli: Cli) -> None:
     """A pod that is nowhere has no log and cannot be entered."""
     cli("create", "-f", "-", send=pod("one"))
     assert cli("logs", "one") == ""
@@ -189,7 +189,7 @@ def _definition(group: str) -> dict[str, Any]:
     }
 
 
-def test_custom_kinds(cli: Cli) -> None:
+def test_custom_kind_commands(cli: Cli) -> None:
     """A definition makes a kind that is created, shown, applied, patched, scaled and explained like any other."""
     group = f"{cli.namespace}.example.com"
     cli("create", "-f", "-", send=_definition(group))
@@ -211,7 +211,7 @@ def test_custom_kinds(cli: Cli) -> None:
     assert "the server doesn't have a resource type" in cli("get", f"widgets.{group}", status=1)
 
 
-def test_dump(cli: Cli) -> None:
+def test_cluster_info_dump(cli: Cli) -> None:
     """cluster-info dump walks through what there is."""
     cli("create", "-f", "-", send=config_map("one"))
     text = cli("cluster-info", "dump", f"--namespaces={cli.namespace}")

@@ -17,7 +17,7 @@ from tests.wire.wire_cli import CONFIG, Cli, config_map, deployment, pod
 DIALECT_NAMES = ["kubernetes", "orch"]
 
 
-def test_discovery(cli: Cli) -> None:
+def test_api_resources_and_versions(cli: Cli) -> None:
     """api-resources and api-versions list kinds with their short names, groups and scopes."""
     rows = cli.words("api-resources", "--no-headers")
     assert ["configmaps", "cm", "v1", "true", "ConfigMap"] in rows
@@ -32,13 +32,13 @@ def test_discovery(cli: Cli) -> None:
     assert {"v1", "apps/v1", "batch/v1", cli.dialect("storage.{abbr}.io/v1")} <= set(versions)
 
 
-def test_version(cli: Cli) -> None:
+def test_version_and_cluster_info(cli: Cli) -> None:
     """version and cluster-info name the release and the address."""
     assert '"gitVersion": "v1.23.' in cli("version", "-o", "json")
     assert cli.server.url in cli("cluster-info")
 
 
-def test_raw(cli: Cli) -> None:
+def test_get_raw(cli: Cli) -> None:
     """get --raw passes paths through, and errors come back in words."""
     assert cli("get", "--raw", "/healthz") == "ok"
     assert cli("get", "--raw", "/readyz?verbose").endswith("readyz check passed\n")
@@ -62,7 +62,7 @@ def test_get_columns(cli: Cli) -> None:
     assert cli.words("get", "pods", "-L", "tier", "--no-headers")[0][-1] == "a"
 
 
-def test_get_selected(cli: Cli) -> None:
+def test_get_with_selectors(cli: Cli) -> None:
     """Label and field selectors choose on the server; one that it does not know is an error that names it."""
     for name, tier in (("one", "a"), ("two", "b"), ("three", "b")):
         cli("create", "-f", "-", send=pod(name, tier=tier))
@@ -76,7 +76,7 @@ def test_get_selected(cli: Cli) -> None:
     assert cli("get", "pods", "--chunk-size=1", "-o", "name").split() == ["pod/one", "pod/three", "pod/two"]
 
 
-def test_get_forms(cli: Cli) -> None:
+def test_get_output_forms(cli: Cli) -> None:
     """Every output form shows the same object."""
     cli("create", "-f", "-", send=config_map("settings", {"app": "x"}, a="1"))
     as_json = cli.json("get", "cm", "settings")
@@ -103,7 +103,7 @@ def test_get_all(cli: Cli) -> None:
     assert not any(name.startswith("configmap") for name in found)
 
 
-def test_describe(cli: Cli) -> None:
+def test_describe_shows_related_objects_and_events(cli: Cli) -> None:
     """describe gathers an object, what belongs to it and its events."""
     cli("create", "-f", "-", send=deployment("web"))
     assert "RollingUpdateStrategy:  25% max unavailable, 25% max surge" in cli("describe", "deploy", "web")
@@ -117,7 +117,7 @@ def test_describe(cli: Cli) -> None:
         cli("describe", what)
 
 
-def test_explain(cli: Cli) -> None:
+def test_explain_shows_fields(cli: Cli) -> None:
     """explain shows fields and their types from the schema."""
     assert "-required-" in cli("explain", "pod.spec.containers")
     text = cli("explain", "deployment", "--recursive")
@@ -128,7 +128,7 @@ def test_explain(cli: Cli) -> None:
     assert "How pods of the old template are replaced by pods of the new one." in said and "<empty>" not in said
 
 
-def test_watch(cli: Cli) -> None:
+def test_get_watch(cli: Cli) -> None:
     """get -w prints what is there and then every change, as it comes."""
     cli("create", "-f", "-", send=config_map("first"))
     watching = cli.start("get", "cm", "-w", "--output-watch-events", f"--request-timeout={LONG}")
@@ -162,7 +162,7 @@ def _refused(cli: Cli, *arguments: str, send: Any = None) -> str:
     return cli(*arguments, send=send, status=1)
 
 
-def test_errors(cli: Cli) -> None:
+def test_error_messages(cli: Cli) -> None:
     """Errors read as people know them."""
     assert 'Error from server (NotFound): pods "nobody" not found' in _refused(cli, "get", "pod", "nobody")
     assert 'the server doesn\'t have a resource type "nothing"' in _refused(cli, "get", "nothing")
@@ -185,7 +185,7 @@ def test_errors(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("token", ["no-such-token", "alice-token"])
-def test_users(cli: Cli, token: str) -> None:
+def test_invalid_token_and_missing_permission(cli: Cli, token: str) -> None:
     """An invalid token is reported differently from missing permissions."""
     text = cli(
         *("get", "pods", "--insecure-skip-tls-verify", f"--server={cli.server.url}", f"--token={token}"),

@@ -33,7 +33,7 @@ DIALECT_NAMES = ["kubernetes", "orch"]
     ("job one --image=example/main:1 -- echo hello", "job.batch/one"),
     ("cronjob one --image=example/main:1 --schedule=*/5 * * * *", "cronjob.batch/one"),
 ])
-def test_create(cli: Cli, arguments: str, made: str) -> None:
+def test_create_generators(cli: Cli, arguments: str, made: str) -> None:
     """Every generator makes an object that can be read back, described and deleted."""
     words = arguments.format(ns=cli.namespace)
     head, _, schedule = words.partition(" --schedule=")
@@ -67,7 +67,7 @@ def test_create_from_template(cli: Cli) -> None:
     assert cli.json("get", "job", "now")["metadata"]["ownerReferences"][0]["kind"] == "CronJob"
 
 
-def test_apply(cli: Cli) -> None:
+def test_apply_creates_changes_and_removes(cli: Cli) -> None:
     """Apply creates, leaves alone, changes and removes what its file says, and nothing else."""
     assert cli("apply", "-f", "-", send=config_map("one", a="1", b="2")) == "configmap/one created\n"
     assert cli("apply", "-f", "-", send=config_map("one", a="1", b="2")) == "configmap/one unchanged\n"
@@ -81,7 +81,7 @@ def test_apply(cli: Cli) -> None:
     assert '"a":"9"' in cli("apply", "view-last-applied", "cm", "one", "-o", "json").replace('": "', '":"')
 
 
-def test_apply_lists(cli: Cli) -> None:
+def test_apply_merges_keyed_lists(cli: Cli) -> None:
     """Apply merges lists by their keys: a container, port or variable of another manager is preserved."""
     wanted = deployment("web", replicas=0)
     cli("apply", "-f", "-", send=wanted)
@@ -129,7 +129,7 @@ def test_server_side_apply(cli: Cli) -> None:
     assert cli.json("get", "deploy", "web")["metadata"]["generation"] == 1
 
 
-def test_apply_moves_to_the_server(cli: Cli) -> None:
+def test_client_side_apply_migrates_to_server_side(cli: Cli) -> None:
     """What was applied by the client can be applied by the server afterwards without a conflict, and fields still go."""
     if not cli.stock:
         pytest.skip("the server looks for the annotation of its own dialect")
@@ -138,7 +138,7 @@ def test_apply_moves_to_the_server(cli: Cli) -> None:
     assert cli.json("get", "cm", "one")["data"] == {"a": "2"}
 
 
-def test_replace(cli: Cli) -> None:
+def test_replace_and_forced_replace(cli: Cli) -> None:
     """replace puts another object in its place; with --force a new one, under another uid."""
     cli("create", "-f", "-", send=config_map("one", a="1"))
     before = cli.json("get", "cm", "one")["metadata"]["uid"]
@@ -151,7 +151,7 @@ def test_replace(cli: Cli) -> None:
     assert 'configmaps "none" not found' in text
 
 
-def test_patch(cli: Cli) -> None:
+def test_every_patch_type(cli: Cli) -> None:
     """All types of patch, on objects and on status."""
     cli("create", "-f", "-", send=config_map("one", a="1"))
     for kind, patch in (
@@ -171,7 +171,7 @@ def test_patch(cli: Cli) -> None:
     assert "pod updates may not change fields other than" in text
 
 
-def test_edit(cli: Cli, tmp_path: Path) -> None:
+def test_edit_sends_changes(cli: Cli, tmp_path: Path) -> None:
     """An editor's change is sent; no change sends nothing; what is refused is shown again."""
     cli("create", "-f", "-", send=config_map("one", word="before"))
     script = tmp_path / "editor"
@@ -186,7 +186,7 @@ def test_edit(cli: Cli, tmp_path: Path) -> None:
     assert "must be greater than or equal to 0" in text or "is invalid" in text
 
 
-def test_labels_and_annotations(cli: Cli) -> None:
+def test_label_and_annotate(cli: Cli) -> None:
     """Labels and annotations are set, guarded against overwriting, and removed."""
     cli("create", "-f", "-", send=config_map("one"))
     for verb, done, where in (("label", "labeled", "labels"), ("annotate", "annotate", "annotations")):
@@ -200,7 +200,7 @@ def test_labels_and_annotations(cli: Cli) -> None:
     assert "a valid label must be" in text or "is invalid" in text
 
 
-def test_delete(cli: Cli) -> None:
+def test_delete_by_name_label_and_all(cli: Cli) -> None:
     """Objects go by name, by label, all together; what is not there is an error unless that is allowed."""
     for name in ("a", "b", "c", "d"):
         cli("create", "-f", "-", send=config_map(name, {"half": "yes" if name in "ab" else "no"}))
@@ -213,7 +213,7 @@ def test_delete(cli: Cli) -> None:
     cli("wait", "--for=delete", "cm/c", f"--timeout={LONG}")
 
 
-def test_delete_pods(cli: Cli) -> None:
+def test_delete_scheduled_and_unscheduled_pods(cli: Cli) -> None:
     """A pod on no node goes at once; one that has a node waits for it, unless it is forced."""
     cli("create", "-f", "-", send=pod("free"))
     cli("delete", "pod", "free", f"--timeout={LONG}")
@@ -229,7 +229,7 @@ def test_delete_pods(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("cascade", ["background", "foreground", "orphan"])
-def test_cascade(cli: Cli, cascade: str) -> None:
+def test_delete_cascade_modes(cli: Cli, cascade: str) -> None:
     """Dependents go before the owner, after it, or stay."""
     cli("create", "-f", "-", send=config_map("owner"))
     uid = cli.json("get", "cm", "owner")["metadata"]["uid"]
@@ -245,14 +245,14 @@ def test_cascade(cli: Cli, cascade: str) -> None:
         cli("wait", "--for=delete", "cm/kept", f"--timeout={LONG}")
 
 
-def test_namespaces_go(cli: Cli) -> None:
+def test_deleted_namespace_is_waited_for(cli: Cli) -> None:
     """Deleting a namespace deletes what is in it, and waits for that."""
     cli("create", "configmap", "one", "--from-literal=a=b")
     cli("delete", "namespace", cli.namespace, f"--timeout={LONG}")
     assert "not found" in cli("get", "namespace", cli.namespace, status=1)
 
 
-def test_scale(cli: Cli) -> None:
+def test_scale_with_a_precondition(cli: Cli) -> None:
     """scale writes the number of replicas, under a condition if asked."""
     cli("create", "-f", "-", send=deployment("web", replicas=0))
     assert cli("scale", "deploy", "web", "--replicas=2") == "deployment.apps/web scaled\n"
@@ -262,7 +262,7 @@ def test_scale(cli: Cli) -> None:
     assert cli("get", "deploy", "web", "-o", "jsonpath={.spec.replicas}") == "0"
 
 
-def test_set(cli: Cli) -> None:
+def test_set_commands(cli: Cli) -> None:
     """The parts of a workload that have a command of their own."""
     cli("create", "-f", "-", send=deployment("web", replicas=0))
     assert cli("set", "image", "deploy/web", "main=example/main:2") == "deployment.apps/web image updated\n"
@@ -280,7 +280,7 @@ def test_set(cli: Cli) -> None:
     assert cli.json("get", "svc", "web")["spec"]["selector"] == {"other": "one"}
 
 
-def test_run(cli: Cli) -> None:
+def test_run_creates_a_pod(cli: Cli) -> None:
     """run makes a pod."""
     assert cli("run", "one", "--image=example/main:1", "--labels=a=b", "--", "sleep", "1") == "pod/one created\n"
     found = cli.json("get", "pod", "one")
@@ -288,7 +288,7 @@ def test_run(cli: Cli) -> None:
     assert found["metadata"]["labels"] == {"a": "b"}
 
 
-def test_wait(cli: Cli) -> None:
+def test_wait_for_conditions(cli: Cli) -> None:
     """wait returns when a condition or a value comes true, and says so when it does not."""
     cli("create", "-f", "-", send=pod("one"))
     assert "condition met" in cli("wait", "--for=jsonpath={.status.phase}=Pending", "pod/one", f"--timeout={LONG}")
@@ -299,7 +299,7 @@ def test_wait(cli: Cli) -> None:
     assert "condition met" in waiting.communicate(timeout=PATIENCE)[0]
 
 
-def test_rollout(cli: Cli) -> None:
+def test_rollout_commands(cli: Cli) -> None:
     """A change of the template is a revision that can be looked at, paused, restarted and taken back."""
     cli("create", "-f", "-", send=deployment("web", replicas=0))
     assert "successfully rolled out" in cli("rollout", "status", "deploy/web", f"--timeout={LONG}")
@@ -318,7 +318,7 @@ def test_rollout(cli: Cli) -> None:
     assert cli("rollout", "restart", "deploy/web") == "deployment.apps/web restarted\n"
 
 
-def test_nodes(cli: Cli) -> None:
+def test_cordon_taint_and_uncordon(cli: Cli) -> None:
     """Nodes are cordoned, tainted and uncordoned."""
     name = f"node-{cli.namespace}"
     cli("create", "-f", "-", send={"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})

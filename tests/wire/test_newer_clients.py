@@ -35,7 +35,7 @@ def get(server: DaemonProcess, path: str, accept: str) -> Any:
     return answer.status, answer.headers, json.loads(data)
 
 
-def test_who_am_i(api: Any) -> None:
+def test_self_subject_review(api: Any) -> None:
     """A SelfSubjectReview is answered although release 1.23 has none."""
     review = client.AuthenticationV1Api(api).create_self_subject_review(client.V1SelfSubjectReview())
     assert "system:masters" in review.status.user_info.groups
@@ -50,14 +50,14 @@ def test_aggregated_discovery(server: DaemonProcess) -> None:
         assert name in listed
 
 
-def test_schemas(server: DaemonProcess) -> None:
+def test_openapi_v3_index(server: DaemonProcess) -> None:
     """The index leads to documents that may be kept."""
     _, _, index = get(server, "/openapi/v3", "*/*")
     code, headers, found = get(server, index["paths"]["apis/apps/v1"]["serverRelativeURL"], "application/json")
     assert code == 200 and headers["Cache-Control"] == "public, immutable" and found["openapi"] == "3.0.0"
 
 
-def test_streamed_lists(server: DaemonProcess, api: Any) -> None:
+def test_watch_list(server: DaemonProcess, api: Any) -> None:
     """A watch begins with what is there, and says where that ends."""
     namespace = in_new_namespace(server, "streamed")
     core = client.CoreV1Api(api)
@@ -72,7 +72,7 @@ def test_streamed_lists(server: DaemonProcess, api: Any) -> None:
     assert mark["type"] == "BOOKMARK" and mark["object"]["metadata"]["annotations"][STOCK_INITIAL_EVENTS_END] == "true"
 
 
-def test_field_validation(server: DaemonProcess) -> None:
+def test_strict_field_validation(server: DaemonProcess) -> None:
     """Unknown fields are refused for who asks for it."""
     namespace = in_new_namespace(server, "strict")
     path = f"/api/v1/namespaces/{namespace}/configmaps"

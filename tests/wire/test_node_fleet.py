@@ -184,7 +184,7 @@ def running_on(server: Cluster, node: str, kind: str) -> int:
     )  # fmt: skip
 
 
-def test_fleet(server: Cluster, tmp_path: Path) -> None:
+def test_pods_of_lost_and_drained_nodes_are_replaced(server: Cluster, tmp_path: Path) -> None:
     """All pods become available; the pods of a lost node and of a drained one come back elsewhere."""
     prepare_cluster(server)
     authority = trusted_authority(server, server.dialect)

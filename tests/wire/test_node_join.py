@@ -20,7 +20,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DaemonPro
         yield process
 
 
-def test_join(server: DaemonProcess, tmp_path: Path) -> None:
+def test_bootstrap_token_joins_a_node(server: DaemonProcess, tmp_path: Path) -> None:
     """The node trusts the signed description, gets a certificate without anybody's help, and registers with it."""
     dialect = server.dialect
     prepare_cluster(server)

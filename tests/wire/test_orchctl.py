@@ -54,7 +54,7 @@ def _write(pipe: Path, text: str) -> None:
         pipe.write_text(text)
 
 
-def test_over_the_wire(server: DaemonProcess, tmp_path: Path) -> None:
+def test_objects_are_applied_read_and_deleted(server: DaemonProcess, tmp_path: Path) -> None:
     """Objects are applied, read as tables, followed and deleted; refusals are one line."""
     config = server.config_file
     (tmp_path / "m.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: over-wire}\ndata: {a: b}\n")
@@ -79,7 +79,7 @@ def test_over_the_wire(server: DaemonProcess, tmp_path: Path) -> None:
     assert error == 'orchctl: configmaps "over-wire" not found\n'
 
 
-def test_an_interrupted_watch(server: DaemonProcess) -> None:
+def test_interrupted_watch_has_status_130(server: DaemonProcess) -> None:
     """A watch that is interrupted ends with status 130 and without a message."""
     watching = subprocess.Popen(
         [sys.executable, "-m", "orchd.ctl.main", f"--config={server.config_file}", "get", "ns", "-w"],
@@ -103,7 +103,7 @@ def test_scheduling_is_explained(server: DaemonProcess, tmp_path: Path) -> None:
     assert out.startswith("Node:")
 
 
-def test_a_server_that_is_not_there() -> None:
+def test_unreachable_server_is_explained() -> None:
     """A connection that fails, and a configuration that is missing, say what to check."""
     error = orchctl("get", "pods", f"--server=https://127.0.0.1:{free_port()}", config=None, status=1).stderr
     assert "check --server" in error
@@ -122,7 +122,7 @@ def examples() -> list[tuple[str, str]]:
     return out
 
 
-def test_the_examples_of_the_page(server: DaemonProcess, tmp_path: Path) -> None:
+def test_documented_commands_run(server: DaemonProcess, tmp_path: Path) -> None:
     """Every command of docs/orchctl.md runs as it is written, in order."""
     found = examples()
     assert len(found) > 20
@@ -132,6 +132,6 @@ def test_the_examples_of_the_page(server: DaemonProcess, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_needs_no_server(shell: str) -> None:
+def test_completion_works_without_a_server(shell: str) -> None:
     """The script of a shell is printed without any configuration."""
     assert "orchctl" in orchctl("completion", shell, config=None).stdout

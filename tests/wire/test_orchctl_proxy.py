@@ -50,7 +50,7 @@ def ask(port: int, method: str, path: str, body: Any = None, **headers: str) -> 
     return answer.status, data
 
 
-def test_the_proxy_acts_as_the_user(port: int) -> None:
+def test_proxy_acts_as_the_user(port: int) -> None:
     """Reads, writes, errors and watches go through, without credentials of the client's own."""
     path = "/api/v1/namespaces/default/configmaps"
     body = {"metadata": {"name": "proxied"}}
@@ -84,13 +84,13 @@ def test_the_proxy_acts_as_the_user(port: int) -> None:
         ("GET", "/api", {}, 200),
     ],
 )
-def test_requests_that_the_proxy_refuses(port: int, method: str, path: str, headers: dict[str, str], code: int) -> None:
+def test_proxy_refuses_foreign_requests(port: int, method: str, path: str, headers: dict[str, str], code: int) -> None:
     """Other hosts (DNS rebinding), pages of other origins (CSRF), and paths that run commands."""
     named = {name.replace("-", "_"): value for name, value in headers.items()}
     assert ask(port, method, path, **named)[0] == code
 
 
-def test_a_port_in_use(server: DaemonProcess, port: int) -> None:
+def test_port_in_use_is_explained(server: DaemonProcess, port: int) -> None:
     """The message says what to choose."""
     error = orchctl("proxy", f"--port={port}", config=server.config_file, status=1).stderr
     assert "choose another --port" in error and error.count("\n") == 1
@@ -120,7 +120,7 @@ class _Files(BaseHTTPRequestHandler):
         """Nothing is printed."""
 
 
-def test_objects_of_a_url(server: DaemonProcess) -> None:
+def test_manifests_are_read_from_urls(server: DaemonProcess) -> None:
     """-f takes http URLs; what cannot be fetched names the URL."""
     with HTTPServer(("127.0.0.1", 0), _Files) as files:
         threading.Thread(target=files.serve_forever, daemon=True).start()
@@ -132,7 +132,7 @@ def test_objects_of_a_url(server: DaemonProcess) -> None:
         files.shutdown()
 
 
-def test_certificates_are_renewed(server: DaemonProcess) -> None:
+def test_certs_renew(server: DaemonProcess) -> None:
     """certs renew makes new ones in the folder of a running server, whose port the client configuration goes on to name."""
     folder = Path(server.config_file).parent
     before = (folder / "pki" / "apiserver.crt").read_bytes()

@@ -51,7 +51,7 @@ def run(cluster: tuple[Cluster, NodeAgent]) -> Any:
     return call
 
 
-def test_exec(run: Any, cluster: tuple[Cluster, NodeAgent]) -> None:
+def test_exec_streams_and_exit_status(run: Any, cluster: tuple[Cluster, NodeAgent]) -> None:
     """Output comes on its own streams, the exit status is the command's, and options of the command are its own."""
     done = run("exec", "p", "-c", "other", "--", "sh", "-c", "echo -n out; echo err >&2; exit 3", status=3)
     assert (done.stdout, done.stderr) == ("out", "err\ncommand terminated with exit code 3\n")
@@ -60,21 +60,21 @@ def test_exec(run: Any, cluster: tuple[Cluster, NodeAgent]) -> None:
     assert (done.stdout, done.stderr) == ("a", "Defaulted container main of: main, other\n")
 
 
-def test_exec_of_what_cannot_be_run(run: Any) -> None:
+def test_exec_error_is_one_line(run: Any) -> None:
     """One line says what the node says."""
     assert run("exec", "p", "-c", "main", "--", "/nonexistent", status=1).stderr.startswith("orchctl: cannot run: ")
     assert "exec POD -- COMMAND" in run("exec", "p", status=1).stderr
     assert 'pods "absent" not found' in run("exec", "absent", "--", "ls", status=1).stderr
 
 
-def test_simulated_pods_run_nothing(run: Any) -> None:
+def test_simulated_pods_refuse_exec_and_logs(run: Any) -> None:
     """The refusal is the server's, in one line, for each of the commands."""
     for words in (("exec", "simulated", "-c", "main", "--", "ls"), ("attach", "simulated", "-c", "main"), ("cp", "-c", "main", "simulated:/a", "a")):
         done = run(*words, status=1)
         assert "is simulated: nothing runs in pod simulated" in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_input(run: Any, cluster: tuple[Cluster, NodeAgent]) -> None:
+def test_exec_input_and_its_end(run: Any, cluster: tuple[Cluster, NodeAgent]) -> None:
     """Input reaches the command; with version 5 so does its end, with version 4 the user gets a warning that it cannot."""
     if cluster[0].dialect.name == "orch":
         text = "line\n" * 100_000
@@ -86,7 +86,7 @@ def test_input(run: Any, cluster: tuple[Cluster, NodeAgent]) -> None:
     assert done.stdout == "attached\ngot hello\n"
 
 
-def test_terminal(cluster: tuple[Cluster, NodeAgent]) -> None:
+def test_exec_with_a_terminal(cluster: tuple[Cluster, NodeAgent]) -> None:
     """With -it the size of the window is sent, keys are handed over as they are pressed, and the terminal is left as it was."""
     import fcntl
     import struct
@@ -109,7 +109,7 @@ def test_terminal(cluster: tuple[Cluster, NodeAgent]) -> None:
     os.close(far)
 
 
-def test_copies(run: Any, tmp_path: Path) -> None:
+def test_copy_to_and_from_containers(run: Any, tmp_path: Path) -> None:
     """Files and folders go to a container and back, with the names that cp gives them."""
     there, here = tmp_path / "there", tmp_path / "here"
     there.mkdir()
@@ -188,7 +188,7 @@ def test_port_forward(cluster: tuple[Cluster, NodeAgent]) -> None:
         running.wait()
 
 
-def test_ports_that_are_none(run: Any, cluster: tuple[Cluster, NodeAgent]) -> None:
+def test_unknown_ports_are_refused(run: Any, cluster: tuple[Cluster, NodeAgent]) -> None:
     """One line says which ports there are."""
     assert "write [LOCAL:]PORT" in run("port-forward", "p", "a:80", status=1).stderr
     assert "has no port named 'x'" in run("port-forward", "p", "x", status=1).stderr

@@ -114,13 +114,13 @@ def run_tests(folder: Path, *arguments: str, runner: tuple[str, ...] = ("-m", "p
     return done.stdout + done.stderr
 
 
-def test_fixtures(tmp_path: Path) -> None:
+def test_documented_fixtures_work(tmp_path: Path) -> None:
     """Each fixture gives what docs/testing.md says, without any configuration."""
     (tmp_path / "test_program.py").write_text(FIXTURES)
     assert "5 passed" in run_tests(tmp_path)
 
 
-def test_fixtures_in_workers(tmp_path: Path) -> None:
+def test_each_worker_has_its_own_server(tmp_path: Path) -> None:
     """Each worker of a distributed run has a server of its own."""
     pytest.importorskip("xdist")
     (tmp_path / "test_program.py").write_text(
@@ -146,7 +146,7 @@ def test_options_and_ini_file(tmp_path: Path) -> None:
         ("--orchd-feature-gates=A=yes", "orchd-feature-gates: 'yes' is neither"),
     ],
 )
-def test_wrong_options_are_named(tmp_path: Path, option: str, complaint: str) -> None:
+def test_invalid_options_are_named(tmp_path: Path, option: str, complaint: str) -> None:
     """An option that cannot be is an error that names it."""
     (tmp_path / "test_program.py").write_text("def test_it(orchd_server):\n    pass\n")
     done = subprocess.run(

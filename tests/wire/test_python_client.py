@@ -39,7 +39,7 @@ def core(api: Any) -> Any:
     return client.CoreV1Api(api)
 
 
-def test_version(api: Any) -> None:
+def test_version_groups_and_resources(api: Any) -> None:
     """Version, groups and resources can be asked for."""
     assert client.VersionApi(api).get_code().git_version.startswith("v1.23.")
     groups = [g.name for g in client.ApisApi(api).get_api_versions().groups]
@@ -47,7 +47,7 @@ def test_version(api: Any) -> None:
     assert "pods" in [r.name for r in client.CoreV1Api(api).get_api_resources().resources]
 
 
-def test_core(core: Any, namespace: str) -> None:
+def test_typed_objects_round_trip(core: Any, namespace: str) -> None:
     """Typed objects go there and back."""
     body = client.V1ConfigMap(metadata=client.V1ObjectMeta(generate_name="one-", labels={"a": "b"}), data={"k": "v"})
     made = core.create_namespaced_config_map(namespace, body)
@@ -71,7 +71,7 @@ def test_core(core: Any, namespace: str) -> None:
     assert core.create_namespaced_service(namespace, service).spec.cluster_ip.startswith("10.0.0.")
 
 
-def test_pods(core: Any, namespace: str) -> None:
+def test_pod_is_bound_and_evicted(core: Any, namespace: str) -> None:
     """A pod is created, bound, given a status and evicted, as a node's agent and a scheduler would."""
     core.create_namespaced_pod(namespace, pod("one", app="x"))
     core.create_node({"metadata": {"name": "python-node"}})
@@ -90,7 +90,7 @@ def test_pods(core: Any, namespace: str) -> None:
     core.delete_node("python-node")
 
 
-def test_apps_and_batch(api: Any, namespace: str) -> None:
+def test_workloads_and_scale(api: Any, namespace: str) -> None:
     """Workloads, their scale and their status."""
     apps, batch = client.AppsV1Api(api), client.BatchV1Api(api)
     apps.create_namespaced_deployment(namespace, deployment("web", replicas=0))
@@ -110,7 +110,7 @@ def test_apps_and_batch(api: Any, namespace: str) -> None:
     assert apps.list_deployment_for_all_namespaces(field_selector="metadata.name=web").metadata.resource_version
 
 
-def test_access(api: Any, namespace: str) -> None:
+def test_roles_and_reviews(api: Any, namespace: str) -> None:
     """Roles can be made and asked about."""
     rbac = client.RbacAuthorizationV1Api(api)
     rule = client.V1PolicyRule(api_groups=[""], resources=["pods"], verbs=["get"])
@@ -124,7 +124,7 @@ def test_access(api: Any, namespace: str) -> None:
     assert client.AuthorizationV1Api(api).create_subject_access_review(review).status.allowed is True
 
 
-def test_users(server: DaemonProcess, namespace: str) -> None:
+def test_bearer_token_user_is_refused(server: DaemonProcess, namespace: str) -> None:
     """A bearer token makes another user, who is refused with the reason."""
     settings = client.Configuration(host=server.url)
     settings.verify_ssl = True
@@ -140,7 +140,7 @@ def test_users(server: DaemonProcess, namespace: str) -> None:
     assert (caught.value.status, caught.value.reason) == (401, "Unauthorized")
 
 
-def test_errors(core: Any, namespace: str) -> None:
+def test_errors_carry_the_status(core: Any, namespace: str) -> None:
     """An error carries the status code, its reason and the whole Status."""
     cases: list[tuple[int, str, Callable[[], Any]]] = [
         (404, "Not Found", lambda: core.read_namespaced_pod("nobody", namespace)),
@@ -158,7 +158,7 @@ def test_errors(core: Any, namespace: str) -> None:
         assert caught.value.headers["Content-Type"] == "application/json"
 
 
-def test_pages(core: Any, server: DaemonProcess) -> None:
+def test_pages_show_one_snapshot(core: Any, server: DaemonProcess) -> None:
     """limit and continue walk through one snapshot, whatever is written meanwhile."""
     namespace = in_new_namespace(server, "pages")
     for i in range(25):
@@ -194,7 +194,7 @@ def test_patch_types(api: Any, core: Any, namespace: str) -> None:
     assert caught.value.status == 415
 
 
-def test_watch(core: Any, server: DaemonProcess) -> None:
+def test_watch_events_in_order(core: Any, server: DaemonProcess) -> None:
     """Events come in order from the revision asked for, and the stream ends at its time."""
     namespace = in_new_namespace(server, "watching")
     core.create_namespaced_config_map(namespace, config_map("before"))
@@ -218,7 +218,7 @@ def test_watch(core: Any, server: DaemonProcess) -> None:
     assert events(resource_version=start, field_selector="metadata.name=before") == []
 
 
-def test_watch_lives(core: Any, server: DaemonProcess) -> None:
+def test_open_watch_gets_new_events(core: Any, server: DaemonProcess) -> None:
     """What is written while a watch is open arrives on it at once, and stopping it ends it."""
     namespace = in_new_namespace(server, "living")
     seen: list[str] = []
@@ -239,7 +239,7 @@ def test_watch_lives(core: Any, server: DaemonProcess) -> None:
     assert sorted(seen) == sorted(f"c{i}" for i in range(20))
 
 
-def test_dynamic(api: Any, namespace: str) -> None:
+def test_dynamic_client(api: Any, namespace: str) -> None:
     """The dynamic client finds kinds by discovery and can do everything with them, server-side apply included."""
     found = dynamic.DynamicClient(api)
     maps = found.resources.get(api_version="v1", kind="ConfigMap")
@@ -268,7 +268,7 @@ def test_dynamic(api: Any, namespace: str) -> None:
     assert len(found.resources.search()) > 50
 
 
-def test_custom_kinds(api: Any, core: Any, namespace: str) -> None:
+def test_custom_objects_api(api: Any, core: Any, namespace: str) -> None:
     """A definition is established, and its objects are plain data."""
     definitions, custom = client.ApiextensionsV1Api(api), client.CustomObjectsApi(api)
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
@@ -310,7 +310,7 @@ def test_create_from_yaml(api: Any, namespace: str, tmp_path: Any) -> None:
     assert [o.metadata.name for group in made for o in (group if isinstance(group, list) else [group])] == ["y1", "y2"]
 
 
-def test_leader_election(api: Any, namespace: str) -> None:
+def test_leases_are_taken_and_renewed(api: Any, namespace: str) -> None:
     """Leases are taken, renewed and seen."""
     coordination = client.CoordinationV1Api(api)
     spec = client.V1LeaseSpec(holder_identity="a", lease_duration_seconds=15, renew_time=datetime(2024, 1, 1, microsecond=1, tzinfo=UTC))

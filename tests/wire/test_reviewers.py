@@ -68,7 +68,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 @pytest_twisted.ensureDeferred
-async def test_renewed_certificates_are_shown(place: Place) -> None:
+async def test_renewed_client_certificate_is_used(place: Place) -> None:
     """A new certificate in the same files is shown to the service within a minute."""
     reviews = place.reviews()
     assert (await reviews.ask(REVIEW))["status"]["user"]["username"] == "ann"
@@ -90,7 +90,7 @@ async def test_renewed_certificates_are_shown(place: Place) -> None:
     ({"certificate-authority": None, "insecure-skip-tls-verify": True}, True),
 ])  # fmt: skip
 @pytest_twisted.ensureDeferred
-async def test_who_is_believed(place: Place, members: dict[str, Any], believed: bool) -> None:
+async def test_service_certificate_is_verified(place: Place, members: dict[str, Any], believed: bool) -> None:
     """The service must have a certificate of the authority for its name, unless the configuration says otherwise."""
     place.cluster(**{k: v.format(port=place.outside.port) if isinstance(v, str) else v for k, v in members.items()})
     if believed:
@@ -102,7 +102,7 @@ async def test_who_is_believed(place: Place, members: dict[str, Any], believed: 
 
 
 @pytest_twisted.ensureDeferred
-async def test_calls_that_are_given_up(place: Place) -> None:
+async def test_cancelled_review_frees_its_slot(place: Place) -> None:
     """A cancelled review ends the call and frees its slot."""
     hurry, given_up = place.outside.review, threading.Event()
 
@@ -126,7 +126,7 @@ async def test_calls_that_are_given_up(place: Place) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_long_answers_are_cut(place: Place) -> None:
+async def test_long_responses_are_refused(place: Place) -> None:
     """A review is a megabyte at most."""
     place.outside.review = lambda document: {"reason": "x" * 2_000_000}  # type: ignore[method-assign]  # as above
     with pytest.raises(WebhookError, match="response exceeds 1048576 bytes"):
@@ -134,7 +134,7 @@ async def test_long_answers_are_cut(place: Place) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_nobody_there(place: Place) -> None:
+async def test_refused_connection_is_reported(place: Place) -> None:
     """A refused connection is reported at once, with the reference's message."""
     place.cluster(server=f"https://127.0.0.1:{free_port()}/authn")
     with pytest.raises(WebhookError, match=r"dial tcp 127.0.0.1:\d+: connect: connection refused$"):

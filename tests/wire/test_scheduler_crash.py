@@ -47,7 +47,7 @@ def bindings(watching: IO[bytes], count: int) -> Iterator[tuple[str, str]]:
         yield pod["metadata"]["uid"], pod["spec"]["nodeName"]
 
 
-def test_killed_in_the_middle_of_bindings(tmp_path: Path) -> None:
+def test_killed_scheduler_binds_each_pod_once(tmp_path: Path) -> None:
     """What was bound stays where it is; after the restart the rest is bound, once each and within the nodes' room."""
     flags = ("--controllers=-*", "--scheduler=true", "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
     with DaemonProcess(tmp_path, *flags, dialect=ORCH) as server:

@@ -45,7 +45,7 @@ def holder(server: DaemonProcess, name: str = "{short}-scheduler") -> str:
     return str(found["spec"]["holderIdentity"]) if code == 200 else ""
 
 
-def test_its_work(server: DaemonProcess, tmp_path: Path) -> None:
+def test_scheduler_binds_pods_and_records_events(server: DaemonProcess, tmp_path: Path) -> None:
     """It binds pods, records the event in the form of the events group, and explains itself at its port."""
     with ComponentProcess("scheduler", server, tmp_path) as scheduler:
         pod(server, "work")
@@ -68,7 +68,7 @@ def test_its_work(server: DaemonProcess, tmp_path: Path) -> None:
     assert scheduler.status == 0
 
 
-def test_a_configuration(server: DaemonProcess, tmp_path: Path) -> None:
+def test_configuration_file_selects_pods_server_and_lock(server: DaemonProcess, tmp_path: Path) -> None:
     """The file of --config says which pods it is for, which server and which lock."""
     dialect = server.dialect
     config = {
@@ -99,7 +99,7 @@ def test_a_configuration(server: DaemonProcess, tmp_path: Path) -> None:
         assert "is ignored with --config" in scheduler.log
 
 
-def test_two_of_them(server: DaemonProcess, tmp_path: Path) -> None:
+def test_second_scheduler_takes_over(server: DaemonProcess, tmp_path: Path) -> None:
     """One schedules; when it is killed the other goes on."""
     one = ComponentProcess("scheduler", server, tmp_path / "one", *ELECTION)
     two = ComponentProcess("scheduler", server, tmp_path / "two", *ELECTION)
@@ -116,7 +116,7 @@ def test_two_of_them(server: DaemonProcess, tmp_path: Path) -> None:
             assert holder(server) not in ("", first)
 
 
-def test_unusable_configurations(server: DaemonProcess, tmp_path: Path) -> None:
+def test_invalid_configurations_end_with_status_1(server: DaemonProcess, tmp_path: Path) -> None:
     """What cannot work ends the process with status 1 and one line that says why."""
     bad = tmp_path / "bad.yaml"
     bad.write_text("apiVersion: v1\nkind: Pod\n")

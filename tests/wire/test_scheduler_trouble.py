@@ -120,7 +120,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_configuration_that_cannot_be_used(server: DaemonProcess, tmp_path: Path, case: str) -> None:
+def test_invalid_configuration_ends_with_status_1(server: DaemonProcess, tmp_path: Path, case: str) -> None:
     """The process ends with status 1; its log names the file and what in it is wrong."""
     members, text = WRONG[case]
     flag = configuration(server, tmp_path, **members)
@@ -132,7 +132,7 @@ def test_a_configuration_that_cannot_be_used(server: DaemonProcess, tmp_path: Pa
     assert "Traceback" not in scheduler.log
 
 
-def test_an_extender_that_cannot_be_reached(server: DaemonProcess, tmp_path: Path) -> None:
+def test_unreachable_extender_delays_pods(server: DaemonProcess, tmp_path: Path) -> None:
     """The pod waits, says why, and is bound at the next attempt, which any change of a node causes, once the extender answers."""
     with closed_port() as extender:
         flag = configuration(server, tmp_path, extenders=[_extender(extender)])
@@ -147,7 +147,7 @@ def test_an_extender_that_cannot_be_reached(server: DaemonProcess, tmp_path: Pat
                 until(lambda: found(server, "patient")["spec"].get("nodeName") == "n")
 
 
-def test_an_ignorable_extender_that_cannot_be_reached(server: DaemonProcess, tmp_path: Path) -> None:
+def test_unreachable_ignorable_extender_is_skipped(server: DaemonProcess, tmp_path: Path) -> None:
     """Pods are bound as if it were not configured."""
     with closed_port() as extender:
         flag = configuration(server, tmp_path, extenders=[_extender(extender, ignorable=True)])

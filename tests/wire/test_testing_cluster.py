@@ -70,13 +70,13 @@ def test_a_stopped_cluster_leaves_no_process() -> None:
 
 
 @pytest.mark.parametrize(("dialect", "namespace"), [("kubernetes", "kube-system"), ("orch", "orch-system")])
-def test_both_dialects(dialect: str, namespace: str) -> None:
+def test_cluster_speaks_the_requested_dialect(dialect: str, namespace: str) -> None:
     """A cluster speaks the dialect that it was asked for."""
     with Cluster(dialect=dialect) as cluster:
         assert cluster.request("GET", f"/api/v1/namespaces/{namespace}")[0] == 200
 
 
-def test_ways_to_be_the_administrator(shared: Cluster) -> None:
+def test_administrator_credentials(shared: Cluster) -> None:
     """The client configuration, the certificate and the token are the same administrator's; without them requests are
     anonymous."""
     config = yaml.safe_load(Path(shared.config_file).read_text())
@@ -108,7 +108,7 @@ def test_controllers_run_unless_they_are_switched_off() -> None:
                 assert cluster.request("GET", "/api/v1/namespaces/a")[1]["status"]["phase"] == "Terminating"
 
 
-def test_controllers_have_settled_when_a_cluster_is_ready() -> None:
+def test_default_objects_exist_when_a_cluster_is_ready() -> None:
     """A pod can be created in the default namespace at once: its service account is there, also in the first cluster of a sort."""
     pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
     for _ in range(2):
@@ -125,7 +125,7 @@ def test_a_folder_keeps_the_store(tmp_path: Path) -> None:
         assert cluster.request("GET", f"{MAPS}/a")[1]["data"] == {"key": "1"}
 
 
-def test_flags_that_are_wrong_are_named() -> None:
+def test_invalid_flags_are_named() -> None:
     """The error of a start says which flag was wrong, every time."""
     for _ in range(2):
         with pytest.raises(ClusterError, match="no-such-flag"):
@@ -136,23 +136,51 @@ def test_flags_that_are_wrong_are_named() -> None:
         Cluster(dialect="latin")
 
 
-def test_feature_gates() -> None:
+def test_feature_gates_are_passed_on() -> None:
     """Gates are those of the server."""
     with Cluster(gates={"OpenAPIV3": True}) as cluster:
         assert cluster.request("GET", "/openapi/v3")[0] == 200
 
 
-def test_the_port_can_be_chosen_and_is_told_when_taken(shared: Cluster) -> None:
+def test_chosen_port_in_use_is_named(shared: Cluster) -> None:
     """A port that is taken keeps a cluster from starting, with an error that names it."""
     port = int(shared.url.rpartition(":")[2])
     with pytest.raises(ClusterError, match=f"port {port}"):
         Cluster(port=port).start()
 
 
+def test_clusters_of_many_kinds_at_once() -> None:
+    """A cluster goes on, however many other ways to make clusters a test run has."""
+    with Cluster(controllers=False, flags={"v": "1"}) as first:
+        for number in range(2, 12):
+            with Cluster(controllers=False, flags={"v": str(number)}):
+                """Each is forked from a template of its own, of which a few are kept."""
+        assert first.request("GET", "/readyz") == (200, "ok")
+        assert first.now() > 0
+
+
+# -- waiting
+
+
+def test_what_was_waited_for_is_told(shared: Cluster) -> None:
+    """The error says what was not the case, and what the server's last answer was."""
+    default = "/api/v1/namespaces/default"
+    with pytest.raises(ClusterError, match='namespaces "none" not found'):
+        shared.wait_for_object("/api/v1/namespaces/none", timeout=0)
+    with pytest.raises(ClusterError, match=r'found\["status"\] == 1.*"phase": "Active"'):
+        shared.wait_for_object(default, lambda found: found["status"] == 1, timeout=0)
+    with pytest.raises(ClusterError, match=r'is removed; the last answer was 200 .*"default"'):
+        shared.wait_for_absence(default, timeout=0)
+    with pytest.raises(ClusterError, match=r"lambda: 1 - 1.* was 0"):
+        shared.wait_for(lambda: 1 - 1, timeout=0)
+    with pytest.raises(ClusterError, match="two pods"):
+        shared.wait_for(lambda: False, timeout=0, what="two pods")
+
+
 # -- time
 
 
-def test_time_passes_in_the_server_at_once(shared: Cluster) -> None:
+def test_advance_moves_the_servers_time(shared: Cluster) -> None:
     """Timestamps, and what waits for time, follow `advance`."""
     before = shared.now()
     assert shared.advance(7200) >= before + 7200
@@ -164,7 +192,7 @@ def test_time_passes_in_the_server_at_once(shared: Cluster) -> None:
     assert datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp() >= before + 7199
 
 
-def test_what_expires_is_gone_after_its_time() -> None:
+def test_advance_expires_events() -> None:
     """Events are removed an hour after they were written."""
     events = "/api/v1/namespaces/default/events"
     event = {
@@ -200,6 +228,8 @@ def test_injected_failures(shared: Cluster) -> None:
     assert answers[0][1]["kind"] == "Status" and answers[0][1]["reason"] == "ServiceUnavailable"
     with pytest.raises(ClusterError, match="colour"):
         shared.fail(500, colour="red")
+    with pytest.raises(ClusterError, match="the resource is 'configmaps'"):
+        shared.fail(500, resource="configmap")
     shared.fail(500, times=5)
     shared.clear_faults()
     assert shared.request("GET", MAPS)[0] == 200
@@ -211,7 +241,7 @@ def test_delayed_requests_wait_for_the_servers_time(shared: Cluster) -> None:
 
     shared.delay(3600, resource="configmaps")
     answers: list[int] = []
-    thread = threading.Thread(target=lambda: answers.append(shared.request("GET", MAPS)[0]))
+    thread = threading.Thread(target=lambda: answers.append(shared.request("GET", MAPS, timeout=PATIENCE)[0]))
     thread.start()
     # The delay has begun when nothing is left of the fault: another request is served.
     shared.wait_for(lambda: shared.request("GET", "/api/v1/nodes")[0] == 200, timeout=PATIENCE)
@@ -222,7 +252,7 @@ def test_delayed_requests_wait_for_the_servers_time(shared: Cluster) -> None:
 
 
 @pytest.mark.parametrize("cut", [True, False])
-def test_dropped_watches(shared: Cluster, cut: bool) -> None:
+def test_drop_watches_ends_watches(shared: Cluster, cut: bool) -> None:
     """A running watch ends, without an end of its answer where the connection is cut."""
     connection, answer = watch(shared, "resourceVersion=" + revision(shared))
     assert shared.drop_watches(cut=cut) == 1
@@ -234,7 +264,7 @@ def test_dropped_watches(shared: Cluster, cut: bool) -> None:
     connection.close()
 
 
-def test_expired_history(shared: Cluster) -> None:
+def test_expire_history_ends_watches_with_410(shared: Cluster) -> None:
     """Running watches end with 410, older versions are rejected, and a new list can be watched from."""
     old = revision(shared)
     connection, answer = watch(shared, f"resourceVersion={old}")
@@ -251,7 +281,7 @@ def test_expired_history(shared: Cluster) -> None:
     connection.close()
 
 
-def test_expired_certificates(shared: Cluster) -> None:
+def test_expired_certificates_are_presented_and_refused(shared: Cluster) -> None:
     """Clients meet a server whose certificate has expired, and a server that refuses an expired client certificate."""
     shared.expire_serving_certificate()
     try:

@@ -47,7 +47,7 @@ def test_examples_pass(name: str, tmp_path: Path) -> None:
     assert "passed" in done.stdout.lower()
 
 
-def test_the_short_program_of_the_page(tmp_path: Path) -> None:
+def test_documented_program_runs(tmp_path: Path) -> None:
     """The first program of the page runs as it stands there."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     block = re.search(r"\n\n((?:    .*\n|\n)*?    from orchd\.testing import Cluster\n(?:    .*\n|\n)*)", page)

@@ -64,7 +64,7 @@ def find(collector: Collector, server: DaemonProcess, name: str) -> Received:
     return collector.named(name)[0]
 
 
-def test_a_traced_write(tmp_path: Path, collector: Collector) -> None:
+def test_write_is_one_trace(tmp_path: Path, collector: Collector) -> None:
     """A write is one trace with its parts, down to the webhook, which is told the trace; the audit id connects it to the log."""
     pki = Pki(tmp_path, "hooks")
     hook = Hook(pki, free_port())
@@ -110,7 +110,7 @@ def test_a_traced_write(tmp_path: Path, collector: Collector) -> None:
     assert server.status == 0 and complaints(server.log) == []
 
 
-def test_the_last_spans_are_sent(tmp_path: Path, collector: Collector) -> None:
+def test_last_spans_are_flushed(tmp_path: Path, collector: Collector) -> None:
     """What happened just before the end arrives too."""
     server = server_with(tmp_path, configuration(tmp_path, collector.port))
     with server:
@@ -119,7 +119,7 @@ def test_the_last_spans_are_sent(tmp_path: Path, collector: Collector) -> None:
     assert collector.named("GET /api/v1/namespaces/{:namespace}/configmaps/{:name}")
 
 
-def test_without_a_collector(tmp_path: Path) -> None:
+def test_unreachable_collector_costs_one_log_line(tmp_path: Path) -> None:
     """A collector that is away costs one line of the log; requests are served, and the process ends as usual."""
     server = server_with(tmp_path, configuration(tmp_path, free_port()))
     with server:
@@ -133,7 +133,7 @@ def test_without_a_collector(tmp_path: Path) -> None:
     ("{}", "tracing.json: Object 'Kind' is missing"),
     (None, "No such file or directory"),
 ])  # fmt: skip
-def test_files_that_prevent_the_start(tmp_path: Path, text: str | None, why: str) -> None:
+def test_invalid_files_fail_the_start(tmp_path: Path, text: str | None, why: str) -> None:
     """The process ends, and says what is wrong with which file."""
     path = tmp_path / "tracing.json"
     if text is not None:

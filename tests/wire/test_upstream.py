@@ -69,7 +69,7 @@ async def listening(answer: bytes, *, closes: bool = False) -> tuple[Any, int, l
 
 
 @pytest_twisted.ensureDeferred
-async def test_replies_are_streamed() -> None:
+async def test_responses_are_streamed() -> None:
     """Code and headers first, then the body."""
     port, number, made = await listening(b"HTTP/1.1 206 P\r\nX-A: b\r\nContent-Length: 5\r\n\r\nhello", closes=True)
     upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
@@ -81,7 +81,7 @@ async def test_replies_are_streamed() -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_nobody_there() -> None:
+async def test_refused_connection_is_reported() -> None:
     """Refused connections are reported as such."""
     port, number, _ = await listening(b"")
     await port.stopListening()
@@ -187,7 +187,7 @@ class Meeting:
 
 
 @pytest_twisted.ensureDeferred
-async def test_connections_are_joined() -> None:
+async def test_upgraded_connections_are_joined() -> None:
     """The answer to the upgrade and everything after it goes through in both directions; the end of one is the end of both."""
     meeting = await Meeting().begin(AGREED + b"early")
     assert (await meeting.ask()).code == 101
@@ -203,7 +203,7 @@ async def test_connections_are_joined() -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_interim_answers_are_left_out() -> None:
+async def test_interim_responses_are_dropped() -> None:
     """Only the final answer counts."""
     meeting = await Meeting().begin(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nA: b\r\n\r\n" + AGREED)
     assert (await meeting.ask()).code == 101
@@ -213,7 +213,7 @@ async def test_interim_answers_are_left_out() -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_bodies_go_with_the_request() -> None:
+async def test_declared_body_belongs_to_the_request() -> None:
     """A body that the client declared is part of the request, with its length, and not of what follows."""
     meeting = await Meeting().begin(AGREED)
     await meeting.ask(body=b"GET / HTTP/1.1\r\n\r\n")
@@ -237,7 +237,7 @@ REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: ke
     ],
 )
 @pytest_twisted.ensureDeferred
-async def test_refusals_are_handed_on(framing: bytes, closes: bool) -> None:
+async def test_refused_upgrade_is_passed_on(framing: bytes, closes: bool) -> None:
     """What the backend answers instead is the answer, in framing of our own; neither connection is used any more."""
     meeting = await Meeting().begin(REFUSED + framing, closes=closes)
     response = await meeting.ask()
@@ -270,7 +270,7 @@ async def test_refusals_are_handed_on(framing: bytes, closes: bool) -> None:
     ],
 )
 @pytest_twisted.ensureDeferred
-async def test_bad_answers_to_upgrades(answer: bytes, why: str) -> None:
+async def test_invalid_upgrade_responses_are_errors(answer: bytes, why: str) -> None:
     """What is neither a change to an offered protocol nor a refusal joins nothing and is an error."""
     meeting = await Meeting().begin(answer)
     with pytest.raises(UpgradeError, match=why):
@@ -281,7 +281,7 @@ async def test_bad_answers_to_upgrades(answer: bytes, why: str) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_silent_backends() -> None:
+async def test_silent_backend_is_an_error() -> None:
     """A backend that does not answer, or goes without an answer, is an error."""
     meeting = await Meeting().begin(b"HTTP/1.1 101")
     with pytest.raises(UpgradeError, match="timed out"):
@@ -294,7 +294,7 @@ async def test_silent_backends() -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_clients_that_go_before_the_answer() -> None:
+async def test_disconnect_closes_the_backend_connection() -> None:
     """The request's end closes the connection to the backend."""
     meeting = await Meeting().begin(b"")
     asking = start(meeting.ask())
@@ -310,7 +310,7 @@ async def test_clients_that_go_before_the_answer() -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_values_stay_in_their_lines() -> None:
+async def test_header_values_are_escaped() -> None:
     """A line break in a value, of a user's name for one, begins no header; what is not ASCII is escaped in a path."""
     meeting = await Meeting().begin(AGREED)
     upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
@@ -324,7 +324,7 @@ async def test_values_stay_in_their_lines() -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "0x7f.1", "2130706433", "0"])
 @pytest_twisted.ensureDeferred
-async def test_addresses_that_are_not_allowed(host: str) -> None:
+async def test_forbidden_addresses_are_refused(host: str) -> None:
     """However this machine is spelled, it is not reached unless that was asked for."""
     port, number, made = await listening(b"")
     upstream = Upstream(reactor, NodePolicy())

@@ -110,7 +110,7 @@ async def _closed(place: Place) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_documents_go_there_and_back(place: Place) -> None:
+async def test_webhook_document_round_trip(place: Place) -> None:
     """The URL tells the time limit; two calls use one connection."""
     assert await place.post("/hook") == {"echo": {"a": 1}}
     await place.post("/hook")
@@ -121,7 +121,7 @@ async def test_documents_go_there_and_back(place: Place) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_services(place: Place) -> None:
+async def test_service_is_reached_at_its_cluster_address(place: Place) -> None:
     """A service is reached at its cluster address, under the name that its certificate has."""
     service = {"namespace": "ns", "name": "hook", "port": place.port, "path": "/x"}
     await place.client.post({"service": service, "caBundle": place.bundle}, {}, 30)
@@ -147,19 +147,19 @@ async def test_services(place: Place) -> None:
     ],
 )
 @pytest_twisted.ensureDeferred
-async def test_answers_that_are_none(place: Place, path: str, text: str) -> None:
+async def test_invalid_responses_are_errors(place: Place, path: str, text: str) -> None:
     """Failures have the reference's words."""
     assert await place.fails(path) == text
 
 
 @pytest_twisted.ensureDeferred
-async def test_no_document(place: Place) -> None:
+async def test_response_may_be_yaml(place: Place) -> None:
     """What is no JSON is read as YAML, and a text is no object."""
     assert (await place.fails("/text")).startswith("couldn't get version/kind; json parse error: json: cannot unmarshal string")
 
 
 @pytest_twisted.ensureDeferred
-async def test_time_limit(place: Place) -> None:
+async def test_webhook_timeout(place: Place) -> None:
     """A webhook that does not answer is left when its time is over."""
     assert await place.fails("/slow", seconds=0.1) == (
         'Post "https://127.0.0.1:PORT/slow?timeout=0.1s": context deadline exceeded'
@@ -168,13 +168,13 @@ async def test_time_limit(place: Place) -> None:
 
 @pytest.mark.parametrize("path", ["/lines", "/interim"])
 @pytest_twisted.ensureDeferred
-async def test_heads_have_a_limit(place: Place, path: str) -> None:
+async def test_response_head_is_bounded(place: Place, path: str) -> None:
     """A head that does not end is the end of the call, however long the call might take."""
     assert (await place.fails(path, seconds=3600)).endswith("net/http: server response headers exceeded 262144 bytes; aborted")
 
 
 @pytest_twisted.ensureDeferred
-async def test_nobody_there(place: Place) -> None:
+async def test_refused_connection_names_the_address(place: Place) -> None:
     """The error of a refused connection names the address."""
     await place.listening.stopListening()
     assert await place.fails("/") == (
@@ -183,7 +183,7 @@ async def test_nobody_there(place: Place) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_unknown_authority(place: Place) -> None:
+async def test_unknown_authority_ends_the_call(place: Place) -> None:
     """A certificate that the bundle does not vouch for ends the call."""
     other = self_signed("other", names=["127.0.0.1"], now=datetime.now(UTC))
     place.bundle = base64.b64encode(chain_pem(other.certificate)).decode()
@@ -193,7 +193,7 @@ async def test_unknown_authority(place: Place) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_credentials(place: Place) -> None:
+async def test_credentials_by_host_and_port(place: Place) -> None:
     """Credentials are those of the host and port, else of a domain, else of anybody."""
     users = Credentials({"*": ClientConfig(server="", token="t"), "*.hooks.svc": ClientConfig(server="", token="d")})
     await place.post("/hook", credentials=users)
@@ -204,7 +204,7 @@ async def test_credentials(place: Place) -> None:
 
 @pytest.mark.parametrize("url", ["https://h:99999999/", "https://[::1", "", "nonsense", "https://", "ftp://h/", "https://\u00e9/", "https://h:x/"])
 @pytest_twisted.ensureDeferred
-async def test_what_is_no_url(place: Place, url: str) -> None:
+async def test_invalid_url_is_an_error(place: Place, url: str) -> None:
     """An address that cannot be called is an error in words, like any other."""
     with pytest.raises(WebhookError, match=r'^Get "'):
         await place.client.call("GET", url, 5)

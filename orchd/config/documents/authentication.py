@@ -19,6 +19,7 @@ from orchd.kinds.objects.validate.report import Report
 
 Json = Mapping[str, Any]
 _MOST_ISSUERS: Final = 64
+_EGRESS: Final = ("cluster", "controlplane")
 _MATCH_ANY: Final = "MatchAny"
 
 
@@ -32,7 +33,8 @@ class ClaimSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JwtAuthenticator:
-    """One issuer. `authority` verifies its server (PEM; "" means the system's CAs); a token is for one of `audiences`."""
+    """One issuer. `authority` verifies its server (PEM; "" means the system's CAs); a token is for one of `audiences`. `egress`
+    is the egress type of connections to it, "" for direct ones."""
 
     url: str
     discovery_url: str
@@ -42,6 +44,7 @@ class JwtAuthenticator:
     groups: ClaimSource
     uid_claim: str = ""
     required: Mapping[str, str] = field(default_factory=dict)
+    egress: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +93,7 @@ def _authenticator(given: Json) -> JwtAuthenticator:
         username=_source(mappings["username"]),
         groups=_source(mappings["groups"]),
         uid_claim=mappings["uid"].get("claim", ""),
+        egress=issuer.get("egressSelectorType", ""),
         required={rule["claim"]: rule.get("requiredValue", "") for rule in given.get("claimValidationRules") or ()},
     )
 
@@ -147,10 +151,9 @@ def _check_issuer(
             check_authority(authority.encode())
         except ValueError as error:
             report.invalid(at / "certificateAuthority", "<omitted>", str(error))
-    if issuer.get("egressSelectorType"):
-        report.invalid(
-            at / "egressSelectorType", issuer["egressSelectorType"], "egress selectors are not supported by this server"
-        )
+    egress = issuer.get("egressSelectorType", "")
+    if egress and egress not in _EGRESS:
+        report.unsupported(at / "egressSelectorType", egress, _EGRESS)
 
 
 def _check_url(url: str, at: Path, report: Report, disallowed: Collection[str]) -> None:

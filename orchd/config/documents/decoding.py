@@ -23,6 +23,11 @@ class DocumentError(ValueError):
 def decode_document(data: bytes, kind: str, dialect: Dialect) -> dict[str, Any]:
     """The document of `kind` in a YAML or JSON text, in canonical shape and without its apiVersion and kind. Raises
     DocumentError."""
+    return decode_versioned(data, kind, dialect)[1]
+
+
+def decode_versioned(data: bytes, kind: str, dialect: Dialect) -> tuple[str, dict[str, Any]]:
+    """The version without its group, and the document of `decode_document`. Raises DocumentError."""
     form = Form.JSON if data.lstrip()[:1] == b"{" else Form.YAML
     try:
         document = decode.parse(data, form)
@@ -37,12 +42,11 @@ def decode_document(data: bytes, kind: str, dialect: Dialect) -> dict[str, Any]:
     shaped = _to_shape(document, wanted)
     if problems:
         raise DocumentError(f"strict decoding error: {', '.join(problems)}")
-    return shaped
+    return document["apiVersion"].rpartition("/")[2], shaped
 
 
 def _check_head(document: Mapping[str, Any], kind: str, dialect: Dialect) -> None:
-    group = dialect(types.GROUP)
-    versions = [f"{group}/{version}" for version in types.VERSIONS]
+    versions = types.api_versions(kind, dialect)
     found, version = document.get("kind") or "", document.get("apiVersion") or ""
     expected = f"expected {kind} of {', '.join(versions[:-1])} or {versions[-1]}"
     for name, value in (("Kind", found), ("apiVersion", version)):

@@ -11,10 +11,12 @@ from orchd.dialect import Dialect
 from orchd.kinds.builtin import meta_v1
 from orchd.kinds.ir import Line, Type, TypeTable
 
-GROUP: Final = "apiserver.config.{abbr}.io"
-#: The newest version is the first.
-VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
 AUTHENTICATION, AUTHORIZATION, TRACING = "AuthenticationConfiguration", "AuthorizationConfiguration", "TracingConfiguration"
+EGRESS: Final = "EgressSelectorConfiguration"
+_GROUP: Final = "apiserver.config.{abbr}.io"
+_VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
+#: Group and versions of kinds that are not in the usual ones.
+_OTHERS: Final = {EGRESS: ("apiserver.{abbr}.io", ("v1beta1", "v1alpha1"))}
 
 _PACKAGE: Final = "apiserver/config"
 _FILE: Final = "{short}ConfigFile"
@@ -94,6 +96,29 @@ _TYPES: Final[dict[str, tuple[Line, ...]]] = {
         (_FILE, 0, "string", "omit ptr"),
     ),
     "WebhookMatchCondition": (("expression", 0, "string", "required"),),
+    EGRESS: (("egressSelections", 0, "[]EgressSelection", "required"),),
+    "EgressSelection": (
+        ("name", 0, "string", "required"),
+        ("connection", 0, "Connection", "required"),
+    ),
+    "Connection": (
+        ("proxyProtocol", 0, "string", "required"),
+        ("transport", 0, "Transport", "omit ptr"),
+    ),
+    "Transport": (
+        ("tcp", 0, "TCPTransport", "omit ptr"),
+        ("uds", 0, "UDSTransport", "omit ptr"),
+    ),
+    "TCPTransport": (
+        ("url", 0, "string", "required"),
+        ("tlsConfig", 0, "TLSConfig", "omit ptr"),
+    ),
+    "UDSTransport": (("udsName", 0, "string", "required"),),
+    "TLSConfig": (
+        ("caBundle", 0, "string", "omit"),
+        ("clientKey", 0, "string", "omit"),
+        ("clientCert", 0, "string", "omit"),
+    ),
     TRACING: (
         ("endpoint", 0, "string", "omit ptr"),
         ("samplingRatePerMillion", 0, "int32", "omit ptr"),
@@ -114,3 +139,9 @@ def _table(dialect: Dialect) -> TypeTable:
 def type_of(kind: str, dialect: Dialect) -> Type:
     """The type of a document of `kind`."""
     return _table(dialect).get(f"{_PACKAGE}.{kind}")
+
+
+def api_versions(kind: str, dialect: Dialect) -> list[str]:
+    """The apiVersions of a document of `kind`, the newest first."""
+    group, versions = _OTHERS.get(kind, (_GROUP, _VERSIONS))
+    return [f"{dialect(group)}/{version}" for version in versions]

@@ -128,9 +128,12 @@ class HorizontalPodAutoscalerController(Controller):
         """The target's resource and its Scale."""
         target = spec(autoscaler).get("scaleTargetRef") or {}
         # The version does not matter: the Scale is the same in each.
-        group, kind = split_group_version(str(target.get("apiVersion") or ""))[0], str(target.get("kind", ""))
+        version, kind = str(target.get("apiVersion") or ""), str(target.get("kind", ""))
+        group = split_group_version(version)[0]
         resource = self.env.catalog().kind_of_group(group, kind)
         try:
+            if version.count("/") > 1:
+                raise ApiError(400, "BadRequest", f"unexpected GroupVersion string: {version}")
             if resource is None:
                 raise ApiError(404, "NotFound", f'no matches for kind "{kind}" in group "{group}"')
             ref = ResourceRef(resource.group, resource.version, resource.plural)

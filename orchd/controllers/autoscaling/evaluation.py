@@ -14,8 +14,8 @@ from orchd.kinds.objects.selectors import EVERYTHING, LabelSelector
 
 
 class EvaluationError(Exception):
-    """A metric gives no size. `reason` is that of the condition and Event, `cause` their text; the text of the error itself
-    is what the autoscaler as a whole says."""
+    """A metric gives no size. `reason` and `cause` are reason and message of the condition and Event; the text of the error
+    is the message for the autoscaler as a whole."""
 
     def __init__(self, reason: str, cause: str, text: str = "") -> None:
         super().__init__(text or cause)

@@ -1,7 +1,7 @@
 """Calculation of the number of replicas from metric values. Pure.
 
-Pods that are not ready or whose metrics are missing are counted so that they never make a change larger, and never turn it
-around: for a larger size they count as idle, for a smaller one as busy.
+Pods that are not ready or whose metrics are missing count as idle for a scale-up and as busy for a scale-down, so that they
+never enlarge a change or reverse it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from orchd.kinds.jsonvalues import Object
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Seconds, and the part by which a ratio may differ from 1 without consequences. `now` is seconds since the epoch."""
+    """Settings of the calculation, in seconds. `tolerance` is the deviation of the ratio from 1 that causes no change.
+    `now` is seconds since the epoch."""
 
     now: float
     tolerance: float = 0.1

@@ -1,5 +1,5 @@
-"""The cluster's public description carries a signature for every bootstrap token, so that a node that has only a token can
-trust it."""
+"""Signs the public cluster-info ConfigMap with every bootstrap token, so that a node that has only a token can verify
+it."""
 
 from __future__ import annotations
 

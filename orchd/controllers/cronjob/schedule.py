@@ -1,12 +1,14 @@
-"""Schedules in the cron form: five fields, or a word such as @hourly, or @every with a duration. Times are UTC. Pure."""
+"""Schedules in cron syntax: five fields, a word such as @hourly, or @every with a duration. Times are UTC unless the schedule
+begins with ``TZ=`` or ``CRON_TZ=`` and the name of a time zone. Pure."""
 
 from __future__ import annotations
 
-import re
-from calendar import timegm
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
+
+from orchd.kinds.gotext.durations import DurationError, parse_duration
 
 _WORDS = {
     "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
@@ -17,7 +19,6 @@ _DAYS = {name: number for number, name in enumerate("sun mon tue wed thu fri sat
 _RANGES: tuple[tuple[int, int, dict[str, int]], ...] = (
     (0, 59, {}), (0, 23, {}), (1, 31, {}), (1, 12, _MONTHS), (0, 6, _DAYS)
 )
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 #: Days searched for the next time: February 29 may be eight years away.
 _HORIZON = 366 * 9
 
@@ -38,23 +39,35 @@ class Schedule:
     any_day: bool = True
     any_weekday: bool = True
     every: float = 0.0
+    zone: tzinfo = UTC
 
     def after(self, moment: float) -> float | None:
         """The first scheduled time after `moment`, in seconds since the epoch; None if there is no such time within the
         horizon of some years."""
         if self.every:
             return float(int(moment) + self.every)
-        start = datetime.fromtimestamp(int(moment) // 60 * 60 + 60, UTC)
-        day = start.replace(hour=0, minute=0)
+        first = int(moment) // 60 * 60 + 60
+        day = datetime.fromtimestamp(first, self.zone).replace(hour=0, minute=0, second=0)
         for _ in range(_HORIZON):
             if self._on(day):
-                for hour in sorted(self.hours):
-                    for minute in sorted(self.minutes):
-                        found = day.replace(hour=hour, minute=minute)
-                        if found >= start:
-                            return float(timegm(found.timetuple()))
+                found = next(self._times(day, first), None)
+                if found is not None:
+                    return found
             day += timedelta(days=1)
         return None
+
+    def _times(self, day: datetime, first: int) -> Iterator[float]:
+        """The times of a day from `first` on. Where clocks are put forward times are left out, where they are put back they come
+        twice, those of one hour before those of the next."""
+        for hour in sorted(self.hours):
+            for fold in (0, 1):
+                for minute in sorted(self.minutes):
+                    local = day.replace(hour=hour, minute=minute, fold=fold)
+                    if fold and local.utcoffset() == local.replace(fold=0).utcoffset():
+                        break
+                    seconds = local.timestamp()
+                    if seconds >= first and datetime.fromtimestamp(seconds, self.zone).hour == hour:
+                        yield seconds
 
     def _on(self, day: datetime) -> bool:
         if day.month not in self.months:
@@ -73,6 +86,9 @@ class Schedule:
 
 def parse(text: str) -> Schedule:
     """Parse a schedule. Raises ScheduleError."""
+    if text.startswith(("TZ=", "CRON_TZ=")):
+        prefix, _, rest = text.partition(" ")
+        return replace(parse(rest), zone=_zone(prefix.partition("=")[2]))
     text = text.strip()
     if text.startswith("@every "):
         seconds = _duration(text[7:].strip())
@@ -85,16 +101,25 @@ def parse(text: str) -> Schedule:
     return Schedule(sets[0], sets[1], sets[2], sets[3], sets[4], stars[2], stars[4])
 
 
+def _zone(name: str) -> tzinfo:
+    if name in ("", "Local"):
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, LookupError):
+        raise ScheduleError(f"provided bad location {name}: unknown time zone {name}") from None
+
+
 def _duration(text: str) -> float:
-    parts = re.findall(r"(\d+(?:\.\d+)?)(ms|h|m|s)", text)
-    if not parts or "".join(n + u for n, u in parts) != text:
-        raise ScheduleError(f"not a duration: {text!r}")
-    return sum(float(n) * _UNITS[u] for n, u in parts)
+    try:
+        return parse_duration(text) / 10**9
+    except DurationError as error:
+        raise ScheduleError(f"not a duration: {error}") from None
 
 
 def _field(text: str, low: int, high: int, names: dict[str, int]) -> frozenset[int]:
     out: set[int] = set()
-    for part in text.split(","):
+    for part in filter(None, text.split(",")):
         span, slash, step_text = part.partition("/")
         first, dash, last = span.partition("-")
         if first in ("*", "?"):
@@ -106,6 +131,8 @@ def _field(text: str, low: int, high: int, names: dict[str, int]) -> frozenset[i
         if not low <= start <= end <= high or step < 1:
             raise ScheduleError(f"out of range: {part!r}")
         out.update(range(start, end + 1, step))
+    if not out:
+        raise ScheduleError(f"empty field: {text!r}")
     return frozenset(out)
 
 

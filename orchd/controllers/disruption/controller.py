@@ -7,7 +7,7 @@ from typing import Any, Final
 from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
-from orchd.controllers.batching import batch_seconds
+from orchd.controllers.batching import WriteShare, batch_seconds
 from orchd.controllers.disruption import budget as counting
 from orchd.controllers.disruption.scales import ScaleError, Scales
 from orchd.controllers.event_objects import NORMAL, WARNING, with_type
@@ -37,6 +37,7 @@ class DisruptionController(Controller):
         index_by_selector(self._budgets, _selector)
         pods = self.follow(PODS, self._pod_changed, complete=True)
         self._selected = SelectedPods(pods, _selector, env.clock)
+        self._share = WriteShare(env.clock)
         self._scales = Scales(self.client, env.catalog, {ref: self.follow(ref, self._owner_changed) for ref in Scales.REFS})
 
     def _budget_changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -89,6 +90,7 @@ class DisruptionController(Controller):
     async def _write(self, budget: Object, fresh: dict[str, Any]) -> None:
         if fresh == status(budget):
             return
+        self.queue.hold(self._share.spend(self._selected.count(key_of(budget))))
         try:
             await self.client.update(BUDGETS, *key_of(budget), {**budget, "status": fresh}, subresource="status")
         except ApiError as error:

@@ -136,9 +136,7 @@ class EndpointsController(ServiceController[Target | None]):
             return None
         found, cut = limited(subsets(each for each in await self.describe_pods(service) if each is not None))
         current = await self.live(ENDPOINTS, within, called)
-        tags = dict(labels(service))
-        if targets.headless(service):
-            tags[self._headless] = ""
+        tags = targets.labels_for(service, self._headless)
         notes = {k: v for k, v in annotations_of(current or {"metadata": {}}).items() if k != self._capacity}
         if cut:
             notes[self._capacity] = "truncated"
@@ -151,6 +149,7 @@ class EndpointsController(ServiceController[Target | None]):
         metadata = {**(current or {}).get("metadata", {}), "name": called, "namespace": within, "labels": tags}
         metadata["annotations"] = notes
         wanted = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": found}
+        self.spend(self._selected.count(key))
         try:
             if current is None:
                 await self.client.create(ENDPOINTS, within, wanted)

@@ -8,7 +8,7 @@ from twisted.internet.task import deferLater
 
 from orchd.client.informers import key_of
 from orchd.controllers.base import Controller, Key
-from orchd.controllers.batching import batch_seconds
+from orchd.controllers.batching import WriteShare, batch_seconds
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, SERVICES, deleting, labels, name, spec, status, uid
 from orchd.controllers.pods import ready
@@ -26,9 +26,9 @@ _Made = dict[str, tuple[Object, str, E]]
 
 
 class ServiceController(Controller, Generic[E]):
-    """Services are the keys. A pod queues the services that choose it, before or after a change, `batch` seconds later, so
-    that changes of many pods are one; for services with many pods later, so that the share of the processor that their
-    passes take does not grow with them."""
+    """A controller whose keys are services. A changed pod queues the services that select it, before or after the change,
+    after `batch` seconds, so that changes of many pods are combined. Services with many pods are queued later, to limit the
+    share of the processor that their reconciliation takes."""
 
     def __init__(self, env: Environment, *, workers: int, batch: float) -> None:
         super().__init__(env, workers=workers)
@@ -37,6 +37,7 @@ class ServiceController(Controller, Generic[E]):
         index_by_selector(self._services, _selector)
         pods = self.follow(PODS, self._pod_changed, complete=True)
         self._selected = SelectedPods(pods, _selector, env.clock)
+        self._share = WriteShare(env.clock)
         #: By service: its resource version, and the descriptions of its pods.
         self._made: dict[Key, tuple[str, _Made[E]]] = {}
 
@@ -57,6 +58,10 @@ class ServiceController(Controller, Generic[E]):
         if new is None and old is not None:
             self._made.pop(key_of(old), None)
         self.enqueue(event, old, new)
+
+    def spend(self, endpoints: int) -> None:
+        """Take note of a write of so many endpoints."""
+        self.queue.hold(self._share.spend(endpoints))
 
     def describe(self, service: Object, pod: Object, zone: str) -> E:
         """The description of a pod from its view. Must not depend on anything else."""

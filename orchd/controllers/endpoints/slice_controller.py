@@ -178,10 +178,8 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         return sum(self._numbers.changes.values.values())
 
     def _labels(self, service: Object) -> dict[str, str]:
-        tags = {**labels(service), self._service_label: name(service), self._managed_label: self._manager}
-        if targets.headless(service):
-            tags[self._headless] = ""
-        return tags
+        found = targets.labels_for(service, self._headless)
+        return {**found, self._service_label: name(service), self._managed_label: self._manager}
 
     async def _put(
         self, service: Object, group: Group, tags: dict[str, str], current: Object | None, entries: list[dict[str, Any]]
@@ -190,6 +188,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         if current is not None:
             if targets.same_entries(current.get("endpoints") or [], entries) and labels(current) == tags:
                 return
+            self.spend(len(entries))
             metadata = {**current["metadata"], "labels": tags}
             await self.client.update(
                 self._ref, namespace(current), name(current), {**current, "metadata": metadata, "endpoints": entries}

@@ -32,7 +32,7 @@ class SliceMetrics:
         self.instruments = (self.added, self.removed, self._desired, self._slices, self._fewest, self.changes)
 
     def record(self, key: Key, wanted: Sequence[int], current: Sequence[Object]) -> None:
-        """Take note of the wanted endpoints of a service, group by group, and of its slices."""
+        """Record the wanted endpoints of a service by group, and its slices."""
         before = sum(len(each.get("endpoints") or ()) for each in current)
         change = sum(wanted) - before
         self.added.observe(max(0, change))
@@ -40,7 +40,7 @@ class SliceMetrics:
         self._note(key, (tuple(wanted), len(current)))
 
     def forget(self, key: Key) -> None:
-        """A service has no slices any more."""
+        """Remove a service that has no slices any more."""
         self._note(key, None)
 
     def _note(self, key: Key, found: tuple[tuple[int, ...], int] | None) -> None:

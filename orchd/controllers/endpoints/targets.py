@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from orchd.controllers import pods as podfacts
-from orchd.controllers.objects import deleting, name, namespace, spec, status, uid
+from orchd.controllers.objects import deleting, labels, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
 
@@ -100,6 +100,15 @@ def hostname(service: Object, pod: Object) -> str:
 
 def headless(service: Object) -> bool:
     return spec(service).get("clusterIP") == "None"
+
+
+def labels_for(service: Object, headless_label: str) -> dict[str, str]:
+    """The labels of a service for objects about its endpoints: with `headless_label` only if it has no cluster address, as services
+    of type ExternalName have none either."""
+    tags = {key: value for key, value in labels(service).items() if key != headless_label}
+    if spec(service).get("clusterIP") in (None, "", "None"):
+        tags[headless_label] = ""
+    return tags
 
 
 def is_ready(service: Object, pod: Object) -> bool:

@@ -1,6 +1,7 @@
 """The garbage collector: deletes objects without existing owners, and processes foreground and orphan deletions.
 
-The graph only says what to look at. Before anything is deleted or changed the server is asked how things are.
+The graph only determines which objects to examine. Before anything is deleted or changed, the current objects are read from
+the server.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _CATALOG_PERIOD, _CATALOG_SOON = 1.0, 0.25
 #: Number of cached absent owners, so that many dependents of one cost one request.
 _ABSENT = 500
 
-#: ("check", uid): does it still have an owner? ("orphan", uid): let its dependents go.
+#: ("check", uid): examine the owners of an object. ("orphan", uid): remove the references to an owner from its dependents.
 Task = tuple[Literal["check", "orphan"], str]
 Class = Literal["solid", "dangling", "waiting"]
 
@@ -81,11 +82,11 @@ class GarbageCollector:
     def counts(self) -> ControllerMetrics:
         return self._loop.counts
 
-    # -- life
+    # -- start and stop
 
     async def start(self) -> None:
         """Start listing all resources; reconciliation starts when all lists are complete."""
-        self._definitions.add_listener(lambda event, old, new: self._look_at_catalog(_CATALOG_SOON))
+        self._definitions.add_listener(lambda event, old, new: self._schedule_catalog_check(_CATALOG_SOON))
         self._follow_catalog()
         self._background.add(self._begin(), "garbage collector, first list")
 
@@ -104,17 +105,17 @@ class GarbageCollector:
         await self._loop.stop()
         await self._background.stop()
 
-    def _look_at_catalog(self, seconds: float) -> None:
-        """Queue a uid after a delay, unless it is due sooner."""
+    def _schedule_catalog_check(self, seconds: float) -> None:
+        """Compare the catalog after a delay, unless that is due sooner."""
         if self._stopped:
             return
         if self._timer is not None:
             if self._timer.getTime() <= self._env.clock.seconds() + seconds:
                 return
             self._timer.cancel()
-        self._timer = self._env.clock.callLater(seconds, self._timed)
+        self._timer = self._env.clock.callLater(seconds, self._check_catalog)
 
-    def _timed(self) -> None:
+    def _check_catalog(self) -> None:
         self._timer = None
         self._follow_catalog()
 
@@ -132,7 +133,7 @@ class GarbageCollector:
             for ref in wanted:
                 if ref not in self._monitors:
                     self._monitor(ref)
-        self._look_at_catalog(_CATALOG_PERIOD)
+        self._schedule_catalog_check(_CATALOG_PERIOD)
 
     @property
     def instruments(self) -> Sequence[Instrument]:
@@ -222,7 +223,7 @@ class GarbageCollector:
             self._gone(node.ref, node.uid)
             return
         if node.waiting:
-            await self._go_on(node)
+            await self._continue_foreground(node)
             return
         owners = owners_of(latest)
         if not owners:
@@ -299,7 +300,7 @@ class GarbageCollector:
         obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
         self._recorder.event(obj, WARNING, "OwnerRefInvalidNamespace", note)
 
-    async def _go_on(self, node: Node) -> None:
+    async def _continue_foreground(self, node: Node) -> None:
         """Continue a foreground deletion: remove the finalizer if no dependent blocks it, else delete dependents."""
         blocking = self.graph.blocking(node.uid)
         if not blocking:

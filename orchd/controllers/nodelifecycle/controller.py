@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from orchd.client.interfaces import ResourceRef
@@ -48,9 +49,10 @@ _TAINTING_PERIOD = 0.1
 
 
 class NodeLifecycleController(Controller):
-    """Three kinds of work: keys of the queue are nodes whose NoSchedule taints and labels follow their conditions; every
-    monitor period the health of all nodes is judged; and pods leave tainted nodes (`TaintEviction`). Without
-    `enable_taint_manager` failed nodes are not tainted but emptied when `pod_eviction_timeout` is over (`PodEviction`)."""
+    """Reconciles nodes in three ways. Keys of the queue are nodes whose NoSchedule taints and labels follow their
+    conditions. Every monitor period, the health of all nodes is checked. Pods of tainted nodes are evicted
+    (`TaintEviction`). Without `enable_taint_manager`, failed nodes are not tainted; their pods are deleted after
+    `pod_eviction_timeout` (`PodEviction`)."""
 
     log = Logger()
     name = "nodelifecycle"
@@ -63,6 +65,8 @@ class NodeLifecycleController(Controller):
         self._settings = env.settings
         self._taints = Taints(env.dialect)
         self._zones = Zones(env.settings)
+        #: What waits for a node to be queued for a taint.
+        self._queued: Deferred[None] = Deferred()
         self._health: dict[str, NodeHealth] = {}
         self._removed: list[NodeHealth] = []
         self._numbers = NodeMetrics()
@@ -164,10 +168,10 @@ class NodeLifecycleController(Controller):
 
     async def _monitor(self) -> None:
         while True:
-            await self.judge()
+            await self.check_health()
             await deferLater(self.env.clock, self._settings.node_monitor_period)
 
-    async def judge(self) -> None:
+    async def check_health(self) -> None:
         """Check the health of all nodes once."""
         began = self.env.clock.seconds()
         gone, self._removed = self._removed, []
@@ -177,7 +181,7 @@ class NodeLifecycleController(Controller):
         for health in list(self._health.values()):
             before = self.env.clock.seconds()
             try:
-                ready = await self._judge_one(health)
+                ready = await self._check_node(health)
             except ApiError as error:
                 if error.code not in (404, 409):
                     self.log.warn("health of node {name}: {error}", name=health.name, error=error.message)
@@ -190,7 +194,7 @@ class NodeLifecycleController(Controller):
         self._numbers.all_nodes.observe(self.env.clock.seconds() - began)
         await self._weigh_disruption(readiness)
 
-    async def _judge_one(self, health: NodeHealth) -> str:
+    async def _check_node(self, health: NodeHealth) -> str:
         """Update one node. Returns the status of its Ready condition."""
         new = not health.announced
         if new:
@@ -246,7 +250,7 @@ class NodeLifecycleController(Controller):
         if wrong in present:
             await self._write_taints(node, self._taints.swap(node, [right], [wrong], "NoExecute", self.env.wall()))
         elif right not in present:
-            self._zones.zone(zone_of(self.dialect, node), self.env.clock.seconds()).add(name(node))
+            self._queue(node)
 
     async def _empty_by(self, node: Object, ready: str, health: NodeHealth) -> None:
         """Queue a node after the eviction timeout; queue it again if pods were added since its eviction."""
@@ -259,7 +263,7 @@ class NodeLifecycleController(Controller):
         if health.emptied:
             await self._pod_eviction.empty(node)
         elif not self._pod_eviction.is_empty(name(node)):
-            self._zones.zone(zone_of(self.dialect, node), self.env.clock.seconds()).add(name(node))
+            self._queue(node)
 
     async def _mark_reachable(self, node: Object) -> None:
         self._zones.release(name(node))
@@ -302,8 +306,17 @@ class NodeLifecycleController(Controller):
 
     # -- NoExecute taints, at the rate of the zone
 
+    def _queue(self, node: Object) -> None:
+        """Have a node tainted, or emptied, in its turn."""
+        self._zones.zone(zone_of(self.dialect, node), self.env.clock.seconds()).add(name(node))
+        if not self._queued.called:
+            self._queued.callback(None)
+
     async def _taint_in_turn(self) -> None:
         while True:
+            if not self._zones.waiting:
+                self._queued = Deferred()
+                await self._queued
             await deferLater(self.env.clock, _TAINTING_PERIOD)
             if self._zones.waiting:
                 for zone, waiting in list(self._zones.due(self.env.clock.seconds())):

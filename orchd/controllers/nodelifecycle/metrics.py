@@ -11,7 +11,8 @@ _ZONE = ("zone",)
 
 
 class NodeMetrics:
-    """`count_zones` after each look at all nodes, `count_eviction` for each node that is emptied."""
+    """Metrics by zone. Call `count_zones` after each check of all nodes, and `count_eviction` for each node whose pods are
+    evicted."""
 
     def __init__(self) -> None:
         self._health = Gauge("node_collector_zone_health", "Nodes that are ready in percent, by zone.", _ZONE)

@@ -91,8 +91,8 @@ class Zones:
                 yield zone, zone.queue.popleft()
 
     def update(self, readiness: Mapping[str, list[bool]], now: float) -> str:
-        """Take the readiness of all nodes by zone. Gives "entered" when all of the cluster has just been lost: then nothing
-        is to be evicted; "left" when it comes back; else ""."""
+        """Set the readiness of all nodes by zone. Returns "entered" if the whole cluster has just become unready, in which
+        case nothing may be evicted, "left" if that has just ended, "" otherwise."""
         threshold = self._settings.unhealthy_zone_threshold
         states = {key: zone_state(ready, threshold) for key, ready in readiness.items()}
         known = {key: self.zone(key, now) for key in states}

@@ -32,7 +32,7 @@ from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 
-#: Pods made in one pass over a set without order.
+#: Maximum number of pods created per pass over a set without order.
 _BURST: Final = 500
 
 
@@ -100,8 +100,8 @@ class StatefulSetController(PodViewController):
         return _running_and_ready(pod) and podfacts.available(pod, least, self.env.wall())
 
     async def _step(self, parent: Object, numbered: dict[int, Object], current: Object, update: Object) -> None:
-        """Make what is missing, delete what is too much, replace what is outdated; with an order, one thing a pass. A pass makes
-        so many pods at most; events of these ask for the next one."""
+        """Create missing pods, delete surplus ones and replace outdated ones; with an order, one change per pass. A pass
+        creates at most `_BURST` pods; their events trigger the next pass."""
         ordered = spec(parent).get("podManagementPolicy", "OrderedReady") == "OrderedReady"
         size = int(spec(parent).get("replicas", 1))
         strategy = spec(parent).get("updateStrategy") or {}
@@ -141,7 +141,7 @@ class StatefulSetController(PodViewController):
             await self._replace(parent, numbered, range(size - 1, partition - 1, -1), name(update))
 
     async def _replace(self, parent: Object, numbered: dict[int, Object], numbers: range, revision: str) -> None:
-        """Delete the last pod that is of another revision, if those after it are well."""
+        """Delete the last pod of another revision, provided that all later pods are healthy."""
         for number in numbers:
             pod = numbered.get(number)
             if pod is None:
@@ -159,7 +159,7 @@ class StatefulSetController(PodViewController):
                 await self._ensure_claim(parent, pod, wanted)
             await self.client.create(PODS, namespace(parent), pod)
         except ApiError as error:
-            # The informer has not shown it yet; its news will bring the set back.
+            # The informer has not delivered the pod yet; its event will queue the set again.
             if error.reason != "AlreadyExists":
                 self._record_outcome(parent, "create", pod, error)
                 raise
@@ -181,7 +181,7 @@ class StatefulSetController(PodViewController):
         self.record(parent, NORMAL, "SuccessfulCreate", note)
 
     async def _identify(self, parent: Object, pod: Object) -> None:
-        """Label an adopted pod with its own name."""
+        """Set the pod name label of an adopted pod."""
         whole = self._pods.get(namespace(pod), name(pod))
         if whole is None or uid(whole) != uid(pod):
             return

@@ -22,14 +22,14 @@ _EXTERNAL = (
     "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for an external controller to "
     "process this PVC."
 )
-#: Annotation of claims: who makes the volume larger.
+#: Annotation of claims: the component that resizes the volume.
 _RESIZER = "volume.{long}.io/storage-resizer"
 #: Annotation of volumes: their size before the file system was asked to grow.
 _PRE_RESIZE = "volume.alpha.{long}.io/pre-resize-capacity"
 
 
 class VolumeExpansion(Controller):
-    """Volumes of drivers are expanded by resizers outside. Flex volumes are expanded by their node alone."""
+    """Expands claims. CSI volumes are resized by external resizers, flex volumes by their node."""
 
     name = "persistentvolume-expander"
     account = "expand-controller"
@@ -77,7 +77,7 @@ class VolumeExpansion(Controller):
         return {"annotations": {self.dialect(_RESIZER): resizer}}
 
     async def _expand_on_node(self, claim: Object, volume: Object, driver: str) -> None:
-        """There is nothing to do outside the node: give the volume its new size and leave the file system to the node."""
+        """Set the new size of the volume, and leave the file system to the node: nothing has to be done elsewhere."""
         mark = self.dialect(_PRE_RESIZE)
         wanted, marked = requested_storage(claim), mark in annotations_of(volume)
         if marked and current_size(claim) >= max(wanted, capacity(volume)):

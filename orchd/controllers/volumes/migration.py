@@ -1,4 +1,4 @@
-"""Volume sources of the core API whose work CSI drivers do in release 1.23, and the drivers' names."""
+"""In-tree volume sources that CSI drivers serve in release 1.23, and the names of these drivers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def migrated_source(volume: Object, dialect: Dialect) -> tuple[str, str]:
 
 
 def driver_handle(volume: Object, dialect: Dialect) -> tuple[str, str]:
-    """Driver of a volume, and what the driver calls it; two empty strings when no driver does its work."""
+    """CSI driver of a volume and its volume handle; two empty strings if no driver serves the volume."""
     source = spec(volume).get("csi")
     if source is not None:
         return str(source["driver"]), str(source["volumeHandle"])
@@ -78,7 +78,7 @@ def _location(volume: Object, dialect: Dialect, what: str) -> str:
 
 
 def with_migration(obj: Object, dialect: Dialect, *, claim: bool) -> Object:
-    """A claim or volume whose annotation says which driver does its plugin's work: `obj` itself when that is so already."""
+    """A claim or volume annotated with the driver that serves its plugin; `obj` itself if the annotation is up to date."""
     notes = annotations_of(obj)
     keys = (PROVISIONER, BETA_PROVISIONER) if claim else (PROVISIONED_BY,)
     plugin = next((notes[dialect(key)] for key in keys if dialect(key) in notes), None)

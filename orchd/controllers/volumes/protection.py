@@ -28,7 +28,7 @@ class ProtectionController(Controller):
             self.queue.add(key_of(new))
 
     def _has_work(self, obj: Object) -> bool:
-        """Protected objects that are not deleted, and deleted ones without protection, are as they should be."""
+        """True unless the object has its finalizer and is not deleted, or is deleted and has none."""
         return deleting(obj) == self._protected(obj)
 
     def _protected(self, obj: Object) -> bool:

@@ -7,13 +7,15 @@ well.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd import errors
 from orchd.dialect import PROTOBUF_MAGIC
-from orchd.kinds.catalog import Catalog, split_group_version
+from orchd.kinds.catalog import Catalog, Resource, split_group_version
 from orchd.kinds.codec import json_, protobuf, yaml_
 from orchd.kinds.codec.mediatype import Form
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.ir import Type
 
 _KIND_STRUCT: Final = (
@@ -44,17 +46,6 @@ BODIES: Final = "{abbr}.io/{long}/pkg/api/legacyscheme/scheme.go:30"
 OPTIONS: Final = "{abbr}.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
 
-def json_kind(value: Any) -> str:
-    """Name of the JSON type of a value in messages: object, array, string, number, bool, null."""
-    if isinstance(value, dict):
-        return "object"
-    if isinstance(value, list):
-        return "array"
-    if isinstance(value, str):
-        return "string"
-    return "null" if value is None else "bool" if isinstance(value, bool) else "number"
-
-
 def parse(data: bytes, form: Form, *, finite: bool = False) -> dict[str, Any]:
     """Parse a JSON or YAML body to an object; ``null`` yields the empty object. Raises BodyError, and with `finite`
     json_.RangeError for a JSON number beyond the range of floats."""
@@ -71,7 +62,7 @@ def parse(data: bytes, form: Form, *, finite: bool = False) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise BodyError(_unmarshal(f"{json_kind(value)} into Go value of type {_KIND_STRUCT}"))
+        raise BodyError(_unmarshal(f"{json_name(value)} into Go value of type {_KIND_STRUCT}"))
     return _require_text_names(value)
 
 
@@ -80,7 +71,7 @@ def _require_text_names(value: dict[str, Any]) -> dict[str, Any]:
     for name in value:
         if name in ("apiVersion", "kind") and not isinstance(value[name], str):
             if value[name] is not None:
-                raise BodyError(_unmarshal(f"{json_kind(value[name])} into Go struct field .{name} of type string"))
+                raise BodyError(_unmarshal(f"{json_name(value[name])} into Go struct field .{name} of type string"))
             value = {k: v for k, v in value.items() if k != name or v is not None}
     if value.get("apiVersion", "").count("/") > 1:
         raise BodyError(f"unexpected GroupVersion string: {value['apiVersion']}")
@@ -113,39 +104,47 @@ def cannot_be_handled(kind: str, api_version: str, expected: str, why: str) -> e
     return UndecodableError(f'{kind} in version "{version}" cannot be handled as a {expected}: {why}', why)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedKind:
+    """What the body of an endpoint must be. `any_version` accepts every apiVersion of the kind (options); `scheme` is the scheme
+    name in messages."""
+
+    api_version: str
+    kind: str
+    type: Type
+    custom: bool = False
+    any_version: bool = False
+    scheme: str = BODIES
+
+    @classmethod
+    def of(cls, resource: Resource) -> ExpectedKind:
+        """An object of a resource, in its version."""
+        return cls(api_version=resource.api_version, kind=resource.kind, type=resource.type, custom=resource.custom)
+
+
 def decode_object(
-    data: bytes,
-    form: Form,
-    *,
-    catalog: Catalog,
-    api_version: str,
-    kind: str,
-    type_: Type,
-    custom: bool = False,
-    any_version: bool = False,
-    scheme: str = BODIES,
-    parsed: dict[str, Any] | None = None,
+    data: bytes, form: Form, expected: ExpectedKind, *, catalog: Catalog, parsed: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """Decode a request body to an object with apiVersion and kind. Raises ApiError 400.
 
-    `api_version`, `kind` and `type_` are those of the endpoint. A missing apiVersion or kind is filled in, except for custom
-    kinds (`custom`). `any_version` accepts every apiVersion of the kind (options); `scheme` is the scheme name in messages.
-    `parsed` is the result of `parse`, if the body has been parsed already.
+    A missing apiVersion or kind is filled in, except for custom kinds. `parsed` is the result of `parse`, if the body has been
+    parsed already.
     """
     if form is Form.PROTOBUF:
-        return _decode_protobuf(data, catalog, api_version, kind, type_, custom, any_version, scheme)
+        return _decode_protobuf(data, catalog, expected)
+    api_version, kind = expected.api_version, expected.kind
     try:
-        obj = parse(data, form, finite=custom) if parsed is None else parsed
+        obj = parse(data, form, finite=expected.custom) if parsed is None else parsed
     except BodyError as error:
         raise unrecognized_body(kind, str(error), data) from None
     except json_.RangeError as error:
         raise cannot_be_handled(kind, api_version, kind, str(error)) from None
-    if custom:
+    if expected.custom:
         _check_custom(obj, data, form, api_version, kind)
         return obj
     actual = _version_and_kind(obj, api_version, kind)
     if actual != (api_version, kind):
-        _check_type(catalog, actual, (api_version, kind), type_, any_version, scheme)
+        _check_type(catalog, actual, expected)
     if "kind" not in obj or "apiVersion" not in obj or not obj["kind"] or not obj["apiVersion"]:
         rest = {k: v for k, v in obj.items() if k not in ("kind", "apiVersion")}
         return {"kind": actual[1], "apiVersion": actual[0], **rest}
@@ -172,17 +171,15 @@ def _wrong_version(given: str, expected: str) -> errors.ApiError:
     )
 
 
-def _check_type(
-    catalog: Catalog, actual: tuple[str, str], expected: tuple[str, str], type_: Type, any_version: bool, scheme: str
-) -> None:
+def _check_type(catalog: Catalog, actual: tuple[str, str], expected: ExpectedKind) -> None:
     """Raise ApiError 400 unless the `actual` apiVersion and kind are acceptable for the `expected` ones."""
     api_version, kind = actual
-    if any_version and kind == expected[1]:
+    if expected.any_version and kind == expected.kind:
         return
-    why = foreign(catalog, actual, expected, type_, scheme)
+    why = foreign(catalog, actual, (expected.api_version, expected.kind), expected.type, expected.scheme)
     if why:
-        raise cannot_be_handled(kind, api_version, expected[1], why)
-    raise _wrong_version(api_version, expected[0])
+        raise cannot_be_handled(kind, api_version, expected.kind, why)
+    raise _wrong_version(api_version, expected.api_version)
 
 
 def foreign(
@@ -260,9 +257,8 @@ def _is_registered(catalog: Catalog, api_version: str, kind: str) -> bool:
     return kind in names
 
 
-def _decode_protobuf(
-    data: bytes, catalog: Catalog, api_version: str, kind: str, type_: Type, custom: bool, any_version: bool, scheme: str
-) -> dict[str, Any]:
+def _decode_protobuf(data: bytes, catalog: Catalog, expected: ExpectedKind) -> dict[str, Any]:
+    api_version, kind = expected.api_version, expected.kind
     if not data:
         raise unrecognized_body(kind, "empty data", data)
     if data[:4] != PROTOBUF_MAGIC:
@@ -277,7 +273,7 @@ def _decode_protobuf(
     except protobuf.ProtobufError as error:
         raise unrecognized_body(kind, str(error), data) from None
     actual = _version_and_kind({"apiVersion": envelope.api_version, "kind": envelope.kind}, api_version, kind)
-    if custom:
+    if expected.custom:
         raise cannot_be_handled(
             actual[1], actual[0], kind,
             "object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be decoded from a protobuf message",
@@ -285,9 +281,9 @@ def _decode_protobuf(
     if actual[0].count("/") > 1:
         raise unrecognized_body(kind, f"unexpected GroupVersion string: {actual[0]}", data)
     if actual != (api_version, kind):
-        _check_type(catalog, actual, (api_version, kind), type_, any_version, scheme)
+        _check_type(catalog, actual, expected)
     try:
-        fields = protobuf.decode_message(envelope.raw, type_)
+        fields = protobuf.decode_message(envelope.raw, expected.type)
     except protobuf.ProtobufError as error:
         raise cannot_be_handled(actual[1], actual[0], kind, str(error)) from None
     return {"kind": actual[1], "apiVersion": actual[0], **fields}

@@ -12,7 +12,7 @@ import orjson
 
 from orchd.kinds import nested
 from orchd.kinds.gotext.json_syntax import syntax_error
-from orchd.kinds.objects.shape import NumberText
+from orchd.kinds.objects.shape_scalars import NumberText
 
 #: Maximum nesting depth that can be encoded.
 WRITTEN_DEPTH: Final = 250

@@ -33,7 +33,7 @@ from orchd.kinds.ir import Type
 
 __all__ = [
     "Envelope", "ProtobufError", "decode", "decode_message", "encode", "encode_list", "encode_message", "envelope",
-    "has_form", "list_message", "no_form", "open_envelope", "watch_frame",
+    "has_form", "list_message", "no_form", "open_envelope", "open_list", "open_watch_event", "watch_frame",
 ]
 
 _NO_CONTENT: Final = b"\x1a\x00\x22\x00"
@@ -131,6 +131,39 @@ def open_envelope(data: bytes) -> Envelope:
         kind=names.get(2, b"").decode("utf-8", "replace"),
         raw=found.get(2, b""),
     )
+
+
+def open_list(raw: bytes) -> tuple[bytes, list[bytes]]:
+    """Split the message of a list into those of its metadata and of its items. Raises ProtobufError."""
+    metadata, items = b"", []
+    at, end = 0, len(raw)
+    try:
+        while at < end:
+            key, at = read_varint(raw, at, end)
+            if key & 7 != LENGTH:
+                at = skip(raw, at, end, key & 7)
+                continue
+            start, at = read_length(raw, at, end)
+            if key >> 3 == 1:
+                metadata = raw[start:at]
+            elif key >> 3 == 2:
+                items.append(raw[start:at])
+    except IndexError:
+        raise truncated_error() from None
+    return metadata, items
+
+
+def open_watch_event(data: bytes) -> tuple[str, bytes]:
+    """The type of an event of a watch stream, and the complete body of its object. `data` is a frame without its length. Raises
+    ProtobufError."""
+    FIELDS.left = MAX_VALUES
+    try:
+        found = _fields(data, 0, len(data), ("Type", "Object"), "WatchEvent")
+        held = found.get(2, b"")
+        body = _fields(held, 0, len(held), ("Raw",), "RawExtension").get(1, b"")
+    except IndexError:
+        raise truncated_error() from None
+    return found.get(1, b"").decode("utf-8", "replace"), body
 
 
 def _fields(data: bytes, at: int, end: int, names: tuple[str, ...], message: str) -> dict[int, bytes]:

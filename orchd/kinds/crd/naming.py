@@ -25,7 +25,7 @@ _SINGLE: Final = (
 
 
 @dataclass(slots=True)
-class Taken:
+class AcceptedNames:
     """Names accepted for other definitions of a group."""
 
     resources: set[str] = field(default_factory=set)
@@ -38,14 +38,14 @@ class Taken:
         self.kinds.update(filter(None, (accepted.get("kind"), accepted.get("listKind"))))
 
 
-def taken_by(accepted: Iterable[ObjectView]) -> Taken:
-    out = Taken()
+def taken_by(accepted: Iterable[ObjectView]) -> AcceptedNames:
+    out = AcceptedNames()
     for names in accepted:
         out.add(names)
     return out
 
 
-def decide_names(definition: ObjectView, taken: Taken, dialect: Dialect, *, now: str) -> dict[str, Any]:
+def decide_names(definition: ObjectView, taken: AcceptedNames, dialect: Dialect, *, now: str) -> dict[str, Any]:
     """The status of `definition` after name acceptance; equal to its status if nothing changes.
 
     An established kind stays established under its accepted names, even if later names conflict.
@@ -66,7 +66,7 @@ def decide_names(definition: ObjectView, taken: Taken, dialect: Dialect, *, now:
     return _set_approval(definition, status, dialect, now=now)
 
 
-def _decide(wanted: ObjectView, have: ObjectView, taken: Taken) -> tuple[dict[str, Any], tuple[str, str] | None]:
+def _decide(wanted: ObjectView, have: ObjectView, taken: AcceptedNames) -> tuple[dict[str, Any], tuple[str, str] | None]:
     """The accepted names, and reason and message of the last conflict."""
     names = {"plural": have.get("plural") or "", "kind": have.get("kind") or ""}
     names.update({key: value for key, value in have.items() if value})
@@ -84,7 +84,7 @@ def _decide(wanted: ObjectView, have: ObjectView, taken: Taken) -> tuple[dict[st
     return names, problem
 
 
-def _short_names(wanted: ObjectView, have: ObjectView, taken: Taken, names: dict[str, Any]) -> tuple[str, str] | None:
+def _short_names(wanted: ObjectView, have: ObjectView, taken: AcceptedNames, names: dict[str, Any]) -> tuple[str, str] | None:
     ours = have.get("shortNames") or ()
     used = [f'"{name}" is already in use' for name in wanted.get("shortNames") or () if name not in ours and name in taken.resources]
     if used:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 #: Maximum nesting depth, as in the reference's decoder.
 MAX_DEPTH: Final = 10_000
@@ -29,14 +29,6 @@ def quote_byte(byte: int) -> str:
     if 0x80 <= byte < 0xA1 or byte == 0xAD:
         return f"'\\u{byte:04x}'"
     return f"'{chr(byte)}'"
-
-
-_TYPES: Final[dict[type, str]] = {str: "string", bool: "bool", list: "array", dict: "object"}
-
-
-def type_name(value: Any) -> str:
-    """Name of the type of a JSON value in messages about wrong types."""
-    return _TYPES.get(type(value), "number")
 
 
 END: Final = "unexpected end of JSON input"

@@ -67,7 +67,8 @@ def kind_name(value: Any) -> str:
 
 def json_name(value: Any) -> str:
     """The name of a value in the JSON decoder's ``cannot unmarshal ... into``: ``object``, ``array``, ``number``."""
-    return _JSON.get(type(value), "null")
+    # Numbers may be of a subclass that keeps their text.
+    return _JSON.get(type(value)) or ("number" if isinstance(value, int | float) else "null")
 
 
 class GoText(str):

@@ -1,27 +1,35 @@
 """Order of members in the JSON of built-in kinds: structs in the order of their types, maps by key, as the reference encodes
-them. Compiled once per `Type` (cached in `Type.memo`); values that are in order are returned themselves.
+them. Compiled once per `Type` (cached in `Type.memo`); values that are in order are returned themselves. Parts of an object that
+are also, at the same place, parts of a `known` object with ordered members are not looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import repeat
+from operator import is_not
 from typing import Any, Final
 
 from orchd.kinds.compiling import COMPILING
 from orchd.kinds.ir import Type
 from orchd.kinds.objects.shape import is_union
 
-Order = Callable[[Any], Any]
+#: Orders the members of a value, which has the known value at its place, None without one.
+Order = Callable[[Any, Any], Any]
 _MEMO: Final = "member order"
 #: kind and apiVersion come first in an object; members that the type does not have come last.
 _FIRST: Final = {"kind": -2, "apiVersion": -1}
+_NOTHING: Final[Mapping[str, Any]] = {}
+_UNKNOWN: Final[tuple[int, None]] = (1 << 30, None)
+#: Maximum number of sets of members whose order is remembered, by type.
+_MOST_PLANS: Final = 64
 
 
-def order_members(obj: dict[str, Any], type: Type) -> dict[str, Any]:
+def order_members(obj: dict[str, Any], type: Type, known: dict[str, Any] | None = None) -> dict[str, Any]:
     """`obj`, in the canonical shape of `type`, with ordered members. Opaque values, such as templates of extensions, and
     values of another shape are left as they are."""
     order = _order(type)
-    ordered: dict[str, Any] = obj if order is None else order(obj)
+    ordered: dict[str, Any] = obj if order is None else order(obj, known)
     return ordered
 
 
@@ -46,57 +54,67 @@ def _order(type: Type) -> Order | None:
 
 def _struct(type: Type) -> Order:
     #: name -> (rank, order of the value)
-    plans: dict[str, tuple[int, Order | None]] = {}
-    unknown = (1 << 30, None)
-    find = plans.get
+    members: dict[str, tuple[int, Order | None]] = {}
+    #: Names as they were found -> names in order (None: they are), and the orders of the values that have members.
+    plans: dict[tuple[str, ...], tuple[tuple[str, ...] | None, tuple[tuple[str, Order], ...]]] = {}
 
-    def prepare() -> None:
-        found: dict[str, tuple[int, Order | None]] = {name: (rank, None) for name, rank in _FIRST.items()}
-        found |= {name: (rank, _order(field.type)) for rank, (name, field) in enumerate(type.fields.items())}
-        plans.update(found)
+    def plan(names: tuple[str, ...]) -> tuple[tuple[str, ...] | None, tuple[tuple[str, Order], ...]]:
+        if not members:
+            found: dict[str, tuple[int, Order | None]] = {name: (rank, None) for name, rank in _FIRST.items()}
+            found |= {name: (rank, _order(field.type)) for rank, (name, field) in enumerate(type.fields.items())}
+            members.update(found)
+        ordered = tuple(sorted(names, key=lambda name: members.get(name, _UNKNOWN)[0]))
+        inner = tuple((name, order) for name in names if (order := members.get(name, _UNKNOWN)[1]) is not None)
+        made = None if ordered == names else ordered, inner
+        if members.keys() >= set(names):
+            # Names that the type does not have could be any number.
+            if len(plans) >= _MOST_PLANS:
+                plans.clear()
+            plans[names] = made
+        return made
 
-    def struct(value: Any) -> Any:
+    def struct(value: Any, known: Any) -> Any:
         if value.__class__ is not dict:
             return value
-        if not plans:
-            prepare()
+        if known.__class__ is not dict:
+            known = _NOTHING
+        names = tuple(value)
+        ordered, inner = plans.get(names) or plan(names)
         changes: dict[str, Any] | None = None
-        in_order, before = True, -3
-        for name, item in value.items():
-            rank, order = find(name, unknown)
-            if rank < before:
-                in_order = False
-            before = rank
-            if order is not None and item and (ordered := order(item)) is not item:
-                changes = {name: ordered} if changes is None else {**changes, name: ordered}
-        if not in_order:
-            value = {name: value[name] for name in sorted(value, key=lambda name: find(name, unknown)[0])}
+        for name, order in inner:
+            item, was = value[name], known.get(name)
+            if item and item is not was and (made := order(item, was)) is not item:
+                if changes is None:
+                    changes = {}
+                changes[name] = made
+        if ordered is not None:
+            value = {name: value[name] for name in ordered}
         return value if changes is None else {**value, **changes}
 
     return struct
 
 
 def _list(element: Order) -> Order:
-    def items(value: Any) -> Any:
+    def items(value: Any, known: Any) -> Any:
         if value.__class__ is not list:
             return value
-        for at, item in enumerate(value):
-            if element(item) is not item:
-                return [*value[:at], *map(element, value[at:])]
-        return value
+        if known.__class__ is not list or len(known) != len(value):
+            known = repeat(None, len(value))
+        made = [item if item is was else element(item, was) for item, was in zip(value, known, strict=True)]
+        return made if any(map(is_not, made, value)) else value
 
     return items
 
 
 def _map(element: Order | None) -> Order:
-    def entries(value: Any) -> Any:
+    def entries(value: Any, known: Any) -> Any:
         if value.__class__ is not dict:
             return value
         if len(value) > 1 and list(value) != (names := sorted(value)):
             value = {name: value[name] for name in names}
         if element is None:
             return value
-        changes = {name: ordered for name, item in value.items() if (ordered := element(item)) is not item}
+        changes = {name: ordered for name, item in value.items() if (ordered := element(item, None)) is not item}
         return {**value, **changes} if changes else value
 
     return entries

@@ -9,28 +9,27 @@ subtrees themselves. There are two sets of rules, as in the reference:
   means unset. An empty list or map that is always written is preserved until the object is stored (`empty_collections`).
 * Custom kinds: unknown members are pruned unless the schema preserves them; the rest is left to validation.
 
+Parts of an object that are also, at the same place, parts of a `known` object in canonical shape are not looked at. Parts of
+custom kinds always are.
+
 Errors are `ShapeError`s with the reference's messages; `typenames` has the names of field types.
 """
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Callable
 from typing import Any, Final
 
 from orchd import errors
 from orchd.kinds.compiling import COMPILING
 from orchd.kinds.gotext import typenames
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.ir import Field, Type
-from orchd.kinds.objects.scalars import (
-    ScalarError,
-    canonical_duration,
-    canonical_microtime,
-    canonical_quantity,
-    canonical_time,
-)
+from orchd.kinds.objects.scalars import ScalarError
+from orchd.kinds.objects.shape_scalars import MismatchError, identity, scalar
 
-Convert = Callable[[Any], Any]
+#: Conversion of a value. Those of structs, lists and maps also take the known value at its place, None without one.
+Convert = Callable[..., Any]
 
 #: Packages whose objects the reference stores as JSON, which preserves empty lists.
 JSON_STORED: Final = ("apiextensions/", "apiregistration/")
@@ -45,14 +44,9 @@ _OPTIONS: Final = (
     *(f"{verb}Options" for verb in ("Create", "Delete", "Get", "List", "Patch", "Update", "Table")),
     *(f"{what}Options" for what in ("Log", "Exec", "Attach", "PortForward", "Proxy")),
 )
-_RANGES: Final = {
-    "int32": (-(2**31), 2**31 - 1),
-    "int64": (-(2**63), 2**63 - 1),
-    "int64ns": (-(2**63), 2**63 - 1),
-    "uint32": (0, 2**32 - 1),
-    "uint64": (0, 2**64 - 1),
-}
 _KEEP, _DROP = 0, 1
+#: Kinds of types whose values have parts.
+_PARTED: Final = frozenset(("struct", "list", "map"))
 #: Optional lists for which empty differs from absent: only absent ones get a default.
 _EMPTY_IS_SAID: Final = frozenset((("HPAScalingRules", "policies"),))
 #: Kinds of types whose zero value counts as empty.
@@ -61,31 +55,6 @@ _EMPTIABLE: Final = frozenset(("string", "bool", "bytes", "int32", "int64", "int
 
 class ShapeError(ValueError):
     """A value that does not fit its type. `str()` is the text that follows ``... cannot be handled as a Kind: ``."""
-
-
-class NumberText(float):
-    """A number with its spelling in the body, for exact error messages."""
-
-    text: str
-
-    def __new__(cls, text: str) -> NumberText:
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
-
-
-class _MismatchError(Exception):
-    """A type mismatch, which propagates to the struct that adds its name."""
-
-    def __init__(self, found: str, wanted: str) -> None:
-        self.found = found
-        self.wanted = wanted
-        self.owner = ""
-        self.path: list[str] = []
-
-    def text(self) -> str:
-        field = f"Go struct field {self.owner}.{'.'.join(reversed(self.path))}" if self.path else "Go value"
-        return f"json: cannot unmarshal {self.found} into {field} of type {self.wanted}"
 
 
 class _EmbeddedError(Exception):
@@ -103,11 +72,12 @@ class _EmbeddedError(Exception):
         return f"{''.join(reversed(self.path)).removeprefix('.')}: Invalid value: {shown}: {self.why}"
 
 
-def canonical(obj: dict[str, Any], type: Type) -> dict[str, Any]:
-    """Convert `obj` to the canonical shape of `type`. Returns `obj` itself if nothing changes. Raises ShapeError."""
+def canonical(obj: dict[str, Any], type: Type, known: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Convert `obj` to the canonical shape of `type`, which `known` has. Returns `obj` itself if nothing changes. Raises
+    ShapeError."""
     try:
-        result: dict[str, Any] = converter(type)(obj)
-    except (_MismatchError, _EmbeddedError) as error:
+        result: dict[str, Any] = converter(type)(obj, known)
+    except (MismatchError, _EmbeddedError) as error:
         raise ShapeError(error.text()) from None
     except ScalarError as error:
         raise ShapeError(str(error)) from None
@@ -133,7 +103,7 @@ def converter(type: Type) -> Convert:
             if found is None:
                 if "shape.begun" in type.memo:
                     # Recursive types (JSON schemas) are resolved through the memo.
-                    return lambda value: converter(type)(value)
+                    return lambda value, known=None: converter(type)(value, known)
                 type.memo["shape.begun"] = True
                 found = type.memo["shape"] = _compile(type)
     return found
@@ -163,142 +133,6 @@ def _short(type: Type) -> str:
     return type.name.rpartition(".")[2]
 
 
-def json_type(value: Any) -> str:
-    """Name of the type of a JSON value in error messages."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, dict):
-        return "object"
-    if isinstance(value, list):
-        return "array"
-    return "string" if isinstance(value, str) else "number"
-
-
-def _number(value: Any) -> str:
-    if isinstance(value, NumberText):
-        return value.text
-    return repr(value)
-
-
-# --- scalars ------------------------------------------------------------------------------------
-
-
-def _string(wanted: str = "string") -> Convert:
-    def convert(value: Any) -> Any:
-        if value.__class__ is not str:
-            raise _MismatchError(json_type(value), wanted)
-        return value
-
-    return convert
-
-
-def _bool(wanted: str) -> Convert:
-    def convert(value: Any) -> Any:
-        if value.__class__ is not bool:
-            raise _MismatchError(json_type(value), wanted)
-        return value
-
-    return convert
-
-
-def _integer(kind: str, wanted: str) -> Convert:
-    low, high = _RANGES[kind]
-
-    def convert(value: Any) -> Any:
-        if value.__class__ is int and low <= value <= high:
-            return value
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            raise _MismatchError(f"number {_number(value)}", wanted)
-        raise _MismatchError(json_type(value), wanted)
-
-    return convert
-
-
-def _float(value: Any) -> Any:
-    if value.__class__ is int:
-        return value
-    if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value
-    raise _MismatchError(json_type(value), "float64")
-
-
-def _text(read: Callable[[str], Any]) -> Convert:
-    def convert(value: Any) -> Any:
-        if value.__class__ is not str:
-            raise _MismatchError(json_type(value), "string")
-        return read(value)
-
-    return convert
-
-
-def _int_or_string(value: Any) -> Any:
-    if value.__class__ is str:
-        return value
-    return _int32(value)
-
-
-_int32 = _integer("int32", "int32")
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _bytes(value: Any) -> Any:
-    if value.__class__ is not str:
-        raise _MismatchError(json_type(value), "[]uint8")
-    try:
-        decoded = binascii.a2b_base64(value, strict_mode=True)
-    except (binascii.Error, ValueError):
-        return _loose_base64(value)
-    if value[-1:] != "=":
-        return value
-    text = binascii.b2a_base64(decoded, newline=False).decode()
-    return value if text == value else text
-
-
-_BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-
-
-def _loose_base64(text: str) -> str:
-    """Decode base64 with line breaks, or raise the error with the offset of the invalid byte."""
-    raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
-    clean = [(at, char) for at, char in enumerate(raw) if char not in "\r\n"]
-    for index, (at, char) in enumerate(clean):
-        if char in _BASE64:
-            continue
-        place = index % 4
-        if char != "=" or place < 2:
-            raise ScalarError(f"illegal base64 data at input byte {at}")
-        end = index + (2 if place == 2 else 1)
-        if place == 2 and index + 1 == len(clean):
-            raise ScalarError(f"illegal base64 data at input byte {len(raw)}")
-        if place == 2 and clean[index + 1][1] != "=":
-            raise ScalarError(f"illegal base64 data at input byte {clean[index + 1][0] - 1}")
-        if end < len(clean):
-            raise ScalarError(f"illegal base64 data at input byte {clean[end][0]}")
-        break
-    else:
-        if len(clean) % 4:
-            raise ScalarError(f"illegal base64 data at input byte {len(raw) - len(clean) % 4}")
-    data = binascii.a2b_base64("".join(char for _, char in clean))
-    return binascii.b2a_base64(data, newline=False).decode()
-
-
-_SCALARS: Final[dict[str, Convert]] = {
-    "bytes": _bytes,
-    "number": _float,
-    "quantity": canonical_quantity,
-    "int-or-string": _int_or_string,
-    "time": _text(canonical_time),
-    "microtime": _text(canonical_microtime),
-    "duration": _text(canonical_duration),
-    "any": _same,
-    "raw": _same,
-    "fieldsv1": _same,
-}
-
-
 # --- compilation --------------------------------------------------------------------------------
 
 
@@ -310,17 +144,7 @@ def _compile(type: Type, alias: str = "") -> Convert:
         return _UNIONS[_short(type)](type) if is_union(type) else _named_struct(type)
     if kind == "list":
         return _list(type, alias)
-    return _map(type, alias) if kind == "map" else _scalar(kind, alias)
-
-
-def _scalar(kind: str, alias: str = "") -> Convert:
-    if kind == "string":
-        return _string(alias or "string")
-    if kind == "bool":
-        return _bool(alias or "bool")
-    if kind in _RANGES:
-        return _integer(kind, alias or kind.removesuffix("ns"))
-    return _SCALARS[kind]
+    return _map(type, alias) if kind == "map" else scalar(kind, alias)
 
 
 def is_custom(type: Type) -> bool:
@@ -332,14 +156,22 @@ def _list(type: Type, alias: str = "") -> Convert:
     element = type.element
     whole, inner = typenames.split(type, alias)
     convert = _compile(element, inner) if element.kind != "struct" else converter(element)
+    parted = element.kind in _PARTED
 
-    def items(value: Any) -> Any:
+    def items(value: Any, known: Any = None) -> Any:
         if value.__class__ is not list:
-            raise _MismatchError(json_type(value), whole)
+            raise MismatchError(json_name(value), whole)
+        if not parted or known.__class__ is not list or len(known) != len(value):
+            known = None
         same = True
         out = []
-        for item in value:
-            new = convert(item) if item is not None else zero(element)
+        for position, item in enumerate(value):
+            if item is None:
+                new = zero(element)
+            elif known is None:
+                new = convert(item)
+            else:
+                new = item if item is known[position] else convert(item, known[position])
             if new is not item:
                 same = False
             out.append(new)
@@ -353,9 +185,9 @@ def _map(type: Type, alias: str = "") -> Convert:
     whole, inner = typenames.split(type, alias)
     convert = _compile(element, inner) if element.kind != "struct" else converter(element)
 
-    def entries(value: Any) -> Any:
+    def entries(value: Any, known: Any = None) -> Any:
         if value.__class__ is not dict:
-            raise _MismatchError(json_type(value), whole)
+            raise MismatchError(json_name(value), whole)
         same = True
         out = {}
         for key, item in value.items():
@@ -385,8 +217,9 @@ def _emptiness(field: Field) -> int:
 
 
 def _named_struct(type: Type) -> Convert:
-    #: name -> (conversion, None for strings; replacement of an empty value; replacement of null, () for none; type name)
-    plans: dict[str, tuple[Convert | None, int, Any, str]] = {}
+    #: name -> (conversion, None for strings; whether values have parts; replacement of an empty value; replacement of null, ()
+    #: for none; type name)
+    plans: dict[str, tuple[Convert | None, bool, int, Any, str]] = {}
     always: dict[str, Any] = {}
     ready = False
     wanted = typenames.struct(type)
@@ -396,7 +229,7 @@ def _named_struct(type: Type) -> Convert:
         nonlocal ready
         if is_kind(type):
             for name in ("kind", "apiVersion"):
-                plans[name] = (None, _DROP, (), "string")
+                plans[name] = (None, False, _DROP, (), "string")
         for name, field in type.fields.items():
             alias = typenames.alias(type.name, name)
             kind = field.type.kind
@@ -412,24 +245,33 @@ def _named_struct(type: Type) -> Convert:
                     always[name] = null = None
             elif empty != _DROP:
                 always[name] = null = zero(field.type)
-            plans[name] = (convert, _KEEP if (owner, name) in _EMPTY_IS_SAID else empty, null, alias or "string")
+            replaced = _KEEP if (owner, name) in _EMPTY_IS_SAID else empty
+            plans[name] = (convert, kind in _PARTED, replaced, null, alias or "string")
         ready = True
 
-    def struct(value: Any) -> Any:
+    def struct(value: Any, known: Any = None) -> Any:
         if value.__class__ is not dict:
-            raise _MismatchError(json_type(value), wanted)
+            raise MismatchError(json_name(value), wanted)
         if not ready:
             prepare()
         out = {}
         same = True
         key = ""
+        was = None
+        if known.__class__ is not dict:
+            known = None
         try:
             for key, item in value.items():
+                if known is not None:
+                    was = known.get(key)
+                    if was is item and item is not None:
+                        out[key] = item
+                        continue
                 plan = plans.get(key)
                 if plan is None:
                     same = False
                     continue
-                convert, when_empty, null, text = plan
+                convert, parted, when_empty, null, text = plan
                 if item is None:
                     if null == ():
                         same = False
@@ -440,17 +282,17 @@ def _named_struct(type: Type) -> Convert:
                     continue
                 if convert is None:
                     if item.__class__ is not str:
-                        raise _MismatchError(json_type(item), text)
+                        raise MismatchError(json_name(item), text)
                     new = item
                 else:
-                    new = convert(item)
+                    new = convert(item, was) if parted else convert(item)
                 if not new and when_empty:
                     same = False
                     continue
                 if new is not item:
                     same = False
                 out[key] = new
-        except _MismatchError as error:
+        except MismatchError as error:
             if not error.path:
                 error.owner = owner
             error.path.append(key)
@@ -468,7 +310,7 @@ def _schema_or(type: Type, other: Callable[[Type], Convert], accepts: type[Any],
     schema = converter(type.fields["Schema"].type)
     convert = other(type)
 
-    def union(value: Any) -> Any:
+    def union(value: Any, known: Any = None) -> Any:
         if value.__class__ is dict:
             return schema(value)
         if value.__class__ is accepts:
@@ -484,8 +326,9 @@ def _schema_or(type: Type, other: Callable[[Type], Convert], accepts: type[Any],
 _UNIONS: Final[dict[str, Callable[[Type], Convert]]] = {
     "JSONSchemaPropsOrArray": lambda t: _schema_or(t, lambda t: _list(t.fields["JSONSchemas"].type), list, ""),
     "JSONSchemaPropsOrStringArray": lambda t: _schema_or(t, lambda t: _list(t.fields["Property"].type), list, ""),
-    "JSONSchemaPropsOrBool": lambda t: _schema_or(t, lambda t: _same, bool, "boolean or JSON schema expected"),
+    "JSONSchemaPropsOrBool": lambda t: _schema_or(t, lambda t: identity, bool, "boolean or JSON schema expected"),
 }
+
 
 def is_union(type: Type) -> bool:
     """True if a built-in struct has several JSON forms (a JSONSchemaPropsOr... struct)."""
@@ -531,7 +374,7 @@ def _embedded_metadata(convert: Convert) -> Convert:
     def metadata(value: Any) -> Any:
         try:
             out = convert(value)
-        except _MismatchError as error:
+        except MismatchError as error:
             raise _EmbeddedError(value, error.text()) from None
         except ScalarError as error:
             raise _EmbeddedError(value, str(error)) from None
@@ -567,7 +410,7 @@ def _custom_struct(type: Type) -> Convert:
                 plans[name] = _embedded_text
         ready = True
 
-    def struct(value: Any) -> Any:
+    def struct(value: Any, known: Any = None) -> Any:
         if value.__class__ is not dict:
             return value
         if not ready:

@@ -97,7 +97,7 @@ _UNIONS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     },
 }
 
-_API_VERSION: Final[Json] = {"description": "Group and version of this representation of the object.", "type": "string"}
+_API_VERSION: Final[Json] = {"description": "APIVersion defines the group and version of this representation of the object.", "type": "string"}
 _KIND: Final[Json] = {"description": "Kind of the object, in CamelCase.", "type": "string"}
 
 

@@ -36,13 +36,13 @@ FORCE: Final = _query("force", "boolean", "Take over fields that other field man
 LIST: Final = (
     _query("allowWatchBookmarks", "boolean", "Send BOOKMARK events, which contain only the resourceVersion that the watch has reached."),
     _query("continue", "string", "Continue token of the previous page."),
-    _query("fieldSelector", "string", "Restrict the list to objects whose fields match."),
-    _query("labelSelector", "string", "Restrict the list to objects whose labels match."),
+    _query("fieldSelector", "string", "Restrict the list of returned objects to those whose fields match."),
+    _query("labelSelector", "string", "Restrict the list of returned objects to those whose labels match."),
     _query("limit", "integer", "Maximum number of objects in a page."),
     _query("resourceVersion", "string", "Constraint on the version of the data. Default: the most recent."),
     _query("resourceVersionMatch", "string", "How resourceVersion applies to lists: Exact or NotOlderThan."),
     _query("timeoutSeconds", "integer", "Timeout of the list or watch in seconds."),
-    _query("watch", "boolean", "Return a stream of changes instead of a list."),
+    _query("watch", "boolean", "Watch for changes to the described resources: the response is a stream of events instead of a list."),
 )
 RESOURCE_VERSION: Final = next(parameter for parameter in LIST if parameter["name"] == "resourceVersion")
 _LIST_BY_NAME: Final = {parameter["name"]: parameter for parameter in LIST}
@@ -115,6 +115,7 @@ def name(kind: str) -> Json:
 
 
 def body(schema: Json, *, required: bool = True) -> Json:
+    """The parameter for the request body."""
     out: Json = {"name": "body", "in": "body"}
     if required:
         out["required"] = True

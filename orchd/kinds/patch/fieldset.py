@@ -25,6 +25,8 @@ FieldSet: TypeAlias = dict[str, Any]
 #: A member without members below it. Shared: do not modify.
 LEAF: Final[FieldSet] = {}
 SELF: Final = "."
+#: Follows all fields and precedes all other elements in the order of texts.
+_AFTER_FIELDS: Final = "g"
 
 
 class FieldSetError(ValueError):
@@ -203,20 +205,15 @@ def paths(fields: FieldSet, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 
 def sort_elements(fields: FieldSet) -> FieldSet:
     """Sort the elements of a set in stored order: ``.``, fields, keys, values, positions."""
-    if not fields:
-        return fields
-    return {key: sort_elements(fields[key]) if fields[key] else LEAF for key in _sort_elements(fields)}
+    return {key: sort_elements(below) if (below := fields[key]) else LEAF for key in _sort_elements(fields)}
 
 
 def _sort_elements(fields: FieldSet) -> list[str]:
-    keys = list(fields)
-    if len(keys) < 2:
-        return keys
-    for key in keys:
-        if key[0] not in ".f":
-            keys.sort(key=_rank)
-            return keys
-    keys.sort()
+    keys = sorted(fields)
+    count = len(keys)
+    # Other elements have an order of their own. One of them beside ``.``, the usual case, is in its place.
+    if count > 1 and keys[-1] > _AFTER_FIELDS and (count > 2 or keys[0] != SELF):
+        keys.sort(key=_rank)
     return keys
 
 

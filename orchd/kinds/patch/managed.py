@@ -7,11 +7,11 @@ by these; appliers without the version, so that an apply in another version repl
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.patch.fieldset import FieldSet, FieldSetError, parse_root, sort_elements, union_all
+from orchd.values import value_class
 
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"
@@ -31,7 +31,7 @@ class ManagedFieldsError(ValueError):
     """Malformed entries."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Owner:
     """One entry. `time` is RFC 3339 with seconds, "" if absent. `entry` is the JSON that it was decoded from, if unchanged."""
 

@@ -313,7 +313,7 @@ def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] 
             if not same(before, item):
                 modified[element] = LEAF
         else:
-            _note(element, compare_nodes(child, before, item), added, modified, removed)
+            _add_changes(element, compare_nodes(child, before, item), added, modified, removed)
     for key, before in left.items():
         if key not in right:
             found = fields.get(key)
@@ -337,14 +337,14 @@ def _list_changes(node: Node, left: Any, right: Any) -> Changes:
         if key not in before:
             added[key] = all_fields(element, item)
         else:
-            _note(key, compare_nodes(element, before[key], item), added, modified, removed)
+            _add_changes(key, compare_nodes(element, before[key], item), added, modified, removed)
     for key, item in before.items():
         if key not in after:
             removed[key] = all_fields(element, item)
     return added or None, modified or None, removed or None
 
 
-def _note(element: str, found: Changes, added: FieldSet, modified: FieldSet, removed: FieldSet) -> None:
+def _add_changes(element: str, found: Changes, added: FieldSet, modified: FieldSet, removed: FieldSet) -> None:
     if found is _UNCHANGED:
         return
     new, other, gone = found
@@ -372,7 +372,7 @@ def merge_nodes(node: Node, left: Any, right: Any) -> Any:
     if node.atomic:
         return left if same(left, right) else right
     if kind == LIST:
-        return _merged_list(node, _as(list, left), _as(list, right), left, right)
+        return _merge_list(node, _as(list, left), _as(list, right), left, right)
     if kind == DEDUCED:
         if not isinstance(left, dict):
             return left if same(left, right) else right
@@ -400,7 +400,7 @@ def merge_nodes(node: Node, left: Any, right: Any) -> Any:
     return left if out is None else out
 
 
-def _merged_list(node: Node, mine: list[Any] | None, theirs: list[Any] | None, left: Any, right: Any) -> Any:
+def _merge_list(node: Node, mine: list[Any] | None, theirs: list[Any] | None, left: Any, right: Any) -> Any:
     """Merge two associative lists in the order of `theirs`. Items that only `mine` has keep their position before the items
     that followed them."""
     before, after = index_items(node, mine), index_items(node, theirs)

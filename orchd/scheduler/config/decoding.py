@@ -13,6 +13,7 @@ from orchd.dialect import STOCK_CONFIG_FILE_KIND, Dialect
 from orchd.kinds.codec import decode, json_, yaml_
 from orchd.kinds.codec.decode import BodyError
 from orchd.kinds.codec.mediatype import Form
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import shape, strict
 from orchd.kinds.objects.shape import ShapeError
@@ -94,7 +95,7 @@ class _ArgumentsReader:
         """Arguments may omit apiVersion and kind, but must not have others."""
         for name in _HEAD:
             if not isinstance(given.get(name, ""), str):
-                why = f"json: cannot unmarshal {shape.json_type(given[name])} into Go struct field .{name} of type string"
+                why = f"json: cannot unmarshal {json_name(given[name])} into Go struct field .{name} of type string"
                 raise ConfigError(f"{place}decoding args for plugin {plugin}: couldn't get version/kind; json parse error: {why}")
         group = self._dialect(types.GROUP)
         version = given.get("apiVersion") or types.api_version(self._version, self._dialect)
@@ -131,7 +132,7 @@ def _unregistered(kind: str, api_version: str, dialect: Dialect) -> str:
 
 
 def _not_an_object(value: Any) -> str:
-    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {shape.json_type(value)} into Go value"
+    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(value)} into Go value"
 
 
 def _shaped(document: Mapping[str, Any], wanted: Type, data: bytes, form: Form) -> dict[str, Any]:

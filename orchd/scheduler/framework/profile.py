@@ -89,5 +89,5 @@ class Profile:
         return plugin
 
     def events(self) -> dict[str, Sequence[ClusterEvent]]:
-        """What wakes the pods that a plugin refused, by plugin."""
+        """The events that retry pods which a plugin rejected, by plugin."""
         return {name: getattr(plugin, "events", ANY_EVENT) for name, plugin in self.plugins.items()}

@@ -36,7 +36,7 @@ class Sampling:
         return int(order[self.position % len(order)])
 
     def choose(self, snapshot: Snapshot, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Feasible rows that are enough."""
+        """The first feasible rows, as many as are needed."""
         wanted = self.count_feasible(snapshot.count)
         if wanted >= snapshot.count:
             # The next start is the same one: every node is looked at.

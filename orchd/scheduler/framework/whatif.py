@@ -1,4 +1,4 @@
-"""Filters on single nodes, on copies that may hold other pods than the node really has."""
+"""Plain filters on copies of single nodes, for what-if runs with other pods than the node has."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class WhatIf:
         self._concerned = concerned
 
     def prepare(self, state: CycleState, pod: Pod) -> None:
-        """Let extensions note what they need; once per cycle, before states are cloned."""
+        """Let pre-filter extensions prepare the state, once per cycle and before states are cloned."""
         filters = self._concerned(state, pod)
         # What pods come and go matters to no filter that passes every node.
         idle = [plugin for plugin in self._profile.filters if plugin not in filters]
@@ -71,7 +71,7 @@ class WhatIf:
         ]
 
     def run_with_nominated(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
-        """As `run`, twice where pods are nominated to the node: with them, as it may come, and without, as it may not."""
+        """`run` with and without the pods nominated to the node: the pod must fit in both cases."""
         others = self.nominated(pod, node.name) if self._nominator.nodes() else ()
         if others:
             copy, full = state.clone(), node.copy()

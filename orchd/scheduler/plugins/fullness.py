@@ -79,7 +79,7 @@ class Fullness:
         return found
 
     def at(self, template: PodTemplate, row: int) -> list[Amounts]:
-        """As `plain`, from the columns of a row."""
+        """`plain` for a row, computed from the columns."""
         at = self._snapshot
         found = []
         for name, weight, amount, column in self._counted(template):

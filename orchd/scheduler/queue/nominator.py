@@ -43,7 +43,7 @@ class Nominator:
                 del self._nodes[name]
 
     def update(self, old: Pod | None, new: Pod) -> None:
-        """A pending pod changed. A nomination that only this process knows of yet outlives the change."""
+        """Follow a change of a pending pod. A nomination that only this process knows of is kept."""
         known = self.node_of(new)
         node_name = new.nominated
         if not node_name and known and (old is None or not old.nominated):

@@ -95,8 +95,8 @@ class AdmissionChain:
         mutating: list[Step] = []
         validating: list[Step] = []
         for plugin in self._handling[operation]:
-            interested = getattr(plugin, "interested", None)
-            if interested is not None and not interested(resource, subresource):
+            handles_resource = getattr(plugin, "handles_resource", None)
+            if handles_resource is not None and not handles_resource(resource, subresource):
                 continue
             if IMutatingPlugin.providedBy(plugin):
                 mutating.append((plugin.name, plugin.admit))

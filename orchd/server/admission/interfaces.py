@@ -65,7 +65,10 @@ class IWebhooks(Protocol):
 
 
 class IAdmissionPlugin(Interface):
-    """An admission plugin of either chain. Rejects by raising ApiError (usually `errors.forbidden`)."""
+    """An admission plugin of either chain. Rejects by raising ApiError (usually `errors.forbidden`).
+
+    A plugin may also have `handles_resource(resource, subresource) -> bool`, which is called once for each resource and subresource;
+    `orchd.server.admission.plugin.Plugin` has one. A plugin without it runs for all."""
 
     name: str = Attribute("As in --enable-admission-plugins.")
 
@@ -75,8 +78,9 @@ class IAdmissionPlugin(Interface):
 
 class IMutatingPlugin(IAdmissionPlugin):
     async def admit(review: Review) -> None:
-        """May replace `review.object`. Runs in chain order before validation, again from the top if the write lost a
-        race. Usually finishes without suspending."""
+        """May replace `review.object` by a new tree. The new tree may share unchanged parts with it, and no part may be modified in
+        place: only new parts are given shape and defaults. Runs in chain order before validation, again from the top if the
+        write lost a race. Usually finishes without suspending."""
 
 
 class IValidatingPlugin(IAdmissionPlugin):
@@ -97,7 +101,7 @@ class WebhookServices:
     #: Returns a random UUID.
     uid: Callable[[], str]
     #: Converts an object of a resource to the working version, with canonical shape and defaults.
-    settle: Callable[[Resource, dict[str, Any]], dict[str, Any]]
+    to_working: Callable[[Resource, dict[str, Any]], dict[str, Any]]
     #: Converts custom objects to the version of a resource, through the conversion webhook if needed. Raises ApiError 500.
     translate: Callable[[Resource, Sequence[dict[str, Any]]], Awaitable[Sequence[dict[str, Any]]]]
     #: True once the server is ready. Until then webhooks are not called for its own writes.

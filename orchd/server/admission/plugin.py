@@ -52,7 +52,7 @@ class Plugin:
     def handles(self, operation: str) -> bool:
         return operation in self.operations
 
-    def interested(self, resource: Resource, subresource: str) -> bool:
+    def handles_resource(self, resource: Resource, subresource: str) -> bool:
         """True if the plugin handles a resource and subresource; the chain calls this once for each."""
         if self._about is None:
             return True

@@ -7,27 +7,21 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import orjson
-from twisted.internet.defer import DeferredSemaphore
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 
 from orchd.client.interfaces import IInformer
 from orchd.dialect import STOCK_DISCOVERY_GROUP
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.openapi.aggregated import CURRENT, KIND, STALE, ForeignVersion, from_resource_list
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
-from orchd.txkit.background import Background
+from orchd.server.aggregation.polling import Key, PolledServer, ServerPolls, server_key
 from orchd.txkit.log import Logger
 
-#: Seconds between fetches from a server; pauses after failures grow from `_FIRST_PAUSE` to it.
-_EVERY = 60.0
-_FIRST_PAUSE = 0.5
 #: Maximum number of concurrent fetches.
-_TOGETHER = 4
+_AT_ONCE = 4
 
 _ACCEPT: Final = f"application/json;g={STOCK_DISCOVERY_GROUP};v=v2;as={KIND}"
 
-#: Namespace, name and port of a service.
-Key = tuple[str, str, int]
 GroupVersion = tuple[str, str]
 
 
@@ -53,17 +47,13 @@ class DiscoveryError(Exception):
 
 
 @dataclass(slots=True)
-class _Server:
+class _Server(PolledServer):
     """One server. `found` are the encoded resources by group version; `stale` is set after a failure, `tag` is that of its
     aggregated document."""
 
     found: dict[GroupVersion, bytes] = field(default_factory=dict)
     tag: str = ""
     stale: bool = True
-    failures: int = 0
-    running: bool = False
-    again: bool = False
-    due: IDelayedCall | None = None
 
 
 class ForeignDiscovery:
@@ -84,13 +74,9 @@ class ForeignDiscovery:
         """`registry` follows `informer`, the one of APIServices, before this does."""
         self._registry = registry
         self._download = download
-        self._clock = clock
         self._in_thread = in_thread
-        self._servers: dict[Key, _Server] = {}
+        self._polls = ServerPolls(self._poll, _Server, clock, at_once=_AT_ONCE, name="discovery of other servers")
         self._versions: tuple[ForeignVersion, ...] | None = None
-        self._together = DeferredSemaphore(_TOGETHER)
-        self._background = Background()
-        self._started = False
         informer.add_listener(self._changed)
 
     def versions(self) -> tuple[ForeignVersion, ...]:
@@ -101,7 +87,7 @@ class ForeignDiscovery:
 
     def _describe_versions(self) -> Iterator[ForeignVersion]:
         for each in self._registry:
-            known = self._servers.get(_key(each)) or _Server()
+            known = self._polls.get(server_key(each)) or _Server()
             resources = known.found.get((each.group, each.version), b"")
             yield ForeignVersion(
                 group=each.group, version=each.version, group_priority=each.group_priority,
@@ -110,16 +96,10 @@ class ForeignDiscovery:
             )  # fmt: skip
 
     async def start(self) -> None:
-        self._started = True
-        self._background = Background()
-        for key in list(self._servers):
-            self._ask_soon(key)
+        await self._polls.start()
 
     async def stop(self) -> None:
-        self._started = False
-        for known in self._servers.values():
-            _cancel(known)
-        await self._background.stop()
+        await self._polls.stop()
 
     # -- events
 
@@ -130,48 +110,15 @@ class ForeignDiscovery:
             return
         self._versions = None
         if after is not None:
-            self._servers.setdefault(_key(after), _Server())
-            self._ask_soon(_key(after))
-        if before is not None:
-            self._forget_unused(_key(before))
-
-    def _forget_unused(self, key: Key) -> None:
-        if not any(_key(each) == key for each in self._registry):
-            known = self._servers.pop(key, None)
-            if known is not None:
-                _cancel(known)
-
-    def _ask_soon(self, key: Key) -> None:
-        known = self._servers[key]
-        _cancel(known)
-        if known.running:
-            known.again = True
-        elif self._started:
-            known.running = True
-            self._background.add(self._ask_and_schedule(key, known), "discovery of other servers")
+            self._polls.add(server_key(after))
+            self._polls.request(server_key(after))
+        if before is not None and not any(server_key(each) == server_key(before) for each in self._registry):
+            self._polls.forget(server_key(before))
 
     # -- fetching
 
-    async def _ask_and_schedule(self, key: Key, known: _Server) -> None:
-        try:
-            await self._together.acquire()
-            try:
-                await self._ask(key, known)
-            finally:
-                self._together.release()
-        finally:
-            known.running = False
-        if self._servers.get(key) is not known or not self._started:
-            return
-        if known.again:
-            known.again = False
-            self._ask_soon(key)
-            return
-        pause = min(_EVERY, _FIRST_PAUSE * 2 ** min(known.failures, 16)) if known.stale else _EVERY
-        known.due = self._clock.callLater(pause, self._ask_soon, key)
-
-    async def _ask(self, key: Key, known: _Server) -> None:
-        members = [each for each in self._registry if _key(each) == key]
+    async def _poll(self, key: Key, known: _Server) -> None:
+        members = [each for each in self._registry if server_key(each) == key]
         before = known.stale, known.found
         available = next((each for each in members if each.available), None)
         if available is None:
@@ -209,16 +156,6 @@ class ForeignDiscovery:
                 raise DiscoveryError(f"GET {path} was answered {listed.code}")
             found[each.group, each.version] = await self._in_thread(_from_list, listed.body)
         known.found, known.tag = found, ""
-
-
-def _key(server: AggregatedService) -> Key:
-    return server.namespace, server.service, server.port
-
-
-def _cancel(known: _Server) -> None:
-    if known.due is not None and known.due.active():
-        known.due.cancel()
-    known.due = None
 
 
 def _parse(data: bytes) -> Mapping[str, Any]:

@@ -36,6 +36,7 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     forwardable_headers,
 )
 from orchd.txkit.coroutines import start
+from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
 from orchd.txkit.tracing import trace_headers, traced
@@ -90,8 +91,10 @@ class AggregationProxy:
         by_endpoints: bool,
         random: Chooser,
         prober: str,
+        dial: Dial | None = None,
     ) -> None:
-        """Probes are sent in the name of the user `prober`."""
+        """Probes are sent in the name of the user `prober`. `dial` connects, None directly."""
+        self._dial = dial
         self._reactor = reactor
         self._services = services
         self._endpoints = endpoints
@@ -199,7 +202,7 @@ class AggregationProxy:
             if len(self._policies) > _MOST_SERVERS:
                 self._policies.popitem(last=False)
         # Administrators configure the servers of groups, which may run on this machine.
-        return Upstream(self._reactor, policy, at=address, addresses=any_address)
+        return Upstream(self._reactor, policy, at=address, addresses=any_address, dial=self._dial)
 
     def _address(self, server: AggregatedService) -> tuple[str, int]:
         """Raises UnreachableError."""

@@ -7,36 +7,28 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
-from twisted.internet.defer import DeferredSemaphore
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 
 from orchd.client.interfaces import IInformer
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.openapi import v2_protobuf
 from orchd.kinds.openapi.v2_merge import ForeignSpecification, SpecificationError, part_of
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
-from orchd.server.aggregation.discovered import DiscoveryError, Download, GroupVersion, Key
-from orchd.txkit.background import Background
+from orchd.server.aggregation.discovered import DiscoveryError, Download, GroupVersion
+from orchd.server.aggregation.polling import Key, PolledServer, ServerPolls, server_key
 from orchd.txkit.log import Logger
 
 _PATH: Final = "/openapi/v2"
-#: Seconds between fetches from a server; pauses after failures grow from `_FIRST_PAUSE` to it.
-_EVERY = 60.0
-_FIRST_PAUSE = 1.0
-#: Number of servers that are asked at a time: their documents may have megabytes.
-_TOGETHER = 1
+#: Maximum number of concurrent fetches: documents may have megabytes.
+_AT_ONCE = 1
 
 
 @dataclass(slots=True)
-class _Server:
-    """One server: what its document says by group version, the document's tag, and failures since it was read last."""
+class _Server(PolledServer):
+    """One server. `found` is the content of its document by group version, `tag` that document's Etag."""
 
     found: dict[GroupVersion, ForeignSpecification] = field(default_factory=dict)
     tag: str = ""
-    failures: int = 0
-    running: bool = False
-    again: bool = False
-    due: IDelayedCall | None = None
 
 
 class ForeignSpecifications:
@@ -57,13 +49,9 @@ class ForeignSpecifications:
         """`registry` follows `informer`, the one of APIServices, before this does."""
         self._registry = registry
         self._download = download
-        self._clock = clock
         self._in_thread = in_thread
-        self._servers: dict[Key, _Server] = {}
+        self._polls = ServerPolls(self._poll, _Server, clock, at_once=_AT_ONCE, name="OpenAPI documents of other servers")
         self._all: tuple[ForeignSpecification, ...] | None = None
-        self._together = DeferredSemaphore(_TOGETHER)
-        self._background = Background()
-        self._started = False
         #: Called after each change of `all`.
         self.changed: Callable[[], object] = lambda: None
         informer.add_listener(self._service_changed)
@@ -72,7 +60,7 @@ class ForeignSpecifications:
         """The documents by the priority of their APIServices; the same value while nothing changes."""
         if self._all is None:
             ordered = sorted(self._registry, key=lambda each: (-each.group_priority, each.group, -each.version_priority, each.version))
-            known = [(each, self._servers.get(_key(each))) for each in ordered]
+            known = [(each, self._polls.get(server_key(each))) for each in ordered]
             self._all = tuple(
                 server.found[each.group, each.version]
                 for each, server in known
@@ -81,16 +69,10 @@ class ForeignSpecifications:
         return self._all
 
     async def start(self) -> None:
-        self._started = True
-        self._background = Background()
-        for key in list(self._servers):
-            self._ask_soon(key)
+        await self._polls.start()
 
     async def stop(self) -> None:
-        self._started = False
-        for known in self._servers.values():
-            _cancel(known)
-        await self._background.stop()
+        await self._polls.stop()
 
     def _service_changed(self, kind: str, old: Object | None, new: Object | None) -> None:
         before = None if old is None else registered_of(old)
@@ -99,47 +81,18 @@ class ForeignSpecifications:
             return
         if after is not None:
             # Another part of the same document may be needed now.
-            self._servers.setdefault(_key(after), _Server()).tag = ""
-            self._ask_soon(_key(after))
-        if before is not None and not any(_key(each) == _key(before) for each in self._registry):
-            gone = self._servers.pop(_key(before), None)
-            if gone is not None:
-                _cancel(gone)
+            self._polls.add(server_key(after)).tag = ""
+            self._polls.request(server_key(after))
+        if before is not None and not any(server_key(each) == server_key(before) for each in self._registry):
+            self._polls.forget(server_key(before))
         self._update()
 
     def _update(self) -> None:
         self._all = None
         self.changed()
 
-    def _ask_soon(self, key: Key) -> None:
-        known = self._servers[key]
-        _cancel(known)
-        if known.running:
-            known.again = True
-        elif self._started:
-            known.running = True
-            self._background.add(self._ask_and_schedule(key, known), "OpenAPI documents of other servers")
-
-    async def _ask_and_schedule(self, key: Key, known: _Server) -> None:
-        try:
-            await self._together.acquire()
-            try:
-                await self._ask(key, known)
-            finally:
-                self._together.release()
-        finally:
-            known.running = False
-        if self._servers.get(key) is not known or not self._started:
-            return
-        if known.again:
-            known.again = False
-            self._ask_soon(key)
-        else:
-            pause = min(_EVERY, _FIRST_PAUSE * 2 ** min(known.failures - 1, 16)) if known.failures else _EVERY
-            known.due = self._clock.callLater(pause, self._ask_soon, key)
-
-    async def _ask(self, key: Key, known: _Server) -> None:
-        members = [each for each in self._registry if _key(each) == key]
+    async def _poll(self, key: Key, known: _Server) -> None:
+        members = [each for each in self._registry if server_key(each) == key]
         available = next((each for each in members if each.available), None)
         if available is None:
             known.failures += 1
@@ -190,13 +143,3 @@ def _parts(data: bytes, wanted: tuple[GroupVersion, ...]) -> dict[GroupVersion, 
     except Exception as error:  # each malformed member fails in its own way in the encoder
         raise SpecificationError(f"malformed OpenAPI document: {error!r}") from error
     return found
-
-
-def _key(server: AggregatedService) -> Key:
-    return server.namespace, server.service, server.port
-
-
-def _cancel(known: _Server) -> None:
-    if known.due is not None and known.due.active():
-        known.due.cancel()
-    known.due = None

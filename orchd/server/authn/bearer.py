@@ -18,7 +18,7 @@ INVALID = "invalid bearer token"
 
 
 @implementer(IAuthenticator)
-class Bearer:
+class BearerTokens:
     """Tries token authenticators in order; the first that accepts a token decides. An unknown token is an error, never
     an anonymous request.
 
@@ -57,5 +57,5 @@ class Bearer:
                 continue
             if found is not None:
                 return found
-        told = list(dict.fromkeys(problems))
-        raise AuthenticationError(INVALID if len(told) == 1 else f"[{', '.join(told)}]")
+        texts = list(dict.fromkeys(problems))
+        raise AuthenticationError(INVALID if len(texts) == 1 else f"[{', '.join(texts)}]")

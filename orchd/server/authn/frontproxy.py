@@ -54,7 +54,7 @@ class FrontProxy:
         if not name or not credentials.certificates:
             # Checked first: most clients with certificates are not proxies, and verification is expensive.
             return None
-        proxy = self._chains.of(credentials.certificates)
+        proxy = self._chains.verify(credentials.certificates)
         if wanted.names and proxy not in wanted.names:
             raise AuthenticationError(f"x509: subject with cn={proxy} is not in the allowed list")
         extra, used = _extra(headers, wanted.extra)

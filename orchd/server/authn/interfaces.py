@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from zope.interface import Attribute, Interface
 
 from orchd.kinds.identity import User
+from orchd.values import value_class
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Credentials:
     """The credentials of a request. `headers` has lower-case names; `certificates` is the verified or unverified client
     chain in DER, leaf first (() without TLS client authentication)."""
@@ -30,7 +30,7 @@ class Credentials:
         return parts[1] if len(parts) > 1 and parts[0].lower() == "bearer" else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Authenticated:
     """An authenticated user. `audiences` are those the credential is valid for; `warnings` and `annotations` (audit)
     are optional; `consumed` names headers that must not be forwarded (front-proxy headers, Authorization), `instead`

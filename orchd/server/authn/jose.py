@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from orchd.kinds.gotext.json_syntax import type_name
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.nested import without_surrogates
 
 #: The algorithms that can be configured, all of them asymmetric.
@@ -112,7 +112,7 @@ def json_object(data: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise TokenError(f"not JSON: {error}") from None
     if not isinstance(found, dict):
-        raise TokenError(f"json: cannot unmarshal {type_name(found)} into Go value of type map[string]json.RawMessage")
+        raise TokenError(f"json: cannot unmarshal {json_name(found)} into Go value of type map[string]json.RawMessage")
     return found
 
 
@@ -153,7 +153,7 @@ def unverified_issuer(token: str) -> str:
         raise TokenError(f"while unmarshaling token: {error}") from error
     if issuer is not None and not isinstance(issuer, str):
         raise TokenError(
-            f"while unmarshaling token: json: cannot unmarshal {type_name(issuer)} into Go struct field .iss of type string"
+            f"while unmarshaling token: json: cannot unmarshal {json_name(issuer)} into Go struct field .iss of type string"
         )
     return GOOGLE if issuer == GOOGLE_ALIAS else issuer or ""
 

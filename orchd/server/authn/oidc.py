@@ -6,10 +6,11 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from orchd.errors import quoted
-from orchd.kinds.gotext.json_syntax import type_name
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.identity import User
 from orchd.server.authn.distributedclaims import DistributedClaims
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
@@ -50,7 +51,7 @@ class OpenIdTokens:
         fetch: Fetcher,
         *,
         audiences: Sequence[str],
-        reactor: Any,
+        reactor: IReactorTime,
         wall: Callable[[], float],
         background: Callable[[Coroutine[Any, Any, object], str], object],
         numbers: IssuerMetrics = NO_METRICS,
@@ -134,7 +135,7 @@ def user_of(claims: Mapping[str, Any], options: OidcOptions) -> User:
     if claim == "email" and "email_verified" in claims:
         verified = claims["email_verified"]
         if verified is not None and not isinstance(verified, bool):
-            why = f"json: cannot unmarshal {type_name(verified)} into Go value of type bool"
+            why = f"json: cannot unmarshal {json_name(verified)} into Go value of type bool"
             raise TokenError(f"parse 'email_verified' claim: {why}")
         if not verified:
             raise TokenError("email not verified")
@@ -174,7 +175,7 @@ def _text(claims: Mapping[str, Any], name: str) -> str:
     value = claims[name]
     if value is None or isinstance(value, str):
         return value or ""
-    raise TokenError(f"json: cannot unmarshal {type_name(value)} into Go value of type string")
+    raise TokenError(f"json: cannot unmarshal {json_name(value)} into Go value of type string")
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -185,4 +186,4 @@ def _texts(value: Any) -> tuple[str, ...]:
         return tuple(each or "" for each in value)
     if isinstance(value, str):
         return (value,)
-    raise TokenError(f"json: cannot unmarshal {type_name(value)} into Go value of type string")
+    raise TokenError(f"json: cannot unmarshal {json_name(value)} into Go value of type string")

@@ -16,10 +16,11 @@ from typing import Any, Protocol
 from urllib.parse import urljoin, urlsplit
 
 from twisted.internet.defer import DeferredSemaphore
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchd.errors import quoted
-from orchd.kinds.gotext.json_syntax import type_name
+from orchd.kinds.gotext.values import json_name
 from orchd.server.authn.jose import (
     GOOGLE,
     GOOGLE_ALIAS,
@@ -40,7 +41,7 @@ _MOST_BODY = 1024 * 1024
 _MOST_REDIRECTS, _AT_ONCE = 10, 32
 #: Keys that expire within this many seconds count as expired.
 _EXPIRY_DELTA = 30.0
-#: Tolerated wall skew in seconds for tokens that are not valid yet.
+#: Tolerated clock skew in seconds for tokens that are not valid yet.
 _LEEWAY = 60.0
 #: A JSON number, which may be quoted in a claim.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -221,7 +222,7 @@ class Issuer:
         url: str,
         rules: Rules,
         *,
-        reactor: Any,
+        reactor: IReactorTime,
         wall: Callable[[], float],
         discovery: str = "",
         numbers: IssuerMetrics = NO_METRICS,
@@ -333,7 +334,7 @@ def _mandatory_claims(claims: Mapping[str, Any]) -> _Claimed:
     """The mandatory claims, with their types checked. Raises TokenError."""
     for name, value in claims.items():
         if name in _TEXTS and value is not None and not isinstance(value, str):
-            raise TokenError(f"json: cannot unmarshal {type_name(value)} into Go struct field idToken.{name} of type string")
+            raise TokenError(f"json: cannot unmarshal {json_name(value)} into Go struct field idToken.{name} of type string")
         if name in ("_claim_names", "_claim_sources") and value is not None:
             _check_map(name, value)
         if name == "iat":
@@ -351,11 +352,11 @@ def _check_map(name: str, value: Any) -> None:
     inner, shown = (str, "map[string]string") if name == "_claim_names" else (dict, "map[string]oidc.claimSource")
     where = f"Go struct field idToken.{name} of type "
     if not isinstance(value, dict):
-        raise TokenError(f"json: cannot unmarshal {type_name(value)} into {where}{shown}")
+        raise TokenError(f"json: cannot unmarshal {json_name(value)} into {where}{shown}")
     for each in value.values():
         if not isinstance(each, inner):
             wanted = "string" if inner is str else "oidc.claimSource"
-            raise TokenError(f"json: cannot unmarshal {type_name(each)} into {where}{wanted}")
+            raise TokenError(f"json: cannot unmarshal {json_name(each)} into {where}{wanted}")
 
 
 def _audience(value: Any) -> tuple[str, ...]:
@@ -364,10 +365,10 @@ def _audience(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list):
-        raise TokenError(f"json: cannot unmarshal {type_name(value)} into Go value of type []string")
+        raise TokenError(f"json: cannot unmarshal {json_name(value)} into Go value of type []string")
     for each in value:
         if each is not None and not isinstance(each, str):
-            raise TokenError(f"json: cannot unmarshal {type_name(each)} into Go value of type string")
+            raise TokenError(f"json: cannot unmarshal {json_name(each)} into Go value of type string")
     return tuple(each or "" for each in value)
 
 
@@ -376,7 +377,7 @@ def _moment(value: Any) -> float:
     if value is None:
         raise TokenError('strconv.ParseFloat: parsing "": invalid syntax')
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise TokenError(f"json: cannot unmarshal {type_name(value)} into Go value of type json.Number")
+        raise TokenError(f"json: cannot unmarshal {json_name(value)} into Go value of type json.Number")
     try:
         if isinstance(value, str) and not _NUMBER.fullmatch(value):
             raise ValueError

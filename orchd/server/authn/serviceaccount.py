@@ -29,12 +29,12 @@ from orchd.txkit.instruments import Counter
 ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
 SECRETS = ResourceRef("", "v1", "secrets")
 PODS = ResourceRef("", "v1", "pods")
-#: Tolerated wall skew in seconds.
+#: Tolerated clock skew in seconds.
 LEEWAY = 60
 #: Default lifetime of projected tokens; it is extended, see `TokenIssuer`.
 PROJECTED_SECONDS = 3607
 EXTENDED_SECONDS = 365 * 24 * 3600
-_DEAD = "service account token has been invalidated"
+_INVALIDATED = "service account token has been invalidated"
 
 
 def _list_audiences(audiences: Sequence[str]) -> str:
@@ -164,7 +164,7 @@ class ServiceAccountTokens:
             return
         found = await self._find(ref, namespace, str(claim.get("name", "")))
         if found is None or _deleted_before(found, now - LEEWAY):
-            raise AuthenticationError(_DEAD)
+            raise AuthenticationError(_INVALIDATED)
         has, wanted = found["metadata"].get("uid", ""), claim.get("uid", "")
         if has != wanted:
             raise AuthenticationError(f"{what} UID ({has}) does not match service account {what} ref claim ({wanted})")

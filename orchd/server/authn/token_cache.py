@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from twisted.internet.defer import TimeoutError
+from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
@@ -58,7 +59,7 @@ class CachedTokens:
     def __init__(
         self,
         method: ITokenAuthenticator,
-        reactor: Any,
+        reactor: IReactorTime,
         *,
         found: float,
         unknown: float,

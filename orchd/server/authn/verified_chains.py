@@ -37,7 +37,7 @@ class VerifiedChains(Generic[T]):
         self._verifier = verifier
         self._known.clear()
 
-    def of(self, chain: Sequence[bytes]) -> T:
+    def verify(self, chain: Sequence[bytes]) -> T:
         """The value of a chain (DER, leaf first, not empty). Raises AuthenticationError."""
         digest = hashlib.sha256(b"".join(len(der).to_bytes(4, "big") + der for der in chain)).digest()
         now = self._wall()

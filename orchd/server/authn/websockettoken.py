@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from zope.interface import implementer
 
 from orchd.dialect import Dialect
-from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, Credentials, IAuthenticator
 from orchd.server.authn.jose import TokenError, decode_base64
 
@@ -25,7 +25,7 @@ class WebSocketTokens:
 
     name = "websocket"
 
-    def __init__(self, dialect: Dialect, bearer: Bearer, *, audiences: Sequence[str]) -> None:
+    def __init__(self, dialect: Dialect, bearer: BearerTokens, *, audiences: Sequence[str]) -> None:
         self._prefix = dialect("base64url.bearer.authorization.{abbr}.io.")
         self._bearer = bearer
         self._audiences = tuple(audiences)

@@ -38,7 +38,7 @@ class ClientCertificates:
     async def authenticate(self, credentials: Credentials) -> Authenticated | None:
         if not credentials.certificates:
             return None
-        found, expires = self._chains.of(credentials.certificates)
+        found, expires = self._chains.verify(credentials.certificates)
         self._observe(expires - self._wall())
         return found
 

@@ -16,6 +16,7 @@ from zope.interface import implementer
 from orchd.dialect import Dialect
 from orchd.kinds.codec import yaml_
 from orchd.kinds.gotext import json_syntax
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, NonResourceRule, ResourceRule, Rules, Verdict
 from orchd.txkit.log import Logger
@@ -142,7 +143,7 @@ def _object(line: bytes) -> Mapping[str, Any]:
         return found
     what = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
     raise _BadLineError(
-        f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_syntax.type_name(found)} into Go value of type {what}"
+        f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(found)} into Go value of type {what}"
     )
 
 
@@ -162,7 +163,7 @@ def _current(line: Mapping[str, Any]) -> Policy:
     """Parse a line of version v1beta1, where ``*`` matches every authenticated user."""
     spec = line.get("spec")
     if spec is not None and not isinstance(spec, dict):
-        raise _BadLineError(f"json: cannot unmarshal {json_syntax.type_name(spec)} into Go struct field Policy.spec of type v1beta1.PolicySpec")
+        raise _BadLineError(f"json: cannot unmarshal {json_name(spec)} into Go struct field Policy.spec of type v1beta1.PolicySpec")
     members = _Members(spec or {}, "PolicySpec.spec.")
     user, user_group = _everybody(members.text("user"), members.text("group"))
     return Policy(
@@ -222,7 +223,7 @@ class _Members:
     def _wrong(self, name: str, value: Any, wanted: str) -> _BadLineError:
         if not self._where:
             return _BadLineError(
-                f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_syntax.type_name(value)} into Go struct field "
+                f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(value)} into Go struct field "
                 f".{name} of type {wanted}"
             )
-        return _BadLineError(f"json: cannot unmarshal {json_syntax.type_name(value)} into Go struct field {self._where}{name} of type {wanted}")
+        return _BadLineError(f"json: cannot unmarshal {json_name(value)} into Go struct field {self._where}{name} of type {wanted}")

@@ -166,12 +166,16 @@ async def ensure(client: IClient, dialect: Dialect) -> int:
     namespace's 404: create the system namespaces first.
     """
     writes = 0
+    objects = bootstrap_objects(dialect)
+    present = await _present(client, {_ref(expected, dialect) for expected in objects})
 
     async def one(expected: Object) -> None:
         nonlocal writes
         for attempt in range(_ATTEMPTS):
             try:
-                written = await _ensure_one(client, dialect, expected)
+                # Objects that were not in the lists are looked for only after a lost race.
+                look = attempt > 0 or _key(expected, dialect) in present
+                written = await _ensure_one(client, dialect, expected, look=look)
             except ApiError as error:
                 if error.code != 409 or attempt == _ATTEMPTS - 1:
                     raise
@@ -179,23 +183,46 @@ async def ensure(client: IClient, dialect: Dialect) -> int:
                 writes += written
                 return
 
-    await for_each(bootstrap_objects(dialect), one, at_once=_AT_ONCE)
+    await for_each(objects, one, at_once=_AT_ONCE)
     return writes
 
 
-async def _ensure_one(client: IClient, dialect: Dialect, expected: Object) -> int:
-    ref = ResourceRef(dialect(RBAC_GROUP), "v1", expected["kind"].lower() + "s")
-    namespace, name = expected["metadata"].get("namespace", ""), expected["metadata"]["name"]
-    existing: Object | None
-    try:
-        existing = await client.get(ref, namespace, name)
-    except ApiError as error:
-        if error.code != 404:
-            raise
-        existing = None
+#: A resource, a namespace ("" for none) and a name.
+_Key = tuple[ResourceRef, str, str]
+
+
+def _ref(expected: Object, dialect: Dialect) -> ResourceRef:
+    return ResourceRef(dialect(RBAC_GROUP), "v1", expected["kind"].lower() + "s")
+
+
+def _key(expected: Object, dialect: Dialect) -> _Key:
+    metadata = expected["metadata"]
+    return _ref(expected, dialect), metadata.get("namespace", ""), metadata["name"]
+
+
+async def _present(client: IClient, refs: Iterable[ResourceRef]) -> frozenset[_Key]:
+    """The objects of some resources. A list costs less than a request for each default object of a new cluster."""
+    found: list[_Key] = []
+    for ref in refs:
+        for item in (await client.list(ref)).get("items") or ():
+            metadata = item["metadata"]
+            found.append((ref, metadata.get("namespace", ""), metadata["name"]))
+    return frozenset(found)
+
+
+async def _ensure_one(client: IClient, dialect: Dialect, expected: Object, *, look: bool) -> int:
+    """The number of writes. Without `look` the object is taken for absent. Raises ApiError."""
+    ref, namespace, name = _key(expected, dialect)
+    existing: Object | None = None
+    if look:
+        try:
+            existing = await client.get(ref, namespace, name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
     change = reconcile(existing, expected)
     if change.action == "create":
-        await client.create(ref, namespace, change.object)
+        await client.create(ref, namespace, change.object, need_answer=False)
     elif change.action == "update":
         await client.update(ref, namespace, name, change.object)
     elif change.action == "recreate":

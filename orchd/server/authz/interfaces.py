@@ -10,9 +10,10 @@ from typing import Any
 from zope.interface import Attribute, Interface
 
 from orchd.kinds.identity import User
+from orchd.values import value_class
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Action:
     """The attributes of an authorization request. For a resource request `path` is "" and the resource members are set;
     `name`, `namespace` and `subresource` may be "". Otherwise `path` is the URL path and `verb` the lower-case HTTP
@@ -39,7 +40,7 @@ class Decision(Enum):
     NO_OPINION = "no opinion"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Verdict:
     """A decision and its reason, which the client sees after ``... is forbidden: ...`` when it is not ALLOW.
 

@@ -19,6 +19,8 @@ _PASS = Verdict(Decision.NO_OPINION)
 
 @implementer(IAuthorizer)
 class PrivilegedGroups:
+    """Allows every action of members of `groups`; no opinion on others."""
+
     name = "privileged"
 
     def __init__(self, groups: Iterable[str] = (MASTERS_GROUP,)) -> None:

@@ -10,13 +10,13 @@ from twisted.internet.defer import Deferred, FirstError, gatherResults
 from orchd.client.interfaces import IClient
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.server.bootstrap.objects import Wanted
+from orchd.server.bootstrap.objects import BootstrapObject
 
 #: Attempts after a lost race: several servers may bootstrap at once.
 _ATTEMPTS = 5
 
 
-async def ensure(client: IClient, wanted: Iterable[Wanted], *, now: str) -> None:
+async def ensure(client: IClient, wanted: Iterable[BootstrapObject], *, now: str) -> None:
     """Ensure all of `wanted` concurrently (their writes share commits). `now` is the timestamp of conditions. Raises
     the first ApiError."""
     try:
@@ -25,7 +25,7 @@ async def ensure(client: IClient, wanted: Iterable[Wanted], *, now: str) -> None
         first.subFailure.raiseException()
 
 
-async def _one(client: IClient, wanted: Wanted, now: str) -> None:
+async def _one(client: IClient, wanted: BootstrapObject, now: str) -> None:
     for attempt in range(_ATTEMPTS):
         try:
             await _attempt(client, wanted, now)
@@ -36,7 +36,7 @@ async def _one(client: IClient, wanted: Wanted, now: str) -> None:
                 raise
 
 
-async def _attempt(client: IClient, wanted: Wanted, now: str) -> None:
+async def _attempt(client: IClient, wanted: BootstrapObject, now: str) -> None:
     ref, namespace, name = wanted.ref, wanted.namespace, wanted.name
     existing: Object | None
     try:
@@ -48,7 +48,7 @@ async def _attempt(client: IClient, wanted: Wanted, now: str) -> None:
     if existing is None:
         existing = await client.create(ref, namespace, wanted.object)
     elif _is_kept(wanted, existing):
-        members = {m: wanted.object[m] for m in wanted.kept if not _within(wanted.object[m], existing.get(m))}
+        members = {m: wanted.object[m] for m in wanted.restored if not _within(wanted.object[m], existing.get(m))}
         if members:
             existing = await client.update(ref, namespace, name, {**existing, **members})
     if wanted.status is not None and not existing.get("status", {}).get("conditions"):
@@ -56,11 +56,11 @@ async def _attempt(client: IClient, wanted: Wanted, now: str) -> None:
         await client.update(ref, namespace, name, {**existing, "status": {"conditions": conditions}}, subresource="status")
 
 
-def _is_kept(wanted: Wanted, existing: Object) -> bool:
-    if not wanted.asked:
+def _is_kept(wanted: BootstrapObject, existing: Object) -> bool:
+    if not wanted.update_annotation:
         return True
     metadata = existing["metadata"]
-    said = metadata.get("annotations", {}).get(wanted.asked)
+    said = metadata.get("annotations", {}).get(wanted.update_annotation)
     return bool(metadata.get("generation") == 1) if said is None else bool(said == "true")
 
 

@@ -32,15 +32,15 @@ _PRIORITY_CLASSES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """An object that must exist. `kept` names the top-level members that are restored when they differ; with the
-    annotation key `asked`, only while the annotation is "true", or absent from an object that was never changed.
+class BootstrapObject:
+    """An object that must exist. `restored` names the top-level members that are restored when they differ; with the
+    annotation key `update_annotation`, only while the annotation is "true", or absent from an object that was never changed.
     `status` is written through the status endpoint."""
 
     ref: ResourceRef
     object: Object
-    kept: tuple[str, ...] = ()
-    asked: str = ""
+    restored: tuple[str, ...] = ()
+    update_annotation: str = ""
     status: Mapping[str, Any] | None = None
 
     @property
@@ -58,20 +58,20 @@ def _object(api_version: str, kind: str, metadata: Object, **members: Any) -> Ob
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **members}
 
 
-def namespaces(dialect: Dialect) -> Iterator[Wanted]:
+def namespaces(dialect: Dialect) -> Iterator[BootstrapObject]:
     """The system namespaces."""
     for template in NAMESPACES:
-        yield Wanted(
+        yield BootstrapObject(
             ref=ResourceRef("", "v1", "namespaces"),
             object=_object("v1", "Namespace", {"name": dialect(template)}),
         )
 
 
-def priority_classes(dialect: Dialect) -> Iterator[Wanted]:
+def priority_classes(dialect: Dialect) -> Iterator[BootstrapObject]:
     """The two system priority classes."""
     group = dialect("scheduling.{abbr}.io")
     for name, value, description in _PRIORITY_CLASSES:
-        yield Wanted(
+        yield BootstrapObject(
             ref=ResourceRef(group, "v1", "priorityclasses"),
             object=_object(
                 f"{group}/v1", "PriorityClass", {"name": name}, value=value, description=description
@@ -79,33 +79,33 @@ def priority_classes(dialect: Dialect) -> Iterator[Wanted]:
         )
 
 
-def flow_control(dialect: Dialect) -> Iterator[Wanted]:
+def flow_control(dialect: Dialect) -> Iterator[BootstrapObject]:
     """Priority levels and flow schemas; their specs are restored while their auto-update annotation says so."""
     group = dialect("flowcontrol.apiserver.{abbr}.io")
     api_version = f"{group}/v1beta2"
-    asked = dialect("apf.{long}.io/autoupdate-spec")
-    annotations = {asked: "true"}
+    update_annotation = dialect("apf.{long}.io/autoupdate-spec")
+    annotations = {update_annotation: "true"}
     for name, spec in PRIORITY_LEVELS.items():
-        yield Wanted(
+        yield BootstrapObject(
             ref=ResourceRef(group, "v1beta2", "prioritylevelconfigurations"),
             object=_object(
                 api_version, "PriorityLevelConfiguration", {"name": name, "annotations": annotations}, spec=expand(dialect, spec)
             ),
-            kept=("spec",),
-            asked=asked,
+            restored=("spec",),
+            update_annotation=update_annotation,
         )
     for name, spec in FLOW_SCHEMAS.items():
-        yield Wanted(
+        yield BootstrapObject(
             ref=ResourceRef(group, "v1beta2", "flowschemas"),
             object=_object(
                 api_version, "FlowSchema", {"name": dialect(name), "annotations": annotations}, spec=expand(dialect, spec)
             ),
-            kept=("spec",),
-            asked=asked,
+            restored=("spec",),
+            update_annotation=update_annotation,
         )
 
 
-def api_services(dialect: Dialect, catalog: Catalog) -> Iterator[Wanted]:
+def api_services(dialect: Dialect, catalog: Catalog) -> Iterator[BootstrapObject]:
     """One APIService per served built-in group and version."""
     group = dialect("apiregistration.{abbr}.io")
     label = {dialect("{short}-aggregator.{long}.io/automanaged"): "onstart"}
@@ -124,18 +124,18 @@ def api_services(dialect: Dialect, catalog: Catalog) -> Iterator[Wanted]:
             spec: Object = {"version": version, "groupPriorityMinimum": minimum, "versionPriority": priority}
             if served.name:
                 spec["group"] = served.name
-            yield Wanted(
+            yield BootstrapObject(
                 ref=ResourceRef(group, "v1", "apiservices"),
                 object=_object(
                     f"{group}/v1", "APIService", {"name": f"{version}.{served.name}", "labels": label}, spec=spec
                 ),
-                kept=("spec",),
+                restored=("spec",),
                 status={"conditions": [condition]},
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class ServiceAddress:
     """Address and port of the API service: the address is the first of the service range."""
 
     port: int
@@ -143,13 +143,13 @@ class Address:
     service_node_port: int = 0
 
 
-def own_service(dialect: Dialect, address: Address) -> Iterator[Wanted]:
+def own_service(dialect: Dialect, address: ServiceAddress) -> Iterator[BootstrapObject]:
     """The service under which pods reach the API server."""
     name = dialect("{long}")
     port: Object = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": address.port}
     if address.service_node_port:
         port["nodePort"] = address.service_node_port
-    yield Wanted(
+    yield BootstrapObject(
         ref=ResourceRef("", "v1", "services"),
         object=_object(
             "v1",
@@ -166,15 +166,15 @@ def own_service(dialect: Dialect, address: Address) -> Iterator[Wanted]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Server:
+class ServerEndpoint:
     """Advertised address and port of one server."""
 
     port: int
     ip: str
 
 
-def own_endpoints(dialect: Dialect, servers: Iterable[Server]) -> Iterator[Wanted]:
-    """Endpoints of the API service; [] without servers: existing endpoints are then left unchanged.
+def own_endpoints(dialect: Dialect, servers: Iterable[ServerEndpoint]) -> Iterator[BootstrapObject]:
+    """Endpoints of the API service; nothing without servers: existing endpoints are then left unchanged.
 
     Endpoints may not hold loopback addresses: a server that listens only there is unreachable for pods.
     """
@@ -187,7 +187,7 @@ def own_endpoints(dialect: Dialect, servers: Iterable[Server]) -> Iterator[Wante
     name = dialect("{long}")
     ports = {port: [{"name": "https", "port": port, "protocol": "TCP"}] for port in by_port}
     skip = {dialect("endpointslice.{long}.io/skip-mirror"): "true"}
-    yield Wanted(
+    yield BootstrapObject(
         ref=ResourceRef("", "v1", "endpoints"),
         object=_object(
             "v1",
@@ -198,13 +198,13 @@ def own_endpoints(dialect: Dialect, servers: Iterable[Server]) -> Iterator[Wante
                 for port, addresses in by_port.items()
             ],
         ),
-        kept=("subsets",),
+        restored=("subsets",),
     )
     # The reference's slice holds the first subset only.
     port, addresses = next(iter(by_port.items()))
     version = ip_address(addresses[0]).version
     group = dialect("discovery.{abbr}.io")
-    yield Wanted(
+    yield BootstrapObject(
         ref=ResourceRef(group, "v1", "endpointslices"),
         object=_object(
             f"{group}/v1",
@@ -218,7 +218,7 @@ def own_endpoints(dialect: Dialect, servers: Iterable[Server]) -> Iterator[Wante
             ],
             ports=ports[port],
         ),
-        kept=("endpoints", "ports"),
+        restored=("endpoints", "ports"),
     )
 
 

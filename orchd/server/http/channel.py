@@ -25,7 +25,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
-from typing import Protocol as Shape
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IProtocol, IPushProducer, ITransport
@@ -39,6 +38,7 @@ from orchd.server.http.request_body import IncomingBody, NoBody
 from orchd.server.http.request_head import BadHead, Fields, RequestTarget, parse_fields, parse_line
 from orchd.server.http.response_sinks import ChunkSink
 from orchd.server.http.responses import BODILESS, CONTINUE, head, refusal
+from orchd.server.http.takeover import Takeover, Transport
 from orchd.server.pipeline.interfaces import Body, IStream, Pieces, Request, Response, size_of
 from orchd.server.pipeline.query import Query
 from orchd.txkit.coroutines import enter
@@ -55,19 +55,6 @@ _NO_BODY = NoBody()
 _JOIN = 64 << 10
 #: Seconds during which data after an invalid request is read and discarded before the connection is closed.
 _REFUSED = 0.5
-
-
-class Transport(Shape):
-    """The transport methods that the channel uses."""
-
-    def write(self, data: bytes) -> None: ...
-    def writeSequence(self, data: list[bytes]) -> None: ...
-    def loseConnection(self) -> None: ...
-    def abortConnection(self) -> None: ...
-    def registerProducer(self, producer: Any, streaming: bool) -> None: ...
-    def unregisterProducer(self) -> None: ...
-    def pauseProducing(self) -> None: ...
-    def resumeProducing(self) -> None: ...
 
 
 @implementer(IPushProducer)
@@ -547,7 +534,7 @@ class HttpChannel(Protocol):
         self._watch_reading()
         self._transport.unregisterProducer()
         self._factory.closed(self)
-        return Takeover(self, self._transport)
+        return Takeover(self._transport, self._hand_over)
 
     def _hand_over(self, taker: IProtocol) -> None:
         self._taker = taker
@@ -555,18 +542,6 @@ class HttpChannel(Protocol):
         data, self._buffer = self._buffer, b""
         if data:
             taker.dataReceived(data)
-
-
-class Takeover:
-    """A connection after its request: write the response head to `transport`, then pass it `to` another protocol."""
-
-    def __init__(self, channel: HttpChannel, transport: Transport) -> None:
-        self._channel = channel
-        self.transport = transport
-
-    def to(self, protocol: IProtocol) -> None:
-        """From now on `protocol` receives data, including buffered data, and the connection's end."""
-        self._channel._hand_over(protocol)
 
 
 def _has(response: Response, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import cast
 
 from twisted.internet.defer import Deferred, TimeoutError, execute
 from twisted.internet.interfaces import IAddress, IReactorThreads, IReactorTime
@@ -24,7 +24,7 @@ from orchd.txkit.timeouts import within
 _SWEEP = 1.0
 
 
-def compress_aside(clock: Any, pieces: Iterable[bytes]) -> Deferred[list[bytes]]:
+def compress_aside(clock: IReactorTime, pieces: Iterable[bytes]) -> Deferred[list[bytes]]:
     """`responses.compress` in another thread, where `clock` is a reactor with threads."""
     if IReactorThreads.providedBy(clock):
         return deferToThreadPool(clock, clock.getThreadPool(), compress, pieces)

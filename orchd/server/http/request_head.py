@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote_plus, unquote_to_bytes
+
+from orchd.values import value_class
 
 #: Reason phrases as the reference writes them.
 PHRASES = {
@@ -56,7 +57,7 @@ class BadHead(Exception):
         self.text = f"{code} {PHRASES[code]}: {why}" if why else f"{code} {PHRASES[code]}"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Fields:
     """A header section and values derived from it. `length` is that of the body, CHUNKED for chunked coding."""
 
@@ -68,7 +69,7 @@ class Fields:
     gzip: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class RequestTarget:
     """The parsed request line. `path` is decoded, `raw_path` is not; `query` keeps all values in order."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from OpenSSL import SSL
 from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
@@ -17,6 +17,9 @@ from zope.interface import implementer
 
 from orchd.server.http.tls_names import MODERN, SUITES, VERSIONS
 from orchd.txkit.file_reloading import FileReloader
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
 
 _OPTIONS = (
     SSL.OP_NO_COMPRESSION
@@ -40,11 +43,12 @@ class KeyPairFiles:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsSettings:
     """`serving` is the default pair, `by_name` are pairs for server names; such a pair without names serves those of
-    its certificate. `cipher_suites` and `min_version` use the specification's names."""
+    its certificate. Handshakes name the authorities in `client_ca_files` as acceptable for client certificates, by which
+    clients choose one; without files, any. `cipher_suites` and `min_version` use the specification's names."""
 
     serving: KeyPairFiles
     by_name: tuple[KeyPairFiles, ...] = ()
-    client_ca_file: str = ""
+    client_ca_files: tuple[str, ...] = ()
     min_version: str = ""
     cipher_suites: tuple[str, ...] = ()
     http2: bool = False
@@ -52,7 +56,7 @@ class TlsSettings:
     def files(self) -> list[str]:
         """All files to watch for changes."""
         pairs = [name for pair in (self.serving, *self.by_name) for name in (pair.certificate, pair.key)]
-        return [*pairs, self.client_ca_file] if self.client_ca_file else pairs
+        return [*pairs, *self.client_ca_files]
 
 
 def min_version(name: str) -> int:
@@ -136,15 +140,9 @@ class ServerContexts:
             raise ValueError(f"{pair.certificate}, {pair.key}: {_text(error)}") from error
         context.set_verify(SSL.VERIFY_PEER, _any_certificate)
         context.set_session_id(b"orchd")
-        if self.settings.client_ca_file:
-            with open(self.settings.client_ca_file, "rb") as file:
-                bundle = file.read()
-            try:
-                context.load_client_ca(self.settings.client_ca_file.encode())
-            except SSL.Error as error:
-                raise ValueError(f"{self.settings.client_ca_file}: {_text(error)}") from error
-            if b"BEGIN CERTIFICATE" not in bundle:
-                raise ValueError(f"{self.settings.client_ca_file}: no certificate in PEM form")
+        for name in self.settings.client_ca_files:
+            for authority in _authorities(name):
+                context.add_client_ca(authority)
         context.set_alpn_select_callback(self._select)
         return context
 
@@ -170,6 +168,20 @@ def _any_certificate(*_: object) -> bool:
 def _text(error: SSL.Error) -> str:
     reasons = error.args[0] if error.args and isinstance(error.args[0], list) else []
     return "; ".join(str(reason[-1]) for reason in reasons) or str(error)
+
+
+def _authorities(name: str) -> Iterable[Certificate]:
+    """The certificates of a PEM file. Raises OSError, and ValueError with the file's name."""
+    from cryptography import x509
+
+    with open(name, "rb") as file:
+        bundle = file.read()
+    if b"BEGIN CERTIFICATE" not in bundle:
+        raise ValueError(f"{name}: no certificate in PEM form")
+    try:
+        return x509.load_pem_x509_certificates(bundle)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 def _certificate_names(context: SSL.Context) -> list[str]:

@@ -16,9 +16,10 @@ from urllib.parse import urlsplit
 
 import orjson
 from twisted.internet.defer import CancelledError, DeferredSemaphore
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
-from orchd.kinds.gotext.json_syntax import type_name
+from orchd.kinds.gotext.values import json_name
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
 from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError, failed_response, read_document
@@ -83,7 +84,7 @@ class RemoteReviews:
         self,
         calls: WebhookClient,
         configuration: Callable[[], ClientConfig],
-        reactor: Any,
+        reactor: IReactorTime,
         *,
         random: Random,
         observe: Observe = lambda code, seconds: None,
@@ -264,4 +265,4 @@ def read_texts(value: Any, where: str) -> tuple[str, ...]:
 
 def type_mismatch(value: Any, where: str, wanted: str) -> WebhookError:
     """The error for a value whose type differs from its field's."""
-    return WebhookError(f"json: cannot unmarshal {type_name(value)} into Go {where} of type {wanted}")
+    return WebhookError(f"json: cannot unmarshal {json_name(value)} into Go {where} of type {wanted}")

@@ -30,9 +30,11 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.codec import yaml_
 from orchd.kinds.gotext import json_syntax
+from orchd.kinds.gotext.values import json_name
 from orchd.pki.clientconfig import ClientConfig
 from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import describe, was_cancelled, was_lost
+from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 from orchd.txkit.tracing import trace_headers, traced
@@ -139,16 +141,21 @@ class _Peer:
 
 @implementer(IAgentEndpointFactory)
 class _Where:
-    """Connects to one fixed address, and verifies the certificate of the URL's host."""
+    """Connects to one fixed address, directly or with `dial`, and verifies the certificate of the URL's host."""
 
-    def __init__(self, reactor: Any, address: tuple[str, int], options: Any, seconds: float) -> None:
+    def __init__(self, reactor: Any, address: tuple[str, int], options: Any, seconds: float, dial: Dial | None) -> None:
         self._reactor = reactor
         self._address = address
+        self._dial = dial
         self._options = options
         self._seconds = seconds
 
     def endpointForURI(self, uri: Any) -> Any:
-        plain = HostnameEndpoint(self._reactor, *self._address, timeout=self._seconds)
+        plain: Any
+        if self._dial is None:
+            plain = HostnameEndpoint(self._reactor, *self._address, timeout=self._seconds)
+        else:
+            plain = self._dial(*self._address, self._seconds)
         return plain if uri.scheme == b"http" else wrapClientTLS(self._options, plain)
 
 
@@ -183,15 +190,24 @@ class _Call:
 
 class WebhookClient:
     """Posts documents to webhooks and calls other services. `client` reads the Services of webhooks; `agent` is the
-    template of the user agent. Call `close` when done."""
+    template of the user agent; `to_urls` and `to_services` make the connections to URLs and to Services, None makes direct
+    ones. Call `close` when done."""
 
     def __init__(
-        self, reactor: Any, dialect: Dialect, client: IClient, *, agent: str = "{short}-apiserver-admission"
+        self,
+        reactor: Any,
+        dialect: Dialect,
+        client: IClient,
+        *,
+        agent: str = "{short}-apiserver-admission",
+        to_urls: Dial | None = None,
+        to_services: Dial | None = None,
     ) -> None:
+        self._to_urls, self._to_services = to_urls, to_services
         self._reactor = reactor
         self._agent = dialect(agent)
         self._client = client
-        self._peers: OrderedDict[tuple[bytes, ClientConfig | None], _Peer] = OrderedDict()
+        self._peers: OrderedDict[tuple[bytes, ClientConfig | None, Dial | None], _Peer] = OrderedDict()
 
     async def close(self) -> None:
         """Close pooled connections."""
@@ -260,12 +276,13 @@ class WebhookClient:
         service: Mapping[str, Any] | None,
     ) -> Answer:
         address = call.host, call.port
+        dial = self._to_services if service else self._to_urls
         try:
             if service:
                 address = await self._resolve(service["namespace"], service["name"], call.port)
-            peer = self._peer(authority(), user)
+            peer = self._peer(authority(), user, dial)
             agent = Agent.usingEndpointFactory(
-                self._reactor, _Where(self._reactor, address, peer.options(call.host), seconds), pool=peer.pool
+                self._reactor, _Where(self._reactor, address, peer.options(call.host), seconds, dial), pool=peer.pool
             )
             body = None if call.body is None else BytesBodyProducer(call.body)
             asked = agent.request(call.method.encode(), call.url.encode("ascii"), self._headers(call, user), body)
@@ -302,11 +319,12 @@ class WebhookClient:
             headers.setRawHeaders("Authorization", [f"Basic {pair}"])
         return headers
 
-    def _peer(self, authority: bytes, user: ClientConfig | None) -> _Peer:
-        key = (authority, user)
+    def _peer(self, authority: bytes, user: ClientConfig | None, dial: Dial | None) -> _Peer:
+        """Connections are shared only by calls that are dialed in the same way."""
+        key = (authority, user, dial)
         peer = self._peers.get(key)
         if peer is None:
-            peer = self._peers[key] = _Peer(self._reactor, *key)
+            peer = self._peers[key] = _Peer(self._reactor, authority, user)
             if len(self._peers) > _MOST_POOLS:
                 # Connections in use close when their calls end; idle ones close by timeout.
                 self._peers.popitem(last=False)[1].pool.closeCachedConnections()
@@ -408,5 +426,5 @@ def read_document(data: bytes, code: int) -> dict[str, Any]:
     what = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
     raise WebhookError(
         "couldn't get version/kind; json parse error: json: cannot unmarshal "
-        f"{json_syntax.type_name(found)} into Go value of type {what}"
+        f"{json_name(found)} into Go value of type {what}"
     )

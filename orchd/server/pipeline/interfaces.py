@@ -16,9 +16,10 @@ from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.query import Query
 from orchd.txkit.tracing import RequestSpan
+from orchd.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class RequestInfo:
     """The parsed path and method (specification, "Resource URIs").
 

@@ -33,7 +33,7 @@ def _named_by_selector(query: Query) -> str:
 
 def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
     """The request info of a decoded path. Never raises: other paths are non-resource requests."""
-    if not query or not (query.keys() & _TELLING):
+    if _TELLING.isdisjoint(query):
         return _plain_path(path, method)
     return _parse(method, path, Query.of(query))
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Final
 
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.python.failure import Failure
 
@@ -34,7 +35,7 @@ class EndpointReconciler:
     """The reconciler of one server. `at` is its advertised address and port."""
 
     def __init__(
-        self, store: IStore, client: IClient, dialect: Dialect, clock: Any, wall: Callable[[], float], at: objects.Server
+        self, store: IStore, client: IClient, dialect: Dialect, clock: IReactorTime, wall: Callable[[], float], at: objects.ServerEndpoint
     ) -> None:
         self._store = store
         self._client = client
@@ -93,13 +94,13 @@ class EndpointReconciler:
             # The key has just expired, or another server wrote it: retry in the next period.
             return
 
-    async def _servers(self) -> list[objects.Server]:
+    async def _servers(self) -> list[objects.ServerEndpoint]:
         """The servers to publish."""
         found = await self._store.range(_PREFIX)
         servers = []
         for item in found.items:
             ip, _, port = item.key.removeprefix(_PREFIX).rpartition(":")
-            servers.append(objects.Server(ip=ip, port=int(port)))
+            servers.append(objects.ServerEndpoint(ip=ip, port=int(port)))
         return servers
 
     async def _tell(self) -> None:
@@ -123,9 +124,9 @@ class CountedEndpointReconciler(EndpointReconciler):
         store: IStore,
         client: IClient,
         dialect: Dialect,
-        clock: Any,
+        clock: IReactorTime,
         wall: Callable[[], float],
-        at: objects.Server,
+        at: objects.ServerEndpoint,
         count: int,
     ) -> None:
         super().__init__(store, client, dialect, clock, wall, at)
@@ -139,7 +140,7 @@ class CountedEndpointReconciler(EndpointReconciler):
     async def _withdraw(self) -> None:
         self._leaving = True
 
-    async def _servers(self) -> list[objects.Server]:
+    async def _servers(self) -> list[objects.ServerEndpoint]:
         try:
             found = await self._client.get(ResourceRef("", "v1", "endpoints"), "default", self._dialect("{long}"))
         except ApiError as error:
@@ -147,7 +148,7 @@ class CountedEndpointReconciler(EndpointReconciler):
                 raise
             found = {}
         servers = {
-            objects.Server(ip=address["ip"], port=port["port"])
+            objects.ServerEndpoint(ip=address["ip"], port=port["port"])
             for subset in found.get("subsets") or ()
             for port in subset.get("ports") or ()
             for address in subset.get("addresses") or ()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from twisted.internet.defer import CancelledError
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchd.client.interfaces import IEventRecorder
@@ -33,7 +34,7 @@ class CertificateRenewal:
         renew: Callable[[], Awaitable[object]],
         recorder: IEventRecorder,
         dialect: Dialect,
-        clock: Any,
+        clock: IReactorTime,
         wall: Callable[[], float],
     ) -> None:
         self._files = files

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from orchd import errors
-from orchd.kinds.codec import decode, json_, yaml_
+from orchd.kinds.codec import json_, yaml_
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.strictness import Strictness
 
@@ -25,7 +26,7 @@ def decode_configuration(data: bytes) -> Object:
     if not isinstance(config, dict):
         raise errors.bad_request(
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
-            f"{decode.json_kind(config)} into Go value of type map[string]interface {{}}"
+            f"{json_name(config)} into Go value of type map[string]interface {{}}"
         )
     return config
 

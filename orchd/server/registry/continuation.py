@@ -13,7 +13,7 @@ import string
 
 from orchd import errors
 from orchd.kinds.codec import json_
-from orchd.kinds.codec.decode import json_kind
+from orchd.kinds.gotext.values import json_name
 
 _ALPHABET = frozenset(string.ascii_letters + string.digits + "-_")
 #: Line breaks are allowed anywhere in base64.
@@ -49,11 +49,11 @@ def decode(meta_group: str, token: str) -> tuple[int, str]:
         raise errors.bad_request(_BAD + str(error)) from None
     fields = {} if fields is None else fields
     if not isinstance(fields, dict):
-        raise _unreadable(f"{json_kind(fields)} into Go value of type etcd3.continueToken")
+        raise _unreadable(f"{json_name(fields)} into Go value of type etcd3.continueToken")
     for name, kind, type_ in (("v", str, "string"), ("rv", int, "int64"), ("start", str, "string")):
         value = fields.get(name)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool) or _too_large(value)):
-            shown = f"number {value}" if isinstance(value, int | float) and not isinstance(value, bool) else json_kind(value)
+            shown = f"number {value}" if isinstance(value, int | float) and not isinstance(value, bool) else json_name(value)
             raise _unreadable(f"{shown} into Go struct field continueToken.{name} of type {type_}")
     version, revision, start = fields.get("v") or "", fields.get("rv") or 0, fields.get("start") or ""
     if version != f"{meta_group}/v1":

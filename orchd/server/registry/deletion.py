@@ -25,6 +25,14 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _ATTEMPTS = 100
 
 
+class _OvertakenError(RevisionConflictError):
+    """An object was changed or removed by another client between its last mark and its removal; `deleted` has it as marked."""
+
+    def __init__(self, deleted: Deleted, error: RevisionConflictError) -> None:
+        super().__init__(error.key, error.current)
+        self.deleted = deleted
+
+
 class Deleter:
     """Deletes objects of every kind."""
 
@@ -41,10 +49,14 @@ class Deleter:
         if kept:
             raise errors.forbidden(resource.group, resource.plural, name, kept)
         cache = self._access.cache(resource)
+        overtaken: Deleted | None = None
         for _ in range(_ATTEMPTS):
             await cache.fresh()
             entry = cache.get(path)
             damaged = cache.damaged(path) if entry is None else None
+            if overtaken is not None and damaged is None and (entry is None or not self._is_same(entry, overtaken.object)):
+                # Whoever removes an object that this request has marked does so on its behalf: a node agent, for example.
+                return overtaken
             if entry is None and damaged is None:
                 raise errors.not_found(resource.group, resource.plural, name)
             try:
@@ -52,6 +64,8 @@ class Deleter:
                     return await self._delete_unreadable(context, name, damaged, options)
                 assert entry is not None
                 return await self._attempt(context, name, path, entry, options)
+            except _OvertakenError as error:
+                overtaken = error.deleted
             except RevisionConflictError:
                 if (options.get("preconditions") or {}).get("resourceVersion"):
                     raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED) from None
@@ -108,15 +122,24 @@ class Deleter:
         """Delete immediately. Objects with graceful deletion are marked first, so that watchers see time and grace
         period."""
         writer = self._access.writer_for(strategy)
-        if not strategy.graceful_deletion or marked == old:
+        two_steps = strategy.graceful_deletion and marked != old
+        if not two_steps:
             marked = old
         elif not context.dry_run:
             value = self._access.encode(context.resource, marked)
             revision = await writer.update(key, marked, old, marked, value, expected=revision)
             marked = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         if not context.dry_run:
-            revision = await writer.delete(key, old, expected=revision)
+            try:
+                revision = await writer.delete(key, old, expected=revision)
+            except RevisionConflictError as error:
+                if not two_steps:
+                    raise
+                raise _OvertakenError(Deleted(object=marked, revision=revision, gone=True), error) from error
         return Deleted(object=marked, revision=revision, gone=True)
+
+    def _is_same(self, entry: Entry, obj: Object) -> bool:
+        return bool(self._access.decode(entry)["metadata"].get("uid") == obj["metadata"].get("uid"))
 
 
 def _check_preconditions(

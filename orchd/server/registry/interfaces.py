@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from zope.interface import Attribute, Interface
@@ -16,9 +16,10 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.kinds.patch.fieldset import FieldSet
 from orchd.server.registry.operations import Delete, Write
+from orchd.values import value_class
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Context:
     """Who writes and how; passed down the write sequence. `now` is epoch seconds."""
 
@@ -33,6 +34,8 @@ class Context:
     sent: Object | None = None
     #: The stored object as text, for a change.
     stored: bytes = b""
+    #: True if the stored object has the canonical shape, the defaults and the order of members of this release.
+    stored_canonical: bool = False
     #: Field manager of the write (metadata.managedFields).
     manager: str = ""
     warn: Callable[[str], None] = lambda text: None
@@ -76,8 +79,8 @@ class ICreateStrategy(Interface):
 class IUpdateStrategy(Interface):
     """Kind-specific rules for updates."""
 
-    creates_on_update: bool = Attribute("May PUT and apply create the object?")
-    unconditional_update: bool = Attribute("May PUT leave out metadata.resourceVersion?")
+    creates_on_update: bool = Attribute("True if PUT and apply may create the object.")
+    unconditional_update: bool = Attribute("True if PUT may omit metadata.resourceVersion.")
 
     def reset_fields(subresource: str) -> FieldSet:
         """Fields that this endpoint resets to their stored values; writers do not become their field managers."""
@@ -92,10 +95,10 @@ class IUpdateStrategy(Interface):
 class IDeleteStrategy(Interface):
     """What is special about deletions of a kind's objects."""
 
-    graceful_deletion: bool = Attribute("Does a deletion have a grace period (pods)?")
-    two_phase_deletion: bool = Attribute("Does a first deletion only begin what a second one ends (namespaces, definitions)?")
-    waits_for_content: bool = Attribute("Does a deletion change nothing while `blocks_deletion` is true of a marked object?")
-    returns_object: bool = Attribute("Does DELETE answer with the object, not a Status?")
+    graceful_deletion: bool = Attribute("True if deletions have a grace period (pods).")
+    two_phase_deletion: bool = Attribute("True if a deletion only marks the object until its content is removed (namespaces, definitions).")
+    waits_for_content: bool = Attribute("True if a deletion changes nothing while `blocks_deletion` is true of a marked object.")
+    returns_object: bool = Attribute("True if DELETE returns the object, not a Status.")
     dependents_finalizer: str = Attribute("Finalizer that orphanDependents=false sets, '' for none.")
     default_propagation: str = Attribute("Default propagation policy: Background, Orphan, or '' where there is no collection.")
 
@@ -149,7 +152,7 @@ class IStrategy(ICreateStrategy, IUpdateStrategy, IDeleteStrategy, IStorageStrat
 StrategyOf = Callable[[Resource], IStrategy]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class ListPage:
     """The entries of a list in the requested version, and the revision it is consistent with.
 
@@ -162,7 +165,7 @@ class ListPage:
     remaining: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Written:
     """Result of a write: the stored object, or for a dry run the one that would be stored, and whether it is new."""
 
@@ -170,7 +173,7 @@ class Written:
     created: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Deleted:
     """Result of a delete: the final or the terminating object, and whether it is removed."""
 

@@ -87,11 +87,13 @@ class ObjectStore:
         """The store writer for objects of a kind."""
         return ClaimingWriter(self.store, strategy, self._caches.announced)
 
-    def encode(self, resource: Resource, obj: Object) -> bytes:
-        """Encode an object of any version of `resource` for the store, with members in the reference's order."""
+    def encode(self, resource: Resource, obj: Object, ordered: Object | None = None) -> bytes:
+        """Encode an object of any version of `resource` for the store, with members in the reference's order, which parts of
+        `ordered` have."""
         if resource.custom:
             return stored.encode(obj, custom=True)
-        return stored.encode(order_members(obj, resource.version_types.get(obj["apiVersion"], resource.type)))
+        type_ = resource.version_types.get(obj["apiVersion"], resource.type)
+        return stored.encode(order_members(obj, type_, ordered))
 
     def key(self, resource: Resource, path: str) -> str:
         """The store key of a path."""

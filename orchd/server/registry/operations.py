@@ -6,25 +6,26 @@ Objects are in the requested version, with canonical shape and defaults; they ar
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from orchd import errors
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.strictness import Strictness
+from orchd.values import value_class
 
 #: Raises ApiError 403 unless the user may create the object too.
 AuthorizeCreate = Callable[[], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Create:
     """Store a new object."""
 
     obj: Object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Replace:
     """Replace the object called `name`, or create it where its kind allows that. A uid in `obj` is a precondition."""
 
@@ -33,7 +34,7 @@ class Replace:
     authorize_create: AuthorizeCreate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Patch:
     """Change the object called `name` by a JSON patch, merge patch or strategic merge patch: `data` in `media_type`. It is
     decoded only once the object exists."""
@@ -44,7 +45,7 @@ class Patch:
     strictness: Strictness
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Apply:
     """Apply the configuration `data`, in YAML, to the object called `name`, or create it. `force` takes over the fields of other
     managers."""
@@ -56,7 +57,7 @@ class Apply:
     authorize_create: AuthorizeCreate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Edit:
     """Change the object called `name` by a function of it, which is called again after a lost race: for endpoints that accept a
     body of another kind. `uid` is a precondition, "" for none."""
@@ -66,7 +67,7 @@ class Edit:
     uid: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class Delete:
     """Delete the object called `name`, or mark it for deletion; `options` is a DeleteOptions object."""
 

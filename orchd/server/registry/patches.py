@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from orchd.kinds import bounds, nested
@@ -18,9 +17,10 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import decode_result, json_patch, merge_patch, patch_errors, strategic
 from orchd.kinds.strictness import Strictness
 from orchd.server.registry.operations import Patch
+from orchd.values import value_class
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value_class(kw_only=True)
 class PatchRules:
     """One patch, for objects of one resource.
 
@@ -57,8 +57,11 @@ class PatchRules:
         )
 
 
-def apply_patch(patch: Patch, resource: Resource, live: Object, catalog: Catalog, settings: ObjectSettings) -> Object:
-    """`live`, in the version of `resource`, after the patch, with canonical shape and defaults. Raises ApiError 400 or 422."""
+def apply_patch(
+    patch: Patch, resource: Resource, live: Object, catalog: Catalog, settings: ObjectSettings, known: Object | None = None
+) -> Object:
+    """`live`, in the version of `resource`, after the patch, with canonical shape and defaults, which parts of `known` have.
+    Raises ApiError 400 or 422."""
     rules = PatchRules.of(patch, resource)
     raw = rules.make(live)
     if raw is not live:
@@ -69,12 +72,12 @@ def apply_patch(patch: Patch, resource: Resource, live: Object, catalog: Catalog
             raise patch_errors.rejection() from None
         bounds.check_json(text)
     named = _recognize(rules, resource, catalog, raw)
-    changed = canonicalize(named, resource, settings, quote=lambda: rules.shown(raw))
+    changed = canonicalize(named, resource, settings, known, quote=lambda: rules.shown(raw))
     if raw is not live and json_.may_be_out_of_range(patch.data):
         why = nested.out_of_range(changed)
         if why:
             raise patch_errors.unusable_result(rules.shown(raw), why)
-    if patch.strictness.looks:
+    if patch.strictness.checks:
         why = patch.strictness.refusal([*rules.repeated(), *rules.unknown(raw)])
         if why:
             raise patch_errors.unusable_result(rules.shown(raw), why)
@@ -125,13 +128,13 @@ def _strategic(data: bytes, resource: Resource, live: Object) -> Object:
 
 
 def _apply_merge(data: bytes, strictness: Strictness, live: Object) -> Object:
-    if strictness.looks:
+    if strictness.checks:
         merge_patch.check(data)
     return merge_patch.apply(live, data)
 
 
 def _apply_operations(data: bytes, strictness: Strictness, live: Object) -> Object:
-    if strictness.looks:
+    if strictness.checks:
         json_patch.check(data)
     edited: Object = json_patch.apply(live, data)
     return edited

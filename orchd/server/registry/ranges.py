@@ -15,15 +15,15 @@ from random import Random
 _TRIES = 16
 
 
-class Allocated(Exception):
+class AllocatedError(Exception):
     """The requested value is already allocated."""
 
 
-class OutOfRange(Exception):
+class OutOfRangeError(Exception):
     """The requested value is outside of the range."""
 
 
-class Exhausted(Exception):
+class ExhaustedError(Exception):
     """No value is free."""
 
 
@@ -39,11 +39,11 @@ class NumberRange:
         self._reserved: set[int] = set()
 
     def take(self, value: int) -> None:
-        """Reserve one value. Raises Allocated, OutOfRange."""
+        """Reserve one value. Raises AllocatedError, OutOfRangeError."""
         if not self.low <= value <= self.high:
-            raise OutOfRange(value)
+            raise OutOfRangeError(value)
         if self.holds(value):
-            raise Allocated(value)
+            raise AllocatedError(value)
         self._reserved.add(value)
 
     def holds(self, value: int) -> bool:
@@ -51,11 +51,11 @@ class NumberRange:
         return value in self._reserved or value in self._used()
 
     def take_any(self) -> int:
-        """Reserve any free value. Raises Exhausted."""
+        """Reserve any free value. Raises ExhaustedError."""
         used, reserved = self._used(), self._reserved
         size = self.high - self.low + 1
         if size <= 0:
-            raise Exhausted
+            raise ExhaustedError
         for _ in range(_TRIES):
             value = self.low + self._random.randrange(size)
             if value not in used and value not in reserved:
@@ -65,14 +65,14 @@ class NumberRange:
             if value not in used and value not in reserved:
                 reserved.add(value)
                 return value
-        raise Exhausted
+        raise ExhaustedError
 
     def count(self) -> int:
         """Number of allocated values; linear in the reserved ones alone."""
         used = self._used()
         return len(used) + sum(value not in used for value in self._reserved)
 
-    def settle(self, value: int) -> None:
+    def release(self, value: int) -> None:
         """Release the reservation after the write: stored objects then determine whether the value is allocated."""
         self._reserved.discard(value)
 
@@ -111,24 +111,24 @@ class AddressRange:
         return self._numbers.count()
 
     def take(self, address: str) -> None:
-        """Reserve one address. Raises Allocated, OutOfRange."""
+        """Reserve one address. Raises AllocatedError, OutOfRangeError."""
         parsed = ip_address(address)
         if parsed not in self.network:
-            raise OutOfRange(address)
+            raise OutOfRangeError(address)
         self._numbers.take(int(parsed))
 
     def check(self, address: str) -> None:
-        """Raises OutOfRange."""
+        """Raises OutOfRangeError."""
         parsed = ip_address(address)
         if parsed not in self.network or not self._numbers.low <= int(parsed) <= self._numbers.high:
-            raise OutOfRange(address)
+            raise OutOfRangeError(address)
 
     def take_any(self) -> str:
-        """Reserve any free address. Raises Exhausted."""
+        """Reserve any free address. Raises ExhaustedError."""
         return str(self._address(self._numbers.take_any()))
 
-    def settle(self, address: str) -> None:
-        self._numbers.settle(int(ip_address(address)))
+    def release(self, address: str) -> None:
+        self._numbers.release(int(ip_address(address)))
 
 
 class PretendedNumbers:
@@ -142,9 +142,9 @@ class PretendedNumbers:
         self._given: set[int] = set()
 
     def take(self, value: int) -> None:
-        """Raises Allocated."""
+        """Raises AllocatedError."""
         if self._real.holds(value) or value in self._given:
-            raise Allocated(value)
+            raise AllocatedError(value)
         self._given.add(value)
 
     def take_any(self) -> int:
@@ -152,7 +152,7 @@ class PretendedNumbers:
         self._given.add(value)
         return value
 
-    def settle(self, value: int) -> None:
+    def release(self, value: int) -> None:
         """Does nothing: a dry run reserves nothing."""
 
 
@@ -164,11 +164,11 @@ class PretendedAddresses:
         self.network = real.network
 
     def take(self, address: str) -> None:
-        """Raises OutOfRange."""
+        """Raises OutOfRangeError."""
         self._real.check(address)
 
     def take_any(self) -> str:
         return str(self.network.network_address)
 
-    def settle(self, address: str) -> None:
+    def release(self, address: str) -> None:
         """Does nothing: a dry run reserves nothing."""

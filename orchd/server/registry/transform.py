@@ -48,8 +48,9 @@ class Transformer:
     async def _patch(self, context: Context, operation: Patch, live: Object | None) -> Object:
         assert live is not None
         access = self._access
+        known = live if context.stored_canonical else None
         changed = await self._aside(
-            context.size, apply_patch, operation, context.resource, live, access.catalog(), access.settings
+            context.size, apply_patch, operation, context.resource, live, access.catalog(), access.settings, known
         )
         check_name(operation.name, context.namespace, changed)
         return await self._fields.update(context, live, changed, patched=True)
@@ -60,7 +61,7 @@ class Transformer:
         if live is None:
             await operation.authorize_create()
         merged = await self._fields.apply(context, live, config, force=operation.force)
-        if operation.strictness.looks:
+        if operation.strictness.checks:
             check_duplicates(operation.data, operation.strictness)
         if merged is live:
             return merged
@@ -68,7 +69,8 @@ class Transformer:
         if live is None:
             _check_new(context, operation, merged)
         check_name(operation.name, context.namespace, merged)
-        return await self._aside(context.size, canonicalize, merged, context.resource, self._access.settings)
+        known = live if context.stored_canonical else None
+        return await self._aside(context.size, canonicalize, merged, context.resource, self._access.settings, known)
 
 
 def _check_new(context: Context, operation: Apply, obj: Object) -> None:

@@ -60,16 +60,16 @@ class Writer:
         """Carry out an operation. The entry is of the storage version. Raises ApiError."""
         if isinstance(operation, Create):
             obj = await self.transformer.transform(context, operation, None)
-            return Written(entry=await self._create_reported(context, obj), created=True)
+            return Written(entry=await self._create_or_conflict(context, obj), created=True)
         return await self._change(context, operation)
 
     # -- create
 
-    async def _create_reported(self, context: Context, obj: Object) -> Entry:
+    async def _create_or_conflict(self, context: Context, obj: Object) -> Entry:
         """Store a new object. Raises ApiError 409 for a taken name, 500 for a failing store."""
         resource, metadata = context.resource, obj.get("metadata") or {}
         try:
-            return await self._create_patiently(context, obj)
+            return await self._create_with_retries(context, obj)
         except KeyExistsError as taken:
             name = taken.key.rpartition("/")[2]
             made = errors.generated_name_conflict if metadata.get("generateName") else errors.already_exists
@@ -85,7 +85,7 @@ class Writer:
         found = self._access.cache(context.resource).get(path_of(context.resource, context.namespace, name))
         return found is not None and bool(self._access.decode(found)["metadata"].get("deletionTimestamp"))
 
-    async def _create_patiently(self, context: Context, obj: Object) -> Entry:
+    async def _create_with_retries(self, context: Context, obj: Object) -> Entry:
         for _ in range(_ATTEMPTS - 1):
             try:
                 return await self._create(context, obj)
@@ -179,16 +179,23 @@ class Writer:
         """One attempt to change the object of `entry`. Raises StoreError when the race is lost."""
         resource, name = context.resource, operation.name
         strategy: IStrategy = self._strategy(resource)
-        old = await self._versions.to_working(resource, self._access.decode(entry))
+        found = self._access.decode(entry)
+        old = await self._versions.to_working(resource, found)
         uid = _wanted_uid(operation)
         if uid and uid != old["metadata"].get("uid"):
             raise precondition_failed(context, name, uid, old["metadata"].get("uid", ""))
         (live,) = await self._versions.to_requested(resource, (old,))
-        context = replace(context, size=max(context.size, len(entry.json)))
+        # An object that is just being delivered was not decoded from the ordered bytes.
+        context = replace(
+            context,
+            size=max(context.size, len(entry.json)),
+            stored=entry.json,
+            stored_canonical=entry.own and entry.fresh is None and live is found,
+        )
         sent = await self.transformer.transform(context, operation, live)
         _check_guard(resource, strategy, name, sent, old)
         review = self._admission.review(context, "UPDATE", old)
-        context, obj = await self._admit(context, review, sent, stored=entry.json)
+        context, obj = await self._admit(context, review, sent)
         obj, release = await strategy.allocate(context, obj, old)
         try:
             obj = strategy.prepare_update(context, objectmeta.for_update(context, obj, old), old)
@@ -216,7 +223,8 @@ class Writer:
         if context.dry_run:
             return self._access.transient_entry(resource, path, obj)
         kept = await self._versions.to_stored(resource, obj)
-        value = await self._aside(context.size, self._access.encode, resource, kept)
+        ordered = old if context.stored_canonical else None
+        value = await self._aside(context.size, self._access.encode, resource, kept, ordered)
         writer = self._access.writer_for(strategy)
         revision = await writer.update(key, obj, old, kept, value, expected=entry.revision)
         strategy.observe_update(obj, old)
@@ -224,9 +232,7 @@ class Writer:
 
     # -- both
 
-    async def _admit(
-        self, context: Context, review: IReview, sent: Object, *, stored: bytes = b""
-    ) -> tuple[Context, Object]:
+    async def _admit(self, context: Context, review: IReview, sent: Object) -> tuple[Context, Object]:
         """The context of what follows, and the sent object in the working version after mutating admission: with canonical
         shape and defaults again if that changed it."""
         resource = context.resource
@@ -234,11 +240,10 @@ class Writer:
         admitted = await review.mutate(obj)
         assert admitted is not None
         if admitted is obj:
-            return replace(context, sent=sent, stored=stored), obj
+            return replace(context, sent=sent), obj
         admitted = single_owners(admitted, context.warn, admitted=True)
         admitted = ownership.after_admission(admitted, obj)
-        settled = await self._aside(context.size, self._versions.settle, resource, admitted)
-        return replace(context, stored=stored), settled
+        return context, await self._aside(context.size, self._versions.canonicalize, resource, admitted, obj)
 
     async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
         """The cache's entry of a durable write; a new entry if a later write has replaced it."""

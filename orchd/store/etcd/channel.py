@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Factory
 from twisted.python.failure import Failure
 
@@ -32,7 +33,7 @@ class Channel:
     connection in seconds, so that calls fail early while etcd is unreachable.
     """
 
-    def __init__(self, reactor: Any, servers: Sequence[Server], random: Random) -> None:
+    def __init__(self, reactor: IReactorTime, servers: Sequence[Server], random: Random) -> None:
         self.failure = "not connected yet"
         #: The reason of the last disconnect; kept after a reconnect.
         self.last_failure = ""
@@ -197,7 +198,7 @@ class Channel:
         await pause
 
 
-def _unary(reactor: Any, connection: Connection, path: str, request: bytes, timeout: float) -> Deferred[bytes]:
+def _unary(reactor: IReactorTime, connection: Connection, path: str, request: bytes, timeout: float) -> Deferred[bytes]:
     answer: list[bytes] = []
     done: Deferred[bytes] = Deferred(lambda _: end(None))
 

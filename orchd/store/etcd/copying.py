@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred, FirstError, gatherResults
+from twisted.internet.interfaces import IReactorTime
 
 from orchd.store.etcd import messages
 from orchd.store.etcd.channel import Channel
@@ -37,7 +38,7 @@ _REUSE: Final = 60.0
 
 
 async def fill(
-    reactor: Any, servers: Sequence[Server], prefix: str, content: Content, *, random: Random,
+    reactor: IReactorTime, servers: Sequence[Server], prefix: str, content: Content, *, random: Random,
     say: Callable[[str], object], progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> int:  # fmt: skip
     """Write `content` under `prefix`, which must be empty. Returns the revision. Raises StoreError.
@@ -67,7 +68,7 @@ async def fill(
 
 
 class _Filling:
-    def __init__(self, reactor: Any, channel: Channel, space: Space) -> None:
+    def __init__(self, reactor: IReactorTime, channel: Channel, space: Space) -> None:
         self.space = space
         self._reactor = reactor
         self._channel = channel
@@ -141,7 +142,7 @@ class _Filling:
         return messages.TxnResponse.FromString(data)
 
 
-async def read_all(reactor: Any, servers: Sequence[Server], prefix: str, *, random: Random) -> Content:
+async def read_all(reactor: IReactorTime, servers: Sequence[Server], prefix: str, *, random: Random) -> Content:
     """Read everything under `prefix`, as of one revision. Raises StoreError."""
     async with _connect(reactor, servers, random) as channel:
         space = Space(prefix)
@@ -172,7 +173,7 @@ async def read_all(reactor: Any, servers: Sequence[Server], prefix: str, *, rand
 
 
 @asynccontextmanager
-async def _connect(reactor: Any, servers: Sequence[Server], random: Random) -> AsyncIterator[Channel]:
+async def _connect(reactor: IReactorTime, servers: Sequence[Server], random: Random) -> AsyncIterator[Channel]:
     channel = Channel(reactor, servers, random)
     channel.patience = _PATIENCE
     channel.start()

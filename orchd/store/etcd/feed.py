@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IReactorTime
 
 from orchd.store.etcd.channel import Channel
 from orchd.store.etcd.space import EVERYTHING, LostValueError, Space
@@ -48,7 +49,7 @@ class Feed:
     """
 
     def __init__(
-        self, reactor: Any, channel: Channel, space: Space, *, lost: Callable[[StoreError], object],
+        self, reactor: IReactorTime, channel: Channel, space: Space, *, lost: Callable[[StoreError], object],
         recent_events: int, recent_bytes: int,
     ) -> None:  # fmt: skip
         self.revision = 1

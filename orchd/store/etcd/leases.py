@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
 from orchd.store.etcd import messages
@@ -16,7 +17,7 @@ from orchd.txkit.instruments import Distribution
 #: Maximum keys per lease: etcd deletes them in one transaction.
 _MOST_KEYS: Final = 1000
 #: Maximum age of a shared lease as a fraction of its duration, to bound the excess lifetime of keys.
-_PART: Final = 0.05
+_REUSE_FRACTION: Final = 0.05
 
 
 class _Lease:
@@ -34,7 +35,7 @@ class _Lease:
 class Leases:
     """Grants one lease for keys with the same time to live within `reuse` seconds (or a twentieth of that time)."""
 
-    def __init__(self, reactor: Any, channel: Channel, *, reuse: float, timeout: float) -> None:
+    def __init__(self, reactor: IReactorTime, channel: Channel, *, reuse: float, timeout: float) -> None:
         self._reactor = reactor
         self._channel = channel
         self._reuse = reuse
@@ -51,7 +52,7 @@ class Leases:
             if lease is not None:
                 self.objects.observe(lease.keys)
             lease = self._leases[ttl] = _Lease()
-            reuse = min(self._reuse, ttl * _PART)
+            reuse = min(self._reuse, ttl * _REUSE_FRACTION)
             # One consumer per Deferred: each waiter gets its own.
             start(self._grant(ttl, ttl + int(reuse), reuse)).addBoth(self._granted, ttl, lease)
         lease.keys += 1

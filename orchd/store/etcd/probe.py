@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
 
 from orchd.store.etcd import messages
 from orchd.store.etcd.channel import Channel
@@ -17,7 +18,7 @@ from orchd.store.interfaces import CompactedError, StoreError
 _FIRST: Final = 1
 
 
-async def compacted_revision(reactor: Any, channel: Channel, space: Space, timeout: float) -> int:
+async def compacted_revision(reactor: IReactorTime, channel: Channel, space: Space, timeout: float) -> int:
     """The oldest readable revision. Raises CallError."""
     request = messages.RangeRequest(key=space.dialect_key, revision=_FIRST, count_only=True)
     try:
@@ -31,7 +32,7 @@ async def compacted_revision(reactor: Any, channel: Channel, space: Space, timeo
 
 
 class _Probe:
-    def __init__(self, reactor: Any, channel: Channel, space: Space, timeout: float) -> None:
+    def __init__(self, reactor: IReactorTime, channel: Channel, space: Space, timeout: float) -> None:
         self.result: Deferred[int] = Deferred()
         self._late = reactor.callLater(timeout, self._too_late)
         key = space.dialect_key

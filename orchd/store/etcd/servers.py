@@ -14,6 +14,7 @@ from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.internet.interfaces import IStreamClientEndpoint
 
 from orchd.store.interfaces import StoreError
+from orchd.txkit.proxy_tunnel import Dial
 
 #: Timeout of one connection attempt in seconds, without TLS.
 _CONNECT = 5.0
@@ -39,14 +40,16 @@ class Server:
     scheme: str
 
 
-def make_servers(reactor: Any, urls: Sequence[str], tls: TlsFiles | None = None) -> tuple[Server, ...]:
-    """Members from `urls` (``http://host:port``, ``https://host:port``). Raises StoreError naming the URL or file."""
+def make_servers(
+    reactor: Any, urls: Sequence[str], tls: TlsFiles | None = None, dial: Dial | None = None
+) -> tuple[Server, ...]:
+    """Members from `urls` (``http://host:port``, ``https://host:port``). `dial` connects to them, None directly. Raises StoreError naming the URL or file."""
     if not urls:
         raise StoreError("no etcd server is given")
-    return tuple(_server(reactor, url, tls or TlsFiles()) for url in urls)
+    return tuple(_server(reactor, url, tls or TlsFiles(), dial) for url in urls)
 
 
-def _server(reactor: Any, url: str, tls: TlsFiles) -> Server:
+def _server(reactor: Any, url: str, tls: TlsFiles, dial: Dial | None) -> Server:
     parts = urlsplit(url if "://" in url else f"http://{url}")
     try:
         host, port = parts.hostname, parts.port or 2379
@@ -54,7 +57,11 @@ def _server(reactor: Any, url: str, tls: TlsFiles) -> Server:
         raise StoreError(f"etcd server {url!r}: {error}") from None
     if parts.scheme not in ("http", "https") or not host or parts.path not in ("", "/"):
         raise StoreError(f"etcd server {url!r} is not http://host:port or https://host:port")
-    endpoint: IStreamClientEndpoint = HostnameEndpoint(reactor, host, port, timeout=_CONNECT)
+    endpoint: IStreamClientEndpoint
+    if dial is None:
+        endpoint = HostnameEndpoint(reactor, host, port, timeout=_CONNECT)
+    else:
+        endpoint = dial(host, port, _CONNECT)
     if parts.scheme == "https":
         endpoint = wrapClientTLS(_options(host, tls), endpoint)
     name = f"[{host}]" if ":" in host else host

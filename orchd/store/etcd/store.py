@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from random import Random
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall, deferLater
 from twisted.python.failure import Failure
 from zope.interface import implementer
@@ -19,6 +20,7 @@ from orchd.store.etcd.failures import DEADLINE_EXCEEDED, CallError, of_write
 from orchd.store.etcd.feed import Feed, tells_progress
 from orchd.store.etcd.leases import Leases
 from orchd.store.etcd.probe import compacted_revision
+from orchd.store.etcd.request_durations import RequestDurations
 from orchd.store.etcd.servers import Server
 from orchd.store.etcd.space import Space
 from orchd.store.etcd.writes import Write, freeing
@@ -49,15 +51,6 @@ _PAGE: Final = 2000
 _PATIENCE: Final = 3.0
 #: Seconds between health checks.
 _CHECK: Final = 5.0
-#: Bucket upper bounds in seconds of request histograms: the reference's, with more at the fast end.
-REQUEST_BUCKETS: Final = (
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0,
-    8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
-)  # fmt: skip
-
-
-#: Series of request durations at most; further types share one.
-_MOST_SERIES: Final = 2000
 
 
 @implementer(ISharedStore)
@@ -74,7 +67,7 @@ class EtcdStore:
 
     def __init__(
         self,
-        reactor: Any,
+        reactor: IReactorTime,
         servers: Sequence[Server],
         *,
         dialect_name: str,
@@ -93,8 +86,7 @@ class EtcdStore:
     ) -> None:
         self.writes = 0
         self.restarts = 0
-        #: By operation and type of the object, which is the first part of its key.
-        self.request_seconds: dict[tuple[str, str], Histogram] = {}
+        self._request_durations = RequestDurations()
         self.file_size = 0
         #: Sizes of databases by URL, which are measured at most once in `size_interval` seconds; 0 for never.
         self.database_sizes: dict[str, int] = {}
@@ -134,6 +126,11 @@ class EtcdStore:
     @property
     def compacted(self) -> int:
         return self._feed.compacted
+
+    @property
+    def request_seconds(self) -> Mapping[tuple[str, str], Histogram]:
+        """Durations of requests by operation and type of the object, in `REQUEST_BUCKETS`."""
+        return self._request_durations.by_request
 
     @property
     def instruments(self) -> tuple[Instrument, ...]:
@@ -288,17 +285,11 @@ class EtcdStore:
         self, operation: str, path: str, request: bytes, *, timeout: float, repeat: bool, key: str = ""
     ) -> bytes:
         """A call with metrics of `operation`, on the object or the objects of `key`. Raises CallError."""
-        labels = operation, key[1:].partition("/")[0]
-        seconds = self.request_seconds.get(labels)
-        if seconds is None:
-            if len(self.request_seconds) >= _MOST_SERIES:
-                labels = operation, ""
-            seconds = self.request_seconds.setdefault(labels, Histogram(REQUEST_BUCKETS))
         began = self._reactor.seconds()
         try:
             return await self._channel.call(path, request, timeout=timeout, repeat=repeat)
         finally:
-            seconds.observe(REQUEST_BUCKETS, self._reactor.seconds() - began)
+            self._request_durations.observe(operation, key, self._reactor.seconds() - began)
 
     # Health.
 

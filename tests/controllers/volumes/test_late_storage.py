@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.interfaces import Factory
 from orchd.controllers.objects import CLAIMS, NODES, PODS
 from orchd.controllers.volumes.attachment.controller import AttachDetachController
 from orchd.controllers.volumes.binding.controller import PersistentVolumeBinder
 from orchd.controllers.volumes.protection import ClaimProtection
 from orchd.controllers.volumes.usage import VOLUMES
 from orchd.testing.server import run
-from tests.controllers.lagging_support import LaggingCluster
+from tests.controllers.lagging_support import LaggingCluster, StartLagging
 from tests.controllers.volumes.controller_volume_support import claim, pod, volume
 
 ATTACHMENTS = ResourceRef("storage.orch.io", "v1", "volumeattachments")
 MANAGED = {"volumes.orch.io/controller-managed-attach-detach": "true"}
-Make = Callable[[Factory], LaggingCluster]
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Iterator[Make]:
-    """Starts a controller with informers that can be made late."""
-    made: list[LaggingCluster] = []
-
-    def start(factory: Factory) -> LaggingCluster:
-        made.append(LaggingCluster(tmp_path, factory))
-        return made[-1]
-
-    yield start
-    for each in made:
-        each.stop()
 
 
 def add_volume(cluster: LaggingCluster, **spec: Any) -> dict[str, Any]:
@@ -49,9 +29,9 @@ def live_volume(cluster: LaggingCluster) -> dict[str, Any]:
     return found
 
 
-def test_bound_volume_is_not_given_to_another_claim(make: Make) -> None:
+def test_bound_volume_is_not_given_to_another_claim(start_lagging: StartLagging) -> None:
     """A volume that was bound, which the informer does not show yet, is not given to another claim."""
-    cluster = make(PersistentVolumeBinder)
+    cluster = start_lagging(PersistentVolumeBinder)
     add_volume(cluster)
     cluster.informers.hold(VOLUMES)
     first = cluster.create(CLAIMS, claim("first"))
@@ -68,9 +48,9 @@ def test_bound_volume_is_not_given_to_another_claim(make: Make) -> None:
     assert [c["spec"].get("volumeName") for c in cluster.items(CLAIMS)] == ["v", None]
 
 
-def test_volume_of_an_unobserved_claim_is_not_released(make: Make) -> None:
+def test_volume_of_an_unobserved_claim_is_not_released(start_lagging: StartLagging) -> None:
     """A volume is not released because the informer does not show its claim yet: the server is asked."""
-    cluster = make(PersistentVolumeBinder)
+    cluster = start_lagging(PersistentVolumeBinder)
     cluster.informers.hold(CLAIMS)
     made = cluster.create(CLAIMS, claim())
     reference = {"kind": "PersistentVolumeClaim", "namespace": "a", "name": "c", "uid": made["metadata"]["uid"]}
@@ -81,9 +61,9 @@ def test_volume_of_an_unobserved_claim_is_not_released(make: Make) -> None:
     assert live_volume(cluster)["status"]["phase"] == "Bound"
 
 
-def test_claim_of_an_unobserved_pod_stays_protected(make: Make) -> None:
+def test_claim_of_an_unobserved_pod_stays_protected(start_lagging: StartLagging) -> None:
     """A claim keeps its protection while a pod uses it that the informer does not show yet."""
-    cluster = make(ClaimProtection)
+    cluster = start_lagging(ClaimProtection)
     cluster.create(CLAIMS, claim())
     cluster.informers.hold(PODS)
     cluster.create(PODS, pod(node="n"))
@@ -95,9 +75,9 @@ def test_claim_of_an_unobserved_pod_stays_protected(make: Make) -> None:
     assert cluster.names(CLAIMS) == []
 
 
-def test_attached_volume_is_not_attached_to_another_node(make: Make) -> None:
+def test_attached_volume_is_not_attached_to_another_node(start_lagging: StartLagging) -> None:
     """A volume that was attached, which the informer does not show yet, is not attached to another node."""
-    cluster = make(AttachDetachController)
+    cluster = start_lagging(AttachDetachController)
     for each in ("n", "m"):
         run(cluster.client.create(NODES, "", {"metadata": {"name": each, "annotations": MANAGED}}))
     made = cluster.create(CLAIMS, claim(volumeName="v"))

@@ -12,7 +12,7 @@ from orchd.dialect import ORCH, PROTOBUF_MAGIC
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.codec import protobuf
-from orchd.kinds.codec.decode import decode_object, not_a_list
+from orchd.kinds.codec.decode import ExpectedKind, decode_object, not_a_list
 from orchd.kinds.codec.mediatype import Form
 
 CATALOG: Catalog = builtin_catalog(ORCH)
@@ -23,7 +23,8 @@ SCHEME = ORCH("{abbr}.io/{long}/pkg/api/legacyscheme/scheme.go:30")
 def decode(data: bytes, form: Form = Form.JSON, api_version: str = "v1", kind: str = "ConfigMap", **more: Any) -> Any:
     resource = CATALOG.kind(api_version, kind)
     type_ = resource.type if resource else CATALOG.type(f"meta/v1.{kind}")
-    return decode_object(data, form, catalog=CATALOG, api_version=api_version, kind=kind, type_=type_, **more)
+    expected = ExpectedKind(api_version=api_version, kind=kind, type=type_, **more)
+    return decode_object(data, form, expected, catalog=CATALOG)
 
 
 def refused(data: bytes, form: Form = Form.JSON, **more: Any) -> str:
@@ -159,11 +160,11 @@ def test_any_bytes_are_an_object_or_an_api_error(data: bytes, form: Form, custom
 @pytest.mark.parametrize("text", ["1e999", "-1e400", "9" * 400, "1.5e+309"])
 def test_numbers_beyond_floats_are_refused(text: str) -> None:
     """A custom object cannot hold a number that no float can be; the message quotes it. Large finite ones it can."""
-    more: dict[str, Any] = {"api_version": "v1", "kind": "W", "custom": True, "type_": CATALOG.type("meta/v1.Status")}
+    expected = ExpectedKind(api_version="v1", kind="W", custom=True, type=CATALOG.type("meta/v1.Status"))
     body = b'{"apiVersion":"v1","kind":"W","spec":{"a":[1e3,%s,1e999]}}' % text.encode()
 
     def read(data: bytes) -> Any:
-        return decode_object(data, Form.JSON, catalog=CATALOG, **more)
+        return decode_object(data, Form.JSON, expected, catalog=CATALOG)
 
     with pytest.raises(ApiError) as caught:
         read(body)

@@ -12,7 +12,8 @@ from orchd.dialect import ORCH
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.ir import Field, Type
 from orchd.kinds.objects.empty_collections import as_stored
-from orchd.kinds.objects.shape import NumberText, ShapeError, canonical
+from orchd.kinds.objects.shape import ShapeError, canonical
+from orchd.kinds.objects.shape_scalars import NumberText
 
 SOME_TIME = "2020-01-01T00:00:00Z"
 

@@ -83,3 +83,15 @@ def test_deeply_nested_schemas_are_encoded() -> None:
     for _ in range(118):
         schema = {"type": "object", "properties": {"a": schema}}  # type: ignore[dict-item]  # grows by nesting
     assert _made(DocumentPieces(ORCH), base.adding(_resources(base, "ants", schema)))[PROTOBUF]
+
+
+def test_phrases_that_conformance_tests_look_for() -> None:
+    """The reference's suites recognize parameters, lists and members of custom kinds by these words."""
+    base = builtin_catalog(KUBERNETES)
+    whole = document(base.adding(_resources(base, "ants", {"type": "string"})))
+    parameters = {each["name"]: each["description"] for each in whole["paths"]["/api/v1/services"]["parameters"]}
+    assert "list of returned" in parameters["fieldSelector"]
+    assert "Watch for changes to the described resources" in parameters["watch"]
+    assert "List of services" in whole["definitions"]["io.k8s.api.core.v1.ServiceList"]["properties"]["items"]["description"]
+    ants = whole["definitions"]["com.example.v1.Ants"]["properties"]
+    assert ants["apiVersion"]["description"].startswith("APIVersion defines")

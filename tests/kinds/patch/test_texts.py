@@ -1,4 +1,4 @@
-"""Names of managers, and the texts that errors are made of."""
+"""Names of field managers, and texts of patch errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from orchd.kinds.patch.managers import manager_from_user_agent, validate_manager
     ],
 )
 def test_manager_from_user_agent(agent: str, manager: str) -> None:
-    """The part in front of the slash, printable, at most 128 bytes."""
+    """The manager is the printable part before the slash, at most 128 bytes."""
     assert manager_from_user_agent(agent) == manager
 
 
@@ -40,7 +40,7 @@ def test_manager_from_user_agent(agent: str, manager: str) -> None:
     ],
 )
 def test_validate_manager(name: str, messages: list[str]) -> None:
-    """Length and characters of the option, each offence on its own."""
+    """Invalid length and invalid characters are each reported."""
     causes = validate_manager(name)
     assert [c.message for c in causes] == messages
     assert all(c.field == "fieldManager" for c in causes)
@@ -59,13 +59,13 @@ def test_validate_manager(name: str, messages: list[str]) -> None:
     ],
 )
 def test_values_in_messages(value: Any, text: str) -> None:
-    """Values as messages print them."""
+    """Values are printed as the reference prints them."""
     assert plain(value) == text
     assert number(1e300) == "1e+300"
 
 
 def test_strings_are_quoted_in_messages() -> None:
-    """Strings as messages quote them."""
+    """Strings are quoted as the reference quotes them."""
     assert quote('a"\\\n\x01é\u200b') == '"a\\"\\\\\\n\\x01é\\u200b"'
     assert (type_name(None), kind_name(None), type_name([]), kind_name({})) == (
         "%!s(<nil>)",
@@ -96,7 +96,7 @@ def test_strings_are_quoted_in_messages() -> None:
     ],
 )
 def test_json_syntax_errors(text: str, problem: str) -> None:
-    """What is wrong with a document that is not JSON."""
+    """Invalid JSON is reported with the reference's message."""
     with pytest.raises(syntax.SyntaxProblem) as caught:
         syntax.decode(text.encode())
     assert str(caught.value) == problem
@@ -104,7 +104,7 @@ def test_json_syntax_errors(text: str, problem: str) -> None:
 
 @given(st.text(alphabet='{}[]",:1tfn\\ u', max_size=12))
 def test_any_document_is_decoded_or_refused(text: str) -> None:
-    """Nothing but the one error comes of garbage, and it always says something."""
+    """Any text is either decoded or raises SyntaxProblem with a message."""
     try:
         assert syntax.decode(text) == json.loads(text)
     except syntax.SyntaxProblem as problem:

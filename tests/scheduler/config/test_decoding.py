@@ -33,7 +33,7 @@ HEAD = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConf
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 @pytest.mark.parametrize("version", types.VERSIONS)
-def test_printed_configuration_reads_as_itself(version: str, dialect: Dialect) -> None:
+def test_printed_configuration_round_trips(version: str, dialect: Dialect) -> None:
     """What is printed of a configuration decodes to the same configuration, in both versions and dialects."""
     extender = {
         "urlPrefix": "https://x", "filterVerb": "f", "httpTimeout": "1.5s", "managedResources": [{"name": "a/b", "ignoredByScheduler": True}],
@@ -45,7 +45,7 @@ def test_printed_configuration_reads_as_itself(version: str, dialect: Dialect) -
     assert config.leader_election.lease_duration == 0.1
 
 
-def test_recorded_defaults(reference: Callable[[str], Any]) -> None:
+def test_defaults_match_the_recorded_ones(reference: Callable[[str], Any]) -> None:
     """A configuration that says nothing is printed as the reference prints it."""
     rows = [row for row in reference("defaults")["component_configs"] if row["id"].startswith(ORCH(types.KIND))]
     for row in rows:
@@ -68,19 +68,19 @@ def test_contention_profiling_follows_profiling() -> None:
     assert read(document(enableProfiling=False, enableContentionProfiling=True)).enable_contention_profiling
 
 
-def test_the_name_of_a_single_profile_has_a_default() -> None:
+def test_only_a_single_profile_gets_a_default_name() -> None:
     """Only a profile that stands alone gets a name by default."""
     assert [p.scheduler_name for p in read(document(profiles=[{}])).profiles] == ["default-scheduler"]
     assert [p.scheduler_name for p in read(document(profiles=[{}, {}])).profiles] == ["", ""]
 
 
 @pytest.mark.parametrize("field", ["orchconfig", "kubeconfig"])
-def test_client_configuration_under_either_name(field: str) -> None:
+def test_kubeconfig_field_in_either_dialect(field: str) -> None:
     """The client configuration's file may be given under the dialect's name or the one of stock tools."""
     assert read(document(dialect=ORCH, clientConnection={field: "/f"}), ORCH).client_connection.config_file == "/f"
 
 
-def test_client_configuration_under_both_names() -> None:
+def test_kubeconfig_field_in_both_dialects_is_refused() -> None:
     """Giving the file under both names is refused."""
     with pytest.raises(ConfigError, match='duplicate field "orchconfig"'):
         read(document(dialect=ORCH, clientConnection={"orchconfig": "/f", "kubeconfig": "/g"}), ORCH)
@@ -99,7 +99,7 @@ def test_arguments_get_defaults() -> None:
     assert "VolumeBinding" in names
 
 
-def test_a_strategy_without_a_type_keeps_none() -> None:
+def test_scoring_strategy_type_default() -> None:
     """The type has a default only where the whole strategy has."""
     profile = read(document(profiles=[{"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {}}}]}])).profiles[0]
     args = profile.plugin_config[0].args
@@ -108,7 +108,7 @@ def test_a_strategy_without_a_type_keeps_none() -> None:
     assert [each.name for each in args.scoring_strategy.resources] == ["cpu", "memory"]
 
 
-def test_arguments_of_unknown_plugins_pass_as_they_are() -> None:
+def test_arguments_of_unknown_plugins_are_kept() -> None:
     """Arguments of plugins from elsewhere are not looked into."""
     profile = read(document(profiles=[{"pluginConfig": [{"name": "Mine", "args": {"a": [1]}}]}])).profiles[0]
     assert profile.plugin_config[0].args == UntypedArgs({"a": [1]})
@@ -184,7 +184,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refusals(case: str) -> None:
+def test_invalid_configurations_are_refused(case: str) -> None:
     """A file that cannot be taken is refused in the reference's words."""
     text, expected = REFUSED[case]
     assert refusal(text) == expected

@@ -15,7 +15,7 @@ EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.S)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
-def test_examples(example: str) -> None:
+def test_documented_examples_are_valid(example: str) -> None:
     """An example is a valid configuration."""
     config = load(example.encode(), ORCH)
     assert config.extenders or len(config.profiles) > 1

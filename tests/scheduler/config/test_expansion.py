@@ -82,7 +82,7 @@ CASES: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_order(case: str) -> None:
+def test_point_plugins_come_before_multi_point_plugins(case: str) -> None:
     """The plugins of a point begin with those that the point names, and go on with those of multiPoint."""
     plugins, point, begin = CASES[case]
     found = expand(**plugins).points[point]
@@ -91,7 +91,7 @@ def test_order(case: str) -> None:
     assert len(set(found)) == len(found)
 
 
-def test_weights() -> None:
+def test_point_weight_overrides_multi_point_weight() -> None:
     """A point's own weight counts before that of multiPoint, and none is 1."""
     found = expand(score=enabled("Mine"), multiPoint=enabled("Mine:7", "ImageLocality:5"))
     assert found.weights["Mine"] == 1
@@ -115,7 +115,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refusals(case: str) -> None:
+def test_invalid_profiles_are_refused(case: str) -> None:
     """A profile that cannot be run is refused with its name."""
     plugins, expected = REFUSED[case]
     with pytest.raises(ConfigError) as caught:
@@ -123,7 +123,7 @@ def test_refusals(case: str) -> None:
     assert str(caught.value) == f"creating profile for scheduler name default-scheduler: {expected}"
 
 
-def test_profiles_share_the_order_of_the_queue() -> None:
+def test_profiles_must_share_the_queue_sort() -> None:
     """Two profiles whose queue sort differs by multiPoint are refused."""
     other = {"schedulerName": "b", "plugins": {"multiPoint": enabled("-PrioritySort", "OtherSort")}}
     config = read(document(profiles=[{"schedulerName": "a"}, other]))

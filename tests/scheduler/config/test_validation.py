@@ -174,7 +174,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_rules(case: str) -> None:
+def test_invalid_fields_are_named(case: str) -> None:
     """A configuration that breaks a rule is refused with the field and the reason; others pass."""
     members, expected = CASES[case]
     assert wrong(**members) == expected
@@ -195,6 +195,6 @@ def test_rules(case: str) -> None:
         ),
     ],
 )
-def test_addresses_without_tls(address: str, expected: str) -> None:
+def test_v1beta2_addresses_must_not_name_a_port(address: str, expected: str) -> None:
     """An address of v1beta2 may name no port, for nothing is served without TLS."""
     assert wrong("v1beta2", healthzBindAddress=address) == expected

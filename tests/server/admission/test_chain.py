@@ -63,7 +63,7 @@ def test_plugins_run_in_order_for_their_operations(world: type[World]) -> None:
     assert ("", "admit", False) in seen
 
 
-def test_bodies_of_another_kind_are_told_apart(world: type[World]) -> None:
+def test_subresource_bodies_have_their_own_kind(world: type[World]) -> None:
     """A Scale or Eviction in a subresource has its own group, version and kind."""
     log: list[tuple[Any, ...]] = []
     chain = AdmissionChain([Noting("a", log)])
@@ -89,7 +89,7 @@ def test_the_phases_of_the_default_plugins_are_the_recorded_ones(reference: Call
     assert validating == facts["validating_order"]
 
 
-def test_a_wrong_configuration_names_the_key(world: type[World]) -> None:
+def test_invalid_configuration_names_the_key(world: type[World]) -> None:
     """Sections of unknown plugins and wrong keys are errors at start."""
     with pytest.raises(ValueError, match="PodSecurty"):
         world(configurations={"PodSecurty": {}})

@@ -34,7 +34,7 @@ def create(server: InProcessServer, name: str, **labels: str) -> dict[str, Any]:
     return made
 
 
-def test_it_refuses(tmp_path: Path) -> None:
+def test_example_refuses_pods_without_the_label(tmp_path: Path) -> None:
     """Without a default, a pod without the label is refused in the API's words."""
     server = make_server(tmp_path / "data", *FLAGS)
     assert create(server, "a", team="blue")["metadata"]["labels"] == {"team": "blue"}
@@ -44,7 +44,7 @@ def test_it_refuses(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_it_is_configured_by_the_page(tmp_path: Path) -> None:
+def test_example_follows_the_documented_configuration(tmp_path: Path) -> None:
     """With the page's configuration, the default is set; a wrong field ends the start and names the plugin."""
     found = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     assert found is not None

@@ -47,7 +47,7 @@ def judge(made: ImagePolicyWebhook, world: Any, pod: Any = POD) -> None:
     result_of(made.validate(world.review("pods", pod)))
 
 
-def test_what_is_asked(world: Any) -> None:
+def test_review_holds_images_and_annotations(world: Any) -> None:
     """All images in order, and the annotations that are meant for the service."""
     service, place = Service(), world()
     judge(plugin(service, place), place)
@@ -70,7 +70,7 @@ def test_what_is_asked(world: Any) -> None:
         (None, "one or more images rejected by webhook backend"),
     ],
 )
-def test_refusals(world: Any, status: Any, why: str) -> None:
+def test_refusal_has_the_services_reason(world: Any, status: Any, why: str) -> None:
     """With the service's reason, if it gives one; what it does not say is no."""
     service, place = Service(), world()
     service.answer = {"status": status}
@@ -79,7 +79,7 @@ def test_refusals(world: Any, status: Any, why: str) -> None:
     assert refused.value.message == f'pods "p" is forbidden: {why}'
 
 
-def test_a_service_that_does_not_answer(world: Any) -> None:
+def test_unavailable_service_refuses_or_allows_as_configured(world: Any) -> None:
     """Its silence is a refusal, or, where that was chosen, a note."""
     service, place = Service(), world()
     service.answer = WebhookError("nobody there")
@@ -89,7 +89,7 @@ def test_a_service_that_does_not_answer(world: Any) -> None:
     assert place.notes == {"imagepolicywebhook.image-policy.orch.io/failed-open": "true"}
 
 
-def test_verdicts_are_remembered(world: Any) -> None:
+def test_verdicts_are_cached(world: Any) -> None:
     """For as long as is said, and each for what was asked; silence is not a verdict. Annotations come with every use."""
     service, place = Service(), world()
     service.answer = {"status": {"allowed": True, "auditAnnotations": {"seen": "a"}}}
@@ -124,7 +124,7 @@ def test_verdicts_are_remembered(world: Any) -> None:
         ),
     ],
 )
-def test_configurations_that_cannot_be(world: Any, section: Any, message: str) -> None:
+def test_invalid_configuration_fails_the_start(world: Any, section: Any, message: str) -> None:
     """The start ends with the member that is wrong."""
     service, place = Service(), world()
     with pytest.raises(ValueError, match="ImagePolicyWebhook") as refused:

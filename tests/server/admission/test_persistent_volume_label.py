@@ -33,7 +33,7 @@ def chain(world: type[World]) -> Any:
         ({"vsphereVolume": {"volumePath": "a"}}, "vSphere Volume a: unable to build vSphere cloud provider"),
     ],
 )
-def test_clouds_cannot_be_asked(spec: Any, text: str, chain: Any) -> None:
+def test_cloud_volume_without_labels_is_refused(spec: Any, text: str, chain: Any) -> None:
     """A volume of a cloud without trusted labels is refused, naming the cloud."""
     error = chain.refusal("persistentvolumes", volume({ZONE: "a", REGION: "b"}, **spec))
     assert error.code == 403
@@ -43,13 +43,13 @@ def test_clouds_cannot_be_asked(spec: Any, text: str, chain: Any) -> None:
 @pytest.mark.parametrize(
     "spec", [{"nfs": {}}, {"hostPath": {}}, {"gcePersistentDisk": {"pdName": "placeholder-for-provisioning"}}]
 )
-def test_other_volumes_stay(spec: Any, chain: Any) -> None:
+def test_other_volumes_are_unchanged(spec: Any, chain: Any) -> None:
     """Volumes of no cloud, and those that are still being made, stay as they are."""
     assert chain.run("persistentvolumes", volume(**spec)) == volume(**spec)
 
 
 @pytest.mark.parametrize("keys", [(ZONE, REGION), BETA])
-def test_labels_of_a_provisioner_bind(keys: Any, chain: Any) -> None:
+def test_provisioner_labels_become_node_affinity(keys: Any, chain: Any) -> None:
     """Labels of a provisioned volume are trusted and become its node affinity; zones are several values."""
     labels = dict(zip(keys, ("b__a", "r"), strict=True))
     made = chain.run("persistentvolumes", volume(labels, MADE, awsElasticBlockStore={"volumeID": "a"}))
@@ -59,14 +59,14 @@ def test_labels_of_a_provisioner_bind(keys: Any, chain: Any) -> None:
     assert made["spec"]["nodeAffinity"] == {"required": {"nodeSelectorTerms": [{"matchExpressions": wanted}]}}
 
 
-def test_affinity_that_speaks_of_zones_stays(chain: Any) -> None:
+def test_existing_zone_affinity_is_kept(chain: Any) -> None:
     """A node affinity that uses one of the keys is left alone."""
     affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "operator": "Exists"}]}]}}
     given = volume({ZONE: "a", REGION: "r"}, MADE, nodeAffinity=affinity)
     assert chain.run("persistentvolumes", given) == given
 
 
-def test_empty_zone(chain: Any) -> None:
+def test_empty_zone_label_is_refused(chain: Any) -> None:
     """A label without a zone in it is refused."""
     error = chain.refusal("persistentvolumes", volume({ZONE: "", REGION: "r"}, MADE))
     assert error.message.endswith("failed to convert label string for Zone:  to a Set")

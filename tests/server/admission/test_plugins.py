@@ -32,7 +32,7 @@ def configmap(name: str = "a") -> Object:
 # --- namespaces
 
 
-def test_nothing_is_made_in_a_missing_or_terminating_namespace(world: type[World]) -> None:
+def test_create_needs_an_active_namespace(world: type[World]) -> None:
     """A missing namespace is its own 404; a terminating one refuses creates with a cause, and lets updates through."""
     w = world()
     error = w.refusal("configmaps", configmap(), namespace="gone")
@@ -54,7 +54,7 @@ def test_nothing_is_made_in_a_missing_or_terminating_namespace(world: type[World
     w.run("configmaps", None, configmap(), operation=DELETE, namespace="gone")
 
 
-def test_some_namespaces_stay(world: type[World]) -> None:
+def test_system_namespaces_cannot_be_deleted(world: type[World]) -> None:
     """The default and the system's namespaces may not be deleted."""
     w = world()
     for name in ("default", ORCH("{short}-system"), ORCH("{short}-public")):
@@ -63,7 +63,7 @@ def test_some_namespaces_stay(world: type[World]) -> None:
     w.run("namespaces", None, {"metadata": {"name": "ns"}}, operation=DELETE)
 
 
-def test_a_deleted_namespace_is_asked_for_again(world: type[World]) -> None:
+def test_deleted_namespace_is_read_live(world: type[World]) -> None:
     """After a delete the informer is not believed when it still calls the namespace active."""
     w = world(only=["NamespaceLifecycle"])
     w.run("namespaces", None, {"metadata": {"name": "ns"}}, operation=DELETE)
@@ -75,7 +75,7 @@ def test_a_deleted_namespace_is_asked_for_again(world: type[World]) -> None:
     assert len(w.client.calls) == 1
 
 
-def test_namespaces_can_make_themselves(world: type[World]) -> None:
+def test_namespace_auto_provision(world: type[World]) -> None:
     """NamespaceAutoProvision creates what is missing, but not on a dry run."""
     w = world(enable=["NamespaceAutoProvision"])
     w.run("configmaps", configmap(), namespace="new")
@@ -106,7 +106,7 @@ def test_waiting_for_informers_is_bounded(world: type[World]) -> None:
 # --- pods
 
 
-def test_pods_run_as_an_account(world: type[World], pod: Callable[..., Object]) -> None:
+def test_pods_get_a_service_account_and_token(world: type[World], pod: Callable[..., Object]) -> None:
     """The default account, its token in every container and its pull secrets; other settings stay."""
     w = world(only=["ServiceAccount"])
     w.put(
@@ -131,7 +131,7 @@ def test_pods_run_as_an_account(world: type[World], pod: Callable[..., Object]) 
     assert "volumeMounts" not in given["spec"]["containers"][0]
 
 
-def test_tokens_are_mounted_only_where_wanted(world: type[World], pod: Callable[..., Object]) -> None:
+def test_token_automount_settings(world: type[World], pod: Callable[..., Object]) -> None:
     """The pod's choice comes before the account's; an own mount at the path is left alone."""
     w = world(only=["ServiceAccount"])
     assert "volumes" not in w.run("pods", pod(automountServiceAccountToken=False))["spec"]
@@ -169,7 +169,7 @@ def test_tokens_are_mounted_only_where_wanted(world: type[World], pod: Callable[
         ({"volumes": [{"name": "v", "secret": {"secretName": "s1"}}]}, None),
     ],
 )
-def test_an_account_may_limit_secrets(world: type[World], pod: Callable[..., Object], spec: Any, text: str) -> None:
+def test_mountable_secrets_can_be_limited(world: type[World], pod: Callable[..., Object], spec: Any, text: str) -> None:
     """With the annotation, only the account's own secrets may be used."""
     w = world(only=["ServiceAccount"])
     meta = {
@@ -189,7 +189,7 @@ def priority_class(name: str, value: Any, **more: Any) -> Object:
     return {"metadata": {"name": name}, "value": value, **more}
 
 
-def test_priority_comes_from_the_class(world: type[World], pod: Callable[..., Object]) -> None:
+def test_pod_priority_comes_from_its_class(world: type[World], pod: Callable[..., Object]) -> None:
     """The named class, else the default one, else zero; an update keeps what was computed."""
     w = world(only=["Priority"])
     group = "scheduling.{abbr}.io"
@@ -207,7 +207,7 @@ def test_priority_comes_from_the_class(world: type[World], pod: Callable[..., Ob
     assert error.message.endswith("PriorityClass std is already marked as default. Only one default can exist")
 
 
-def test_default_tolerations(world: type[World], pod: Callable[..., Object]) -> None:
+def test_default_not_ready_tolerations(world: type[World], pod: Callable[..., Object]) -> None:
     """Missing tolerations are added after the pod's own; an empty key or effect covers them."""
     w = world(only=["DefaultTolerationSeconds"])
     keys = [ORCH("node.{long}.io/not-ready"), ORCH("node.{long}.io/unreachable")]
@@ -237,7 +237,7 @@ def test_runtime_classes_set_overhead_and_scheduling(world: type[World], pod: Ca
     assert "conflict: " in w.refusal("pods", pod(runtimeClassName="rc", nodeSelector={"a": "c"})).message
 
 
-def test_limit_ranges_give_defaults(world: type[World], pod: Callable[..., Object]) -> None:
+def test_limit_range_defaults(world: type[World], pod: Callable[..., Object]) -> None:
     """Missing requests and limits are filled in, and an annotation says so."""
     w = world(only=["LimitRanger"])
     limits = [{"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1", "memory": "1Gi"}}]
@@ -253,7 +253,7 @@ def test_limit_ranges_give_defaults(world: type[World], pod: Callable[..., Objec
     }
 
 
-def test_merging_tolerations() -> None:
+def test_covered_tolerations_are_merged() -> None:
     """What another toleration covers goes; of equal ones the first stays."""
     wide, narrow = {"key": "a", "operator": "Exists"}, {"key": "a", "operator": "Exists", "effect": "NoSchedule"}
     assert merge([narrow], [wide]) == [wide]
@@ -266,7 +266,7 @@ def test_merging_tolerations() -> None:
 # --- policies that are off by default
 
 
-def test_pod_policies(world: type[World], pod: Callable[..., Object]) -> None:
+def test_always_pull_images_and_extended_resource_tolerations(world: type[World], pod: Callable[..., Object]) -> None:
     """Images are always pulled, and extended resources are tolerated."""
     w = world(only=["AlwaysPullImages", "ExtendedResourceToleration"])
     given = pod()
@@ -276,7 +276,7 @@ def test_pod_policies(world: type[World], pod: Callable[..., Object]) -> None:
     assert made["tolerations"] == [{"key": "acme.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
 
 
-def test_node_selectors_of_a_namespace(world: type[World], pod: Callable[..., Object]) -> None:
+def test_namespace_node_selector(world: type[World], pod: Callable[..., Object]) -> None:
     """The annotation, else the cluster's default, is merged in; the allowed labels of the configuration hold."""
     config = {"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "region=west", "wl": "env=prod"}}
     w = world(only=["PodNodeSelector"], configurations={"PodNodeSelector": config})
@@ -294,7 +294,7 @@ def test_node_selectors_of_a_namespace(world: type[World], pod: Callable[..., Ob
     assert "whitelist" in w.refusal("pods", pod(nodeSelector={"a": "b"}), namespace="wl").message
 
 
-def test_tolerations_of_a_namespace(world: type[World], pod: Callable[..., Object]) -> None:
+def test_namespace_tolerations(world: type[World], pod: Callable[..., Object]) -> None:
     """Defaults are merged in; with a list of allowed ones, others are refused."""
     w = world(only=["PodTolerationRestriction"])
     x = {"key": "dedicated", "operator": "Equal", "value": "x", "effect": "NoSchedule"}
@@ -319,7 +319,7 @@ def test_tolerations_of_a_namespace(world: type[World], pod: Callable[..., Objec
     assert w.run("pods", busy)["spec"]["tolerations"][0]["key"] == ORCH("node.{long}.io/memory-pressure")
 
 
-def test_event_rates(world: type[World]) -> None:
+def test_event_rate_limit(world: type[World]) -> None:
     """A bucket per namespace fills again with time."""
     limits = {"limits": [{"type": "Namespace", "qps": 1, "burst": 2}]}
     w = world(only=["EventRateLimit"], configurations={"EventRateLimit": limits})
@@ -331,7 +331,7 @@ def test_event_rates(world: type[World]) -> None:
     w.run("events", configmap())
 
 
-def test_owners_are_protected(world: type[World]) -> None:
+def test_owner_changes_need_permission(world: type[World]) -> None:
     """Changing owners needs the right to delete; blocking needs the owner's finalizers."""
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}
     owned = {"metadata": {"name": "a", "ownerReferences": [owner]}}
@@ -361,7 +361,7 @@ def node(name: str = "n1", labels: dict[str, str] | None = None, **spec: Any) ->
         (node("n2"), node("n2"), 'node "n1" is not allowed to modify node "n2"'),
     ],
 )
-def test_nodes_change_only_themselves(world: type[World], new: Any, old: Any, text: str) -> None:
+def test_node_restriction_on_nodes(world: type[World], new: Any, old: Any, text: str) -> None:
     """Taints and the product's labels are not the node's to change."""
     w = world(only=["NodeRestriction"])
     if text is None:
@@ -370,7 +370,7 @@ def test_nodes_change_only_themselves(world: type[World], new: Any, old: Any, te
         assert w.refusal("nodes", new, old, operation=UPDATE, user=NODE).message.endswith(text)
 
 
-def test_a_nodes_name_counts_first(world: type[World]) -> None:
+def test_node_name_is_checked_before_labels(world: type[World]) -> None:
     """Another node's name is refused before anything about labels; a new node has labels of its own alone."""
     w = world(only=["NodeRestriction"])
     label = {ORCH("node-restriction.{long}.io/x"): "y"}
@@ -378,7 +378,7 @@ def test_a_nodes_name_counts_first(world: type[World]) -> None:
     assert "is not allowed to set the following labels" in w.refusal("nodes", node("n1", label), user=NODE).message
 
 
-def test_pods_that_a_node_does_not_find(world: type[World], pod: Callable[..., Object]) -> None:
+def test_node_delete_of_a_missing_pod(world: type[World], pod: Callable[..., Object]) -> None:
     """Deletions and evictions of pods that are not there name them in the singular."""
     w = world(only=["NodeRestriction"])
     eviction = {"metadata": {"name": "none"}}
@@ -386,7 +386,7 @@ def test_pods_that_a_node_does_not_find(world: type[World], pod: Callable[..., O
     assert (error.code, error.details) == (404, {"name": "none", "kind": "pod"})
 
 
-def test_nodes_leave_labels_of_pods_alone(world: type[World], pod: Callable[..., Object]) -> None:
+def test_nodes_cannot_change_pod_labels(world: type[World], pod: Callable[..., Object]) -> None:
     """A node that writes a pod's status changes no labels."""
     w = world(only=["NodeRestriction"])
     old = {**pod("p"), "spec": {"nodeName": "n1"}}
@@ -395,7 +395,7 @@ def test_nodes_leave_labels_of_pods_alone(world: type[World], pod: Callable[...,
     assert error.message.endswith('node "n1" cannot update labels through pod status')
 
 
-def test_nodes_delete_only_their_pods(world: type[World], pod: Callable[..., Object]) -> None:
+def test_nodes_delete_only_their_own_pods(world: type[World], pod: Callable[..., Object]) -> None:
     """A pod on another node is out of reach, for deletes, evictions and tokens."""
     w = world(only=["NodeRestriction"])
     other = {**pod("q"), "metadata": {"name": "q", "namespace": "ns", "uid": "u"}, "spec": {"nodeName": "n2"}}
@@ -407,7 +407,7 @@ def test_nodes_delete_only_their_pods(world: type[World], pod: Callable[..., Obj
     assert "scheduled on a different node" in error.message
 
 
-def test_certificates(world: type[World]) -> None:
+def test_certificate_approval_and_signing_need_permission(world: type[World]) -> None:
     """Approving and signing need the verb on the signer, by name or by domain."""
     group = "certificates.{abbr}.io"
     csr = {"metadata": {"name": "c"}, "spec": {"signerName": "example.com/s"}}
@@ -422,7 +422,7 @@ def test_certificates(world: type[World]) -> None:
 # --- storage and quota
 
 
-def test_claims(world: type[World]) -> None:
+def test_storage_plugins_on_claims(world: type[World]) -> None:
     """Finalizer, default class, and growth only where the class allows it."""
     w = world()
     group = "storage.{abbr}.io"
@@ -456,7 +456,7 @@ def used(w: World, name: str = "q") -> Any:
     return held["status"]["used"]
 
 
-def test_usage_is_charged_before_the_write(world: type[World]) -> None:
+def test_quota_is_charged_before_the_write(world: type[World]) -> None:
     """Every create adds to the status; the one too many is refused; a dry run charges nothing."""
     w = world(only=["ResourceQuota"])
     w.put("resourcequotas", quota(configmaps="2", count__configmaps="5"))
@@ -470,7 +470,7 @@ def test_usage_is_charged_before_the_write(world: type[World]) -> None:
     )
 
 
-def test_updates_charge_the_difference(world: type[World]) -> None:
+def test_quota_charges_the_difference_on_update(world: type[World]) -> None:
     """A service that becomes a NodePort uses node ports, and nothing else twice."""
     w = world(only=["ResourceQuota"])
     w.put("resourcequotas", quota(services="1", services_nodeports="1"))
@@ -481,7 +481,7 @@ def test_updates_charge_the_difference(world: type[World]) -> None:
     assert used(w) == {"services": "1", "services.nodeports": "1"}
 
 
-def test_a_lost_race_is_charged_again(world: type[World]) -> None:
+def test_quota_conflict_is_retried(world: type[World]) -> None:
     """A conflict is tried again on the live quota; a quota that keeps changing is an error."""
     w = world(only=["ResourceQuota"])
     w.put("resourcequotas", quota(configmaps="2"))
@@ -492,7 +492,7 @@ def test_a_lost_race_is_charged_again(world: type[World]) -> None:
     assert w.refusal("configmaps", configmap("b")).code == 409
 
 
-def test_scopes(world: type[World], pod: Callable[..., Object]) -> None:
+def test_quota_scopes_select_pods(world: type[World], pod: Callable[..., Object]) -> None:
     """A quota for best-effort pods does not see pods that ask for something."""
     w = world(only=["ResourceQuota"])
     limited = quota(pods="0")
@@ -509,7 +509,7 @@ def test_new_nodes_are_tainted(world: type[World]) -> None:
     assert made["spec"]["taints"] == [{"key": ORCH("node.{long}.io/not-ready"), "effect": "NoSchedule"}]
 
 
-def test_default_classes_of_ingresses(world: type[World]) -> None:
+def test_default_ingress_class(world: type[World]) -> None:
     """The class marked as default, unless the ingress has one or the old annotation."""
     w = world()
     group = "networking.{abbr}.io"
@@ -520,12 +520,12 @@ def test_default_classes_of_ingresses(world: type[World]) -> None:
     assert "spec" not in w.run("ingresses", old, group=group)
 
 
-def test_always(world: type[World]) -> None:
+def test_always_deny_refuses_everything(world: type[World]) -> None:
     """AlwaysDeny refuses everything."""
     assert "denying all" in world(enable=["AlwaysDeny"]).refusal("configmaps", configmap()).message
 
 
-def test_tightening_a_namespace_warns(world: type[World], pod: Callable[..., Object]) -> None:
+def test_stricter_pod_security_level_warns_of_existing_pods(world: type[World], pod: Callable[..., Object]) -> None:
     """Pods that would not be let in any more are listed, those of one controller once."""
     w = world(only=["PodSecurity"])
     privileged = {"name": "c", "image": "i", "securityContext": {"privileged": True}}
@@ -553,7 +553,7 @@ def test_tightening_a_namespace_warns(world: type[World], pod: Callable[..., Obj
         ({"spec": {"activeDeadlineSeconds": 5, "tolerations": [{"operator": "Exists"}]}}, False),
     ],
 )
-def test_updates_of_pods_that_a_standard_judges(world: type[World], change: Object, judged: bool) -> None:
+def test_pod_security_evaluates_relevant_updates_only(world: type[World], change: Object, judged: bool) -> None:
     """A new image, container or profile; all else may change in pods that are older than the policy."""
     w = world(only=["PodSecurity"])
     label = {ORCH("pod-security.{long}.io/enforce"): "restricted"}
@@ -568,7 +568,7 @@ def test_updates_of_pods_that_a_standard_judges(world: type[World], change: Obje
         w.run("pods", new, old, operation=UPDATE)
 
 
-def test_api_error_is_the_only_refusal(world: type[World]) -> None:
+def test_refusals_name_the_object(world: type[World]) -> None:
     """A refusal names the object by its name, or by what the name will be generated from."""
     error = world(enable=["AlwaysDeny"]).refusal("configmaps", {"metadata": {"generateName": "gen-"}})
     assert isinstance(error, ApiError) and error.message.startswith('configmaps "gen-" is forbidden: ')

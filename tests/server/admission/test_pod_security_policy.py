@@ -163,7 +163,7 @@ RULES = [
 
 
 @pytest.mark.parametrize(("rules", "spec", "text"), RULES)
-def test_rules(rules: Any, spec: Any, text: str, pod: Callable[..., Object]) -> None:
+def test_policy_violations_are_named_with_path_and_value(rules: Any, spec: Any, text: str, pod: Callable[..., Object]) -> None:
     """What a policy does not allow is named with its path, its value and the reason."""
     provider = Provider(policy(**rules), ORCH)
     assert " ".join(provider.findings(provider.with_defaults(pod(**spec)))) == (text or "")
@@ -182,7 +182,7 @@ DEFAULTS = [
 
 
 @pytest.mark.parametrize(("rules", "capabilities", "context"), DEFAULTS)
-def test_defaults_of_containers(rules: Any, capabilities: Any, context: Any, pod: Callable[..., Object]) -> None:
+def test_container_defaults_of_a_policy(rules: Any, capabilities: Any, context: Any, pod: Callable[..., Object]) -> None:
     """A container that asks for nothing gets what the policy has for it, and then suits the policy."""
     given = with_context(capabilities=capabilities) if capabilities else {}
     provider = Provider(policy(**rules), ORCH)
@@ -191,7 +191,7 @@ def test_defaults_of_containers(rules: Any, capabilities: Any, context: Any, pod
     assert provider.findings(made) == [] and provider.with_defaults(made) == made
 
 
-def test_defaults_of_pods(pod: Callable[..., Object]) -> None:
+def test_pod_defaults_of_a_policy(pod: Callable[..., Object]) -> None:
     """Groups, labels, profiles and the runtime class come from the policy; profiles as annotation and as field."""
     options = {"level": "s0"}
     made = Provider(
@@ -217,7 +217,7 @@ def test_defaults_of_pods(pod: Callable[..., Object]) -> None:
     "rules",
     [{"runAsUser": {}}, {"runAsUser": {"rule": "MustRunAs"}}, {"fsGroup": {"rule": "MayRunAs"}}, {"seLinux": {"rule": "MustRunAs"}}],
 )
-def test_policies_that_cannot_be_applied(rules: Any) -> None:
+def test_invalid_policies_are_not_applied(rules: Any) -> None:
     """A rule that is unknown or lacks its ranges or options makes the policy useless."""
     with pytest.raises(ValueError):
         Provider(policy(**rules), ORCH)
@@ -237,7 +237,7 @@ def chain(world: type[World]) -> Any:
 KEY = ORCH("{long}.io/psp")
 
 
-def test_no_policy(chain: Any, pod: Callable[..., Object]) -> None:
+def test_without_policies_pods_are_refused(chain: Any, pod: Callable[..., Object]) -> None:
     """Without any policy, pods of all users are rejected."""
     error = chain().refusal("pods", pod())
     assert error.code == 403
@@ -246,7 +246,7 @@ def test_no_policy(chain: Any, pod: Callable[..., Object]) -> None:
     )
 
 
-def test_a_policy_that_changes_nothing_goes_first(chain: Any, pod: Callable[..., Object]) -> None:
+def test_non_mutating_policies_are_preferred(chain: Any, pod: Callable[..., Object]) -> None:
     """Policies are tried by name, those that take the pod as it is before those that change it."""
     made = chain(policy("a", runAsUser=MUST), policy("c"), policy("b"))
     assert made.run("pods", pod())["metadata"]["annotations"] == {KEY: "b"}
@@ -256,7 +256,7 @@ def test_a_policy_that_changes_nothing_goes_first(chain: Any, pod: Callable[...,
     assert changing.run("pods", pod())["metadata"]["annotations"] == {KEY: "a"}
 
 
-def test_use_is_asked_for_the_account_and_the_user_in_both_groups(chain: Any, pod: Callable[..., Object]) -> None:
+def test_use_permission_of_account_or_user_in_either_group(chain: Any, pod: Callable[..., Object]) -> None:
     """A policy counts when the service account or the user may use it in the namespace, in one of two API groups."""
     asked = []
 
@@ -272,7 +272,7 @@ def test_use_is_asked_for_the_account_and_the_user_in_both_groups(chain: Any, po
     ]
 
 
-def test_refusals_name_only_what_usable_policies_say(chain: Any, pod: Callable[..., Object]) -> None:
+def test_errors_come_from_usable_policies_only(chain: Any, pod: Callable[..., Object]) -> None:
     """Errors of policies that may not be used are not shown; there may be none left."""
     made = chain(policy("a"), policy("b"), allowed=lambda action: action.name == "b")
     error = made.refusal("pods", pod(hostPID=True))
@@ -297,7 +297,7 @@ def test_updates_are_only_validated(chain: Any, pod: Callable[..., Object]) -> N
     assert made.run("pods", fitting, old, operation=UPDATE) == fitting
 
 
-def test_the_policy_of_the_annotation_is_asked_first(chain: Any, pod: Callable[..., Object]) -> None:
+def test_annotated_policy_is_tried_first(chain: Any, pod: Callable[..., Object]) -> None:
     """An update is tried on the policy that let the pod in before all others."""
     made = chain(policy("a"), policy("b"))
     old = pod()

@@ -68,7 +68,7 @@ def informer_of(world: World, plural: str) -> MemoryInformer:
     return world.informers.informer(ResourceRef("", "v1", plural))
 
 
-def test_recorded_cases(reference: Callable[[str], Any], world: type[World]) -> None:
+def test_recorded_refusals_and_warnings(reference: Callable[[str], Any], world: type[World]) -> None:
     """Every recorded create that a plugin refuses, or warns about, has the recorded message."""
     seen = 0
     wrong = []
@@ -106,7 +106,7 @@ def test_recorded_cases(reference: Callable[[str], Any], world: type[World]) -> 
 
 
 @pytest.mark.parametrize("level", ["x", ""])
-def test_a_wrong_level_is_invalid(world: type[World], level: str) -> None:
+def test_unknown_pod_security_level_is_invalid(world: type[World], level: str) -> None:
     """A namespace may not ask for a level that does not exist."""
     labels = {ORCH("pod-security.{long}.io/enforce"): level}
     error = world().refusal("namespaces", {"metadata": {"name": "n", "labels": labels}})

@@ -27,25 +27,25 @@ HERE = 'service/s in "n"'
         f'endpoints for {HERE} have no addresses with port name "a"',
     ),
 ])
-def test_what_is_missing(service: Any, endpoints: Any, reason: str, message: str) -> None:
+def test_missing_service_port_or_endpoints_are_reported(service: Any, endpoints: Any, reason: str, message: str) -> None:
     """In the order of the reference: the service, its port, its endpoints."""
     assert finding(SERVER, service, endpoints) == ("False", reason, message)
 
 
-def test_what_this_server_answers() -> None:
+def test_local_api_service_is_always_available() -> None:
     """It is always there."""
     local = registered_of({"metadata": {"name": "v1."}, "spec": {"version": "v1"}})
     assert local is None and finding(local, None, None) == ("True", "Local", "Local APIServices are always available")
 
 
 @pytest.mark.parametrize("service", [SERVICE, {"spec": {"type": "ExternalName"}}])
-def test_with_all_in_place_the_server_is_asked(service: Any) -> None:
+def test_complete_service_is_probed(service: Any) -> None:
     """Only it can say whether it answers."""
     endpoints = {"subsets": [{"addresses": [{"ip": "1.1.1.1"}], "ports": [{"name": "a"}]}]}
     assert finding(SERVER, service, endpoints) is None
 
 
-def test_the_time_is_that_of_the_transition() -> None:
+def test_transition_time_changes_with_the_status_only() -> None:
     """Other words for the same state do not change it."""
     first = with_availability({}, ("False", "A", "a"), now="1")
     second = with_availability(first, ("False", "B", "b"), now="2")
@@ -54,7 +54,7 @@ def test_the_time_is_that_of_the_transition() -> None:
     assert [c["reason"] for c in third["conditions"]] == ["C"]
 
 
-def test_requests_for_servers_that_are_not_there(space: Any) -> None:
+def test_requests_to_an_unavailable_server_are_503(space: Any) -> None:
     """The condition follows the service, and what the server should answer is unavailable until it is registered no more."""
     server = space.server
     url = f"/apis/{ORCH('apiregistration.{abbr}.io/v1')}/apiservices"

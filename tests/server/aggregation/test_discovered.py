@@ -1,4 +1,4 @@
-"""Discovery documents of other servers: fetched when their APIServices change and every minute, and kept when that fails."""
+"""Discovery of aggregated servers: fetched after changes of APIServices and every minute, and kept when a fetch fails."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def service(version: str = "v1", *, name: str = "s", available: bool = True, pri
 
 
 class Informer:
-    """Tells its listeners of objects that a test puts."""
+    """Calls its listeners for objects that a test puts and removes."""
 
     def __init__(self) -> None:
         self.listeners: list[Callable[[str, Any, Any], None]] = []
@@ -67,8 +67,8 @@ class Informer:
             listener("", old, None)
 
 
-class World:
-    """A discovery whose servers answer what a test queues; an exception is raised, a Deferred is waited for."""
+class DiscoveryBench:
+    """A discovery whose servers return queued answers: an exception is raised, a Deferred is awaited."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -97,36 +97,36 @@ class World:
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    made = World()
+def bench() -> Iterator[DiscoveryBench]:
+    made = DiscoveryBench()
     yield made
     run(made.discovery.stop())
     assert not made.clock.getDelayedCalls()
 
 
-def test_aggregated(world: World) -> None:
-    """One request for all versions of a server; members that clients do not know are left out."""
-    world.answers = [aggregated({**FOO, "more": 1, "subresources": [{"subresource": "status", "verbs": ["get"]}]})]
-    world.informer.put(service())
+def test_aggregated_discovery_takes_one_request(bench: DiscoveryBench) -> None:
+    """One request covers all versions of a server; unknown fields are dropped."""
+    bench.answers = [aggregated({**FOO, "more": 1, "subresources": [{"subresource": "status", "verbs": ["get"]}]})]
+    bench.informer.put(service())
     nothing = {"group": "", "version": "", "kind": ""}
     subresources = [{"subresource": "status", "responseKind": nothing, "verbs": ["get"]}]
-    assert world.found() == [("v1", CURRENT, [{**FOO, "subresources": subresources}])]
-    (version,) = world.discovery.versions()
+    assert bench.found() == [("v1", CURRENT, [{**FOO, "subresources": subresources}])]
+    (version,) = bench.discovery.versions()
     assert (version.group_priority, version.version_priority) == (10, 5)
-    assert world.discovery.versions() is world.discovery.versions() and world.asked == [("/apis", "")]
+    assert bench.discovery.versions() is bench.discovery.versions() and bench.asked == [("/apis", "")]
 
 
-def test_every_minute(world: World) -> None:
-    """With the tag of what is known; nothing new is the same value."""
-    world.answers = [aggregated(FOO), answer(304, b""), aggregated(tag="u"), answer(304, b"")]
-    world.informer.put(service())
-    first = world.discovery.versions()
-    world.clock.advance(60)
-    assert world.discovery.versions() is first and world.asked[-1] == ("/apis", "t")
-    world.clock.advance(60)
-    assert world.found() == [("v1", CURRENT, [])]
-    world.clock.advance(60)
-    assert world.asked[-1] == ("/apis", "u")
+def test_discovery_is_refreshed_every_minute_with_its_tag(bench: DiscoveryBench) -> None:
+    """A refresh sends the known Etag; an unchanged document gives the same value."""
+    bench.answers = [aggregated(FOO), answer(304, b""), aggregated(tag="u"), answer(304, b"")]
+    bench.informer.put(service())
+    first = bench.discovery.versions()
+    bench.clock.advance(60)
+    assert bench.discovery.versions() is first and bench.asked[-1] == ("/apis", "t")
+    bench.clock.advance(60)
+    assert bench.found() == [("v1", CURRENT, [])]
+    bench.clock.advance(60)
+    assert bench.asked[-1] == ("/apis", "u")
 
 
 @pytest.mark.parametrize("failure", [
@@ -134,69 +134,69 @@ def test_every_minute(world: World) -> None:
     answer(200, {"items": [{"versions": [{}]}]}, AGGREGATED), aggregated({**FOO, "verbs": [1]}),
     aggregated({**FOO, "responseKind": "x"}), answer(200, {"items": 5}, AGGREGATED),
 ])
-def test_failures(world: World, failure: Any) -> None:
-    """What was known last is listed as stale, and the server asked again after growing pauses."""
-    world.answers = [aggregated(FOO), failure, failure, aggregated(FOO)]
-    world.informer.put(service())
-    world.clock.advance(60)
-    assert world.found() == [("v1", STALE, [FOO])]
-    world.clock.advance(1)
-    assert world.found() == [("v1", STALE, [FOO])] and len(world.asked) == 3
-    world.clock.advance(1)
-    assert len(world.asked) == 3
-    world.clock.advance(1)
-    assert world.found() == [("v1", CURRENT, [FOO])]
+def test_failed_discovery_is_listed_as_stale_and_retried(bench: DiscoveryBench, failure: Any) -> None:
+    """After a failure the last document is listed as stale, and retries back off."""
+    bench.answers = [aggregated(FOO), failure, failure, aggregated(FOO)]
+    bench.informer.put(service())
+    bench.clock.advance(60)
+    assert bench.found() == [("v1", STALE, [FOO])]
+    bench.clock.advance(1)
+    assert bench.found() == [("v1", STALE, [FOO])] and len(bench.asked) == 3
+    bench.clock.advance(1)
+    assert len(bench.asked) == 3
+    bench.clock.advance(1)
+    assert bench.found() == [("v1", CURRENT, [FOO])]
 
 
-def test_servers_without_aggregated_discovery(world: World) -> None:
-    """The lists of their versions are read one by one; one that cannot be read leaves the server stale."""
-    world.answers = [answer(406), answer(200, {"resources": [{"name": "foos", "namespaced": True, "verbs": ["get"]}]})]
-    world.informer.put(service())
+def test_unaggregated_lists_are_read_one_by_one(bench: DiscoveryBench) -> None:
+    """Without aggregated discovery the list of each version is read; a failing list makes the server stale."""
+    bench.answers = [answer(406), answer(200, {"resources": [{"name": "foos", "namespaced": True, "verbs": ["get"]}]})]
+    bench.informer.put(service())
     entry = {**FOO, "responseKind": {**KIND, "kind": ""}, "singularResource": ""}
-    assert world.found() == [("v1", CURRENT, [entry])]
-    assert world.asked == [("/apis", ""), ("/apis/g.com/v1", "")]
-    world.answers = [answer(404), answer(500)]
-    world.clock.advance(60)
-    assert world.found() == [("v1", STALE, [entry])]
+    assert bench.found() == [("v1", CURRENT, [entry])]
+    assert bench.asked == [("/apis", ""), ("/apis/g.com/v1", "")]
+    bench.answers = [answer(404), answer(500)]
+    bench.clock.advance(60)
+    assert bench.found() == [("v1", STALE, [entry])]
 
 
-def test_unavailable(world: World) -> None:
-    """A server that is known not to answer is not asked, and asked at once when it is."""
-    world.informer.put(service(available=False))
-    assert world.found() == [("v1", STALE, [])] and not world.asked
-    world.answers = [aggregated(FOO)]
-    world.informer.put(service())
-    assert world.found() == [("v1", CURRENT, [FOO])]
+def test_unavailable_server_is_not_asked(bench: DiscoveryBench) -> None:
+    """An unavailable server is not asked until it becomes available."""
+    bench.informer.put(service(available=False))
+    assert bench.found() == [("v1", STALE, [])] and not bench.asked
+    bench.answers = [aggregated(FOO)]
+    bench.informer.put(service())
+    assert bench.found() == [("v1", CURRENT, [FOO])]
 
 
-def test_changes_while_asking(world: World) -> None:
+def test_changes_during_a_fetch_cause_one_further_fetch(bench: DiscoveryBench) -> None:
     """A change of an APIService during a fetch causes exactly one further fetch."""
     waiting: Deferred[Any] = Deferred()
-    world.answers = [waiting, aggregated(FOO)]
-    world.informer.put(service())
-    world.informer.put(service(priority=11))
-    world.informer.put(service(priority=12))
-    assert world.found() == [("v1", STALE, [])]
+    bench.answers = [waiting, aggregated(FOO)]
+    bench.informer.put(service())
+    bench.informer.put(service(priority=11))
+    bench.informer.put(service(priority=12))
+    assert bench.found() == [("v1", STALE, [])]
     waiting.callback(aggregated())
-    assert world.found() == [("v1", CURRENT, [FOO])] and len(world.asked) == 2
+    assert bench.found() == [("v1", CURRENT, [FOO])] and len(bench.asked) == 2
 
 
-def test_forgotten(world: World) -> None:
-    """Without an APIService the server is asked no more, even one that has not answered yet."""
+def test_removed_api_service_stops_discovery(bench: DiscoveryBench) -> None:
+    """After its APIService is removed a server is not asked again, and a pending answer is dropped."""
     waiting: Deferred[Any] = Deferred()
-    world.answers = [waiting]
-    world.informer.put(service())
-    world.informer.remove("v1.g.com")
+    bench.answers = [waiting]
+    bench.informer.put(service())
+    bench.informer.remove("v1.g.com")
     waiting.callback(aggregated(FOO))
-    assert world.found() == [] and not world.clock.getDelayedCalls()
+    assert bench.found() == [] and not bench.clock.getDelayedCalls()
 
 
-def test_several_versions_of_one_server(world: World) -> None:
-    """They share its document."""
-    world.answers = [aggregated(FOO), aggregated(FOO)]
-    world.informer.put(service())
-    world.informer.put(service("v2"))
-    assert world.found() == [("v1", CURRENT, [FOO]), ("v2", CURRENT, [])]
-    world.answers = [aggregated(FOO)]
-    world.clock.advance(60)
-    assert len(world.asked) == 3
+def test_versions_of_one_server_share_its_document(bench: DiscoveryBench) -> None:
+    """APIServices of one server share one document."""
+    bench.answers = [aggregated(FOO), aggregated(FOO)]
+    bench.informer.put(service())
+    bench.informer.put(service("v2"))
+    assert bench.found() == [("v1", CURRENT, [FOO]), ("v2", CURRENT, [])]
+    bench.answers = [aggregated(FOO)]
+    bench.clock.advance(60)
+    assert len(bench.asked) == 3

@@ -14,7 +14,7 @@ def registered(name: str, **spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": {"group": group, "version": version, "service": service, **spec}}
 
 
-def test_groups_are_documents() -> None:
+def test_groups_are_sorted_by_priority_and_cached() -> None:
     """By priority, versions by theirs; the same value until something changes that they show."""
 
     class Told:
@@ -36,7 +36,7 @@ def test_groups_are_documents() -> None:
     assert [g["name"] for g in registry.groups()] == ["low"] and len(changes) == 5
 
 
-def test_what_a_registration_says() -> None:
+def test_registration_defaults() -> None:
     """Port 443 unless said otherwise; the authorities as PEM; available by its condition alone."""
     obj = registered("v1.g", caBundle=base64.b64encode(b"pem").decode(), insecureSkipTLSVerify=True)
     found = registered_of(obj)

@@ -62,7 +62,7 @@ def world() -> Iterator[World]:
     assert not made.clock.getDelayedCalls()
 
 
-def test_every_minute(world: World) -> None:
+def test_specifications_are_refreshed_every_minute(world: World) -> None:
     """With the tag of what is known; what is as before is the same value, and nobody is told."""
     world.answers = [answer(200), answer(304), answer(200, {**DOCUMENT, "paths": {"/apis/g.com/v1/bars": {}}}, "u"), answer(404)]
     world.informer.put(service())
@@ -76,7 +76,7 @@ def test_every_minute(world: World) -> None:
     assert world.paths() == [] and world.asked == ["", "t", "t", "u"]
 
 
-def test_a_second_version_of_a_server(world: World) -> None:
+def test_second_version_of_a_server_is_read_at_once(world: World) -> None:
     """Its part of the document is read at once; that of a version which is gone is left out."""
     world.answers = [answer(200), answer(200)]
     world.informer.put(service())
@@ -94,7 +94,7 @@ def test_a_second_version_of_a_server(world: World) -> None:
      answer(200, b'{"paths":{"/apis/g.com/v1/a":{"get":{"x-a":' + b"[" * 500 + b"]" * 500 + b"}}}}")],
     ids=["unreachable", "500", "no JSON", "no object", "no operation", "too deep"],
 )  # fmt: skip
-def test_what_cannot_be_read_is_kept_as_it_was(world: World, broken: Any) -> None:
+def test_malformed_document_keeps_the_previous_one(world: World, broken: Any) -> None:
     """A malformed document neither reaches clients nor takes away what was known; it is asked for again soon."""
     world.answers = [answer(200), broken, answer(200, {**DOCUMENT, "paths": {"/apis/g.com/v1/new": {}}})]
     world.informer.put(service())
@@ -104,7 +104,7 @@ def test_what_cannot_be_read_is_kept_as_it_was(world: World, broken: Any) -> Non
     assert world.paths() == [["/apis/g.com/v1/new"]]
 
 
-def test_a_server_that_is_not_available_is_not_asked(world: World) -> None:
+def test_unavailable_server_is_not_asked(world: World) -> None:
     """It is once it is."""
     world.informer.put(service(available=False))
     assert world.asked == []

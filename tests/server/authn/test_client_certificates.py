@@ -43,7 +43,7 @@ def test_the_subject_is_the_user() -> None:
     assert result_of(method.authenticate(Credentials(headers={}))) is None
 
 
-def test_a_known_chain_expires() -> None:
+def test_cached_chain_expires_with_its_certificate() -> None:
     """What was found is kept no longer than the certificate is good."""
     authority, method, clock = made()
     credentials = shown(client(authority))
@@ -53,7 +53,7 @@ def test_a_known_chain_expires() -> None:
         result_of(method.authenticate(credentials))
 
 
-def test_strangers_and_dropped_authorities_are_refused() -> None:
+def test_certificates_of_unknown_or_removed_authorities_are_refused() -> None:
     """Another authority's certificates are wrong, also after the authorities were replaced."""
     authority, method, _ = made()
     other = new_authority("other", now=NOW)

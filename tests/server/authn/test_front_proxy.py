@@ -13,7 +13,7 @@ from orchd.dialect import ORCH
 from orchd.kinds.identity import User
 from orchd.pki.certificates import CLIENT, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.verify import ClientVerifier
-from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.frontproxy import FrontProxy, ProxyHeaders
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, Credentials
 from orchd.server.authn.tokenfile import TokenFile, parse_token_file
@@ -49,7 +49,7 @@ def ask(
     return result_of((by or method()).authenticate(Credentials(headers=named, certificates=certificates)))
 
 
-def test_all_that_headers_say() -> None:
+def test_user_comes_from_headers() -> None:
     """Name, groups and attributes come from headers, which are not handed on."""
     found = ask(
         x_remote_user=("alice", "ignored"),
@@ -72,20 +72,20 @@ def test_all_that_headers_say() -> None:
     ("%e4%bd%a0", "你"),
     ("", ""),
 ])
-def test_names_of_attributes_are_escaped(header: str, key: str) -> None:
+def test_extra_header_names_are_unescaped(header: str, key: str) -> None:
     """What a header's name cannot hold is escaped with percent signs; what is escaped badly is taken as it is."""
     headers = {"x-remote-user": ("alice",), f"x-remote-extra-{header}": ("v",)}
     found = result_of(method().authenticate(Credentials(headers=headers, certificates=PROXY)))
     assert found is not None and found.user.extra == {key: ("v",)}
 
 
-def test_the_same_attribute_of_two_prefixes() -> None:
+def test_extra_values_of_several_prefixes_are_joined() -> None:
     """Values of one attribute are joined in the order of the prefixes."""
     found = ask(x_remote_user=("alice",), x_more_k=("2",), x_remote_extra_k=("1",))
     assert found is not None and found.user.extra == {"k": ("1", "2")}
 
 
-def test_the_first_name_that_is_there_counts() -> None:
+def test_first_non_empty_user_header_counts() -> None:
     """A header without a value is passed over; none with a value is no opinion."""
     found = ask(x_remote_user=("",), x_alt_user=("alias",))
     assert found is not None and found.user.name == "alias"
@@ -94,7 +94,7 @@ def test_the_first_name_that_is_there_counts() -> None:
     assert ask((), x_remote_user=("alice",)) is None
 
 
-def test_who_is_believed() -> None:
+def test_only_allowed_proxies_are_trusted() -> None:
     """Only certificates of the proxies' authority count, and of those only the allowed names; without names, all."""
     assert ask(certificate("other-proxy"), x_remote_user=("alice",)) is not None
     with pytest.raises(AuthenticationError, match=r"^x509: subject with cn=someone is not in the allowed list$"):
@@ -105,7 +105,7 @@ def test_who_is_believed() -> None:
     assert ask(certificate("someone"), by=anybody, x_remote_user=("alice",)) is not None
 
 
-def test_authorities_can_be_replaced() -> None:
+def test_proxy_of_a_removed_authority_is_refused() -> None:
     """A known proxy is a stranger when its authority is no longer trusted."""
     proxy = method()
     assert ask(by=proxy, x_remote_user=("alice",)) is not None
@@ -122,12 +122,12 @@ def protocol(token: str) -> str:
 
 
 def upgrade(*protocols: str, **headers: tuple[str, ...]) -> Authenticated | None:
-    bearer = Bearer([TokenFile(parse_token_file("f", ["tokén,alice,1\n"]), audiences=("api",))], audiences=("api",))
+    bearer = BearerTokens([TokenFile(parse_token_file("f", ["tokén,alice,1\n"]), audiences=("api",))], audiences=("api",))
     shown = {"upgrade": ("WebSocket",), "connection": ("keep-alive, Upgrade",), **headers, "sec-websocket-protocol": protocols}
     return result_of(WebSocketTokens(ORCH, bearer, audiences=("api",)).authenticate(Credentials(headers=shown)))
 
 
-def test_tokens_of_websockets() -> None:
+def test_websocket_protocol_token() -> None:
     """The token is taken out of the list of protocols, the others are handed on."""
     found = upgrade(f"v4.channel, {protocol('tokén')}", "other")
     assert found is not None and found.user.name == "alice"
@@ -146,7 +146,7 @@ def test_tokens_of_websockets() -> None:
     (("a", protocol("wrong")), "invalid bearer token"),
     (("a," * 2000, protocol("token")), "too many subprotocols"),
 ])
-def test_bad_tokens_of_websockets(protocols: tuple[str, ...], why: str) -> None:
+def test_invalid_websocket_protocol_tokens(protocols: tuple[str, ...], why: str) -> None:
     """One token that can be read and is known, and another protocol to agree on."""
     with pytest.raises(AuthenticationError) as caught:
         upgrade(*protocols)

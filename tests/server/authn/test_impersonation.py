@@ -24,7 +24,7 @@ def test_no_headers_no_impersonation() -> None:
     assert parse(impersonate_user=("",)) is None
 
 
-def test_every_part_must_be_allowed() -> None:
+def test_every_impersonated_attribute_is_authorized() -> None:
     """User, groups, extra values and uid each make an action of the real user, in this order."""
     found = parse(
         impersonate_user=("bob",),
@@ -60,13 +60,13 @@ def test_every_part_must_be_allowed() -> None:
         ("system:serviceaccount:ns:sa", ("g",), ("g", "system:authenticated")),
     ],
 )
-def test_groups_that_come_by_themselves(user: Any, groups: Any, expected: Any) -> None:
+def test_implicit_groups(user: Any, groups: Any, expected: Any) -> None:
     """Everybody known is authenticated, accounts are in their groups unless groups are given."""
     headers = {"impersonate_user": (user,), **({"impersonate_group": groups} if groups else {})}
     assert parse(**headers).user.groups == expected
 
 
-def test_accounts_are_asked_for_by_namespace() -> None:
+def test_service_accounts_are_authorized_by_namespace() -> None:
     """Impersonating an account needs the verb on the account."""
     (action,) = parse(impersonate_user=("system:serviceaccount:ns:sa",)).actions
     assert (action.resource, action.namespace, action.name) == ("serviceaccounts", "ns", "sa")
@@ -83,7 +83,7 @@ def test_accounts_are_asked_for_by_namespace() -> None:
         ({"impersonate_uid": ("g",)}, f"requested [{{UID  g  {GROUP}/v1  }}] without impersonating a user"),
     ],
 )
-def test_parts_without_a_user_make_no_sense(headers: Any, text: str) -> None:
+def test_attributes_without_a_user_are_refused(headers: Any, text: str) -> None:
     """The recorded text names what was asked for."""
     with pytest.raises(ImpersonationError) as caught:
         parse(**headers)
@@ -93,13 +93,13 @@ def test_parts_without_a_user_make_no_sense(headers: Any, text: str) -> None:
 @pytest.mark.parametrize(("header", "key"), [
     ("acme.com%2fx", "acme.com/x"), ("%41b", "Ab"), ("half%2f%", "half%2f%"), ("bad%zz", "bad%zz"), ("plain", "plain"),
 ])  # fmt: skip
-def test_names_of_attributes_are_escaped(header: str, key: Any) -> None:
+def test_extra_header_names_are_unescaped(header: str, key: Any) -> None:
     """An attribute's name is the rest of the header's, unescaped where that is possible as a whole."""
     asked = parse(impersonate_user=("bob",), **{f"impersonate_extra_{header}": ("v",)})
     assert list(asked.user.extra) == [key] and asked.actions[-1].subresource == key
 
 
-def test_versions_of_what_is_asked() -> None:
+def test_api_versions_of_authorization_attributes() -> None:
     """Users, groups and accounts are asked for in no version, as webhooks see it; attributes and uids in one."""
     asked = parse(
         impersonate_user=("system:serviceaccount:n:a",), impersonate_group=("g",), impersonate_uid=("u",), impersonate_extra_k=("v",)

@@ -15,7 +15,7 @@ CURVE = ec.generate_private_key(ec.SECP256R1())
 KEYS: list[PublicKey] = [RSA.public_key(), CURVE.public_key(), RSA.public_key()]
 
 
-def test_the_document() -> None:
+def test_discovery_document() -> None:
     """What a verifier needs to find the keys and to know the algorithms."""
     assert configuration("https://issuer", "https://server/openid/v1/jwks", KEYS) == {
         "issuer": "https://issuer",
@@ -35,7 +35,7 @@ def test_the_document() -> None:
         ("https://issuer", "http://k", "JWKS URI must use https scheme, got: http://k"),
     ],
 )
-def test_what_cannot_be_discovered(issuer: str, keys: str, message: str) -> None:
+def test_invalid_issuers_are_not_discoverable(issuer: str, keys: str, message: str) -> None:
     """OpenID asks for https throughout, and for an issuer without a query."""
     with pytest.raises(ValueError, match=r"issuer|JWKS") as raised:
         configuration(issuer, keys, KEYS)
@@ -43,7 +43,7 @@ def test_what_cannot_be_discovered(issuer: str, keys: str, message: str) -> None
 
 
 @pytest.mark.parametrize("private", [RSA, CURVE])
-def test_a_stranger_can_check_a_token(private: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> None:
+def test_token_verifies_with_the_published_keys(private: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> None:
     """Another program's library reads the key set and believes what our key has signed."""
     token = Signer(private).sign({"sub": "someone"})
     keys = jwt.PyJWKSet.from_dict(key_set(KEYS))

@@ -100,14 +100,14 @@ class Played:
 # -- tokens
 
 
-def test_a_good_token() -> None:
+def test_valid_token_names_the_user() -> None:
     """The holder is the subject; the token is good for this server, whatever its own audience."""
     found = Played().ask(signed(CLAIMS))
     assert found == Authenticated(user=User(name="alice"), audiences=API)
 
 
 @pytest.mark.parametrize("text", [b'"a\\ud800"', b'"a\xff"', b'"a\\uDFFF"'])
-def test_users_have_valid_texts(text: bytes) -> None:
+def test_user_names_are_valid_unicode(text: bytes) -> None:
     """A claim with a lone surrogate or invalid UTF-8 makes a user that audit events and reviews can be encoded with."""
     payload = b'{"iss": "%b", "aud": "client", "exp": %d, "sub": %b, "groups": [%b]}' % (ISSUER.encode(), NOW + 600, text, text)
     token = jwt.PyJWS().encode(payload, RSA, "RS256", {"kid": "one"})
@@ -115,14 +115,14 @@ def test_users_have_valid_texts(text: bytes) -> None:
     assert found is not None and found.user == User(name="a\ufffd", groups=("a\ufffd",))
 
 
-def test_pairs_of_surrogates_are_characters() -> None:
+def test_surrogate_pairs_are_decoded() -> None:
     """An escaped pair of surrogates is one character."""
     found = Played().ask(signed({**CLAIMS, "sub": "a\U0001f600"}))
     assert found is not None and found.user.name == "a\U0001f600"
 
 
 @pytest.mark.parametrize("token", ["a", "a.b.c", "a..c", "é.é.é", signed({**CLAIMS, "iss": "https://other"}), signed({})])
-def test_tokens_of_others_are_no_opinion(token: str) -> None:
+def test_tokens_of_other_issuers_are_no_opinion(token: str) -> None:
     """What does not say that it is of this issuer is left to other methods, without asking anybody."""
     played = Played()
     assert played.ask(token) is None
@@ -149,20 +149,20 @@ VERIFY = "oidc: verify token: "
     ({"_claim_names": 3},
      "oidc: failed to unmarshal claims: json: cannot unmarshal number into Go struct field idToken._claim_names of type map[string]string"),
 ])  # fmt: skip
-def test_bad_claims(claims: dict[str, Any], why: str) -> None:
+def test_invalid_claims_are_named(claims: dict[str, Any], why: str) -> None:
     """Claims are checked before the signature; the error names the claim."""
     assert Played().refused(signed({**CLAIMS, **claims})) == VERIFY + why
 
 
 @pytest.mark.parametrize("audience", ["b", ["x", "a"]])
-def test_any_audience_will_do(audience: Any) -> None:
+def test_any_configured_audience_is_accepted(audience: Any) -> None:
     """With several audiences a token is for one of them; the error names all."""
     played = Played(audiences=("b", "a"))
     assert played.ask(signed({**CLAIMS, "aud": audience}))
     assert played.refused(signed({**CLAIMS, "aud": ["x"]})) == VERIFY + 'oidc: expected audience in ["a" "b"] got ["x"]'
 
 
-def test_discovery_at_another_place() -> None:
+def test_discovery_url_override() -> None:
     """The document at a discovery URL stands for the usual one, which is not asked for; its issuer must still match."""
     web = Web()
     usual = ISSUER + "/.well-known/openid-configuration"
@@ -213,7 +213,7 @@ def test_bad_signatures(token: str, why: str) -> None:
     assert Played().refused(token) == VERIFY + why
 
 
-def test_no_key_id_is_any_key() -> None:
+def test_token_without_a_key_id_is_tried_with_every_key() -> None:
     """A token that names no key may be of any."""
     assert Played().ask(signed(CLAIMS, kid=""))
 
@@ -228,7 +228,7 @@ def test_algorithms(key: Any, algorithm: str) -> None:
     assert Played(web, algorithms=("RS256", algorithm)).ask(signed(CLAIMS, key, algorithm))
 
 
-def test_keys_of_another_sort_do_not_fit() -> None:
+def test_keys_must_fit_the_algorithm() -> None:
     """An algorithm is tried only with keys that are made for it."""
     token = parse_signed(signed(CLAIMS, P256, "ES256"))
     keys = read_keys({"keys": [jwk(RSA), jwk(P384), jwk(P256)]})
@@ -254,7 +254,7 @@ _NAMES = st.sampled_from(
 
 
 @given(st.dictionaries(_NAMES, _VALUES, max_size=4))
-def test_any_claims_are_a_user_or_a_refusal(claims: dict[str, Any]) -> None:
+def test_any_claims_are_a_user_or_an_error(claims: dict[str, Any]) -> None:
     """Whatever a signed token holds, the answer is a user or an error in words."""
     played = Played(elsewhere(), groups_claim="groups")
     try:
@@ -266,7 +266,7 @@ def test_any_claims_are_a_user_or_a_refusal(claims: dict[str, Any]) -> None:
 
 
 @given(st.text(max_size=60), st.dictionaries(st.sampled_from(["alg", "kid", "crit", "typ"]), _VALUES, max_size=3))
-def test_any_text_is_a_token_or_none(text: str, header: dict[str, Any]) -> None:
+def test_any_text_is_a_token_or_no_opinion(text: str, header: dict[str, Any]) -> None:
     """Texts that are no tokens are no opinion, and any header is refused without a signature."""
     played = Played()
     assert played.ask(text) is None
@@ -276,7 +276,7 @@ def test_any_text_is_a_token_or_none(text: str, header: dict[str, Any]) -> None:
 # -- the issuer and its keys
 
 
-def test_an_issuer_that_comes_later() -> None:
+def test_unreachable_issuer_is_retried() -> None:
     """Until the issuer has answered its tokens are refused; it is asked again every ten seconds."""
     web = Web()
     url = ISSUER + "/.well-known/openid-configuration"
@@ -296,7 +296,7 @@ def test_an_issuer_that_comes_later() -> None:
     assert web.count(url) == 5 and not played.clock.getDelayedCalls()
 
 
-def test_reaching_for_an_issuer_can_be_ended() -> None:
+def test_stop_ends_the_attempts() -> None:
     """A server that stops does not ask any more."""
     gone = Web()
     gone.pages.clear()
@@ -306,7 +306,7 @@ def test_reaching_for_an_issuer_can_be_ended() -> None:
     assert not played.clock.getDelayedCalls()
 
 
-def test_new_keys_are_fetched_when_they_are_needed() -> None:
+def test_keys_are_fetched_again_for_an_unknown_key() -> None:
     """Keys are kept; a token by none of them makes them be fetched again."""
     played = Played()
     keys = ISSUER + "/keys"
@@ -328,7 +328,7 @@ def test_new_keys_are_fetched_when_they_are_needed() -> None:
     ({"expires": "0"}, 2),
     ({}, 2),
 ])  # fmt: skip
-def test_keys_that_hold(headers: dict[str, str], fetched: int) -> None:
+def test_keys_are_cached_for_their_max_age(headers: dict[str, str], fetched: int) -> None:
     """An issuer that says for how long its keys hold is not asked before that."""
     web = Web()
     web.pages[ISSUER + "/keys"] = Answer(code=200, data=json.dumps({"keys": [jwk(RSA, kid="one")]}).encode(), headers=headers)
@@ -338,7 +338,7 @@ def test_keys_that_hold(headers: dict[str, str], fetched: int) -> None:
     assert web.count(ISSUER + "/keys") == fetched
 
 
-def test_keys_are_fetched_once_for_many() -> None:
+def test_concurrent_requests_share_a_key_fetch() -> None:
     """Requests that need keys at the same time share one fetch."""
     web = Web()
     page, waits = web.pages[ISSUER + "/keys"], Deferred()  # type: ignore[var-annotated]  # of whatever a page is
@@ -357,7 +357,7 @@ def test_keys_are_fetched_once_for_many() -> None:
     (Answer(code=500, data=b"oops"), "oidc: get keys failed: 500 Internal Server Error oops"),
     ({"keys": 3}, "oidc: failed to decode keys: there is no list of keys"),
 ])  # fmt: skip
-def test_keys_that_cannot_be_had(page: Any, why: str) -> None:
+def test_failed_key_fetch_is_retried(page: Any, why: str) -> None:
     """A failed fetch is an error, and is retried with the next token."""
     web = Web()
     good, web.pages[ISSUER + "/keys"] = web.pages[ISSUER + "/keys"], page
@@ -371,7 +371,7 @@ def redirect(to: str, code: int = 302) -> Answer:
     return Answer(code=code, data=b"", headers={"location": to})
 
 
-def test_redirects() -> None:
+def test_redirects_are_limited() -> None:
     """Redirects are followed within limits, never from https to less, and credentials stay with whom they are for."""
     web = Web()
     fetch = Fetcher(web, b"ca")  # type: ignore[arg-type]  # as above
@@ -410,12 +410,12 @@ def options(**given: Any) -> OidcOptions:
     ({"sub": "a", "groups": ["x"]}, {"groups_claim": ""}, "a", ()),
     ({"sub": "a", "hd": "x,y"}, {"required": {"hd": "x,y"}}, "a", ()),
 ])  # fmt: skip
-def test_users(claims: dict[str, Any], given: dict[str, Any], name: str, groups: tuple[str, ...]) -> None:
+def test_user_name_and_groups_from_claims(claims: dict[str, Any], given: dict[str, Any], name: str, groups: tuple[str, ...]) -> None:
     """Claims and prefixes make a name and groups."""
     assert user_of(claims, options(**given)) == User(name=name, groups=groups)
 
 
-def test_attributes_of_a_user() -> None:
+def test_uid_and_extra_from_claims() -> None:
     """The uid is a claim; the id of the token is an extra attribute where a key for it is chosen."""
     claims = {"sub": "a", "oid": "7", "jti": "t1"}
     assert user_of(claims, options()) == User(name="a")
@@ -439,7 +439,7 @@ def test_attributes_of_a_user() -> None:
     ({"sub": "a", "hd": ["x"]}, {"required": {"hd": "x"}}, "parse claim hd: json: cannot unmarshal array into Go value of type string"),
     ({"sub": "a", "hd": "y"}, {"required": {"hd": "x"}}, "required claim hd value does not match. Got = y, want = x"),
 ])  # fmt: skip
-def test_claims_that_make_nobody(claims: dict[str, Any], given: dict[str, Any], why: str) -> None:
+def test_missing_claims_are_named(claims: dict[str, Any], given: dict[str, Any], why: str) -> None:
     """Missing claims and claims of the wrong type are errors that name them."""
     with pytest.raises(TokenError) as caught:
         user_of(claims, options(**given))
@@ -466,7 +466,7 @@ def elsewhere(**more: Any) -> Web:
     return web
 
 
-def test_distributed_claims() -> None:
+def test_groups_from_distributed_claims() -> None:
     """Groups may be fetched from elsewhere, with the token's own credentials for it."""
     played = Played(elsewhere(), groups_claim="groups", groups_prefix="g:")
     found = played.ask(signed(distributed()))
@@ -474,7 +474,7 @@ def test_distributed_claims() -> None:
     assert (f"{CLAIMS_ISSUER}/groups", {"Authorization": "Bearer secret"}) in played.web.asked
 
 
-def test_an_issuer_of_claims_is_reached_at_first_use() -> None:
+def test_distributed_claims_issuer_is_initialized_on_use() -> None:
     """The first token finds it not ready, a later one does."""
     web = elsewhere()
     url = f"{CLAIMS_ISSUER}/.well-known/openid-configuration"
@@ -494,7 +494,7 @@ def test_an_issuer_of_claims_is_reached_at_first_use() -> None:
     {**CLAIMS, "groups": ["near"]},
     {**CLAIMS, "groups": ["near"], "_claim_names": {"other": "src"}, "_claim_sources": {"src": {}}},
 ])  # fmt: skip
-def test_claims_that_are_here(claims: dict[str, Any]) -> None:
+def test_embedded_claims_are_not_fetched(claims: dict[str, Any]) -> None:
     """What the token holds itself is not looked for elsewhere."""
     played = Played(elsewhere(), groups_claim="groups")
     found = played.ask(signed(claims))
@@ -502,7 +502,7 @@ def test_claims_that_are_here(claims: dict[str, Any]) -> None:
     assert not played.web.count(f"{CLAIMS_ISSUER}/groups")
 
 
-def test_no_claims_anywhere() -> None:
+def test_missing_distributed_claims_are_no_groups() -> None:
     """A source without an endpoint, or claims that point nowhere, are no groups; without a groups claim nobody looks."""
     played = Played(elsewhere(), groups_claim="groups")
     for claims in (distributed(endpoint=""), {**CLAIMS, "_claim_names": {}, "_claim_sources": {}}):
@@ -520,14 +520,14 @@ def test_no_claims_anywhere() -> None:
     (signed({**CLAIMS, "iss": CLAIMS_ISSUER, "groups": []}),
      "verify distributed claim token: failed to verify signature: failed to verify id token signature"),
 ])  # fmt: skip
-def test_claims_that_cannot_be_had(page: Any, why: str) -> None:
+def test_failed_distributed_claims_are_errors(page: Any, why: str) -> None:
     """An endpoint that fails, and a token of its that is not good."""
     web = elsewhere()
     web.pages[f"{CLAIMS_ISSUER}/groups"] = page
     assert Played(web, groups_claim="groups").refused(signed(distributed())) == f"oidc: could not expand distributed claims: {why}"
 
 
-def test_issuers_of_claims_are_limited() -> None:
+def test_number_of_claims_issuers_is_bounded() -> None:
     """Claims cannot make the server reach for any number of issuers."""
     web = elsewhere()
     played = Played(web, groups_claim="groups")

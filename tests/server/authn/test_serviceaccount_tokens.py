@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.pki.keys import PrivateKey
-from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.interfaces import AuthenticationError
 from orchd.server.authn.serviceaccount import ACCOUNTS, PODS, SECRETS, ServiceAccountTokens, TokenIssuer
 from orchd.server.authn.signedtokens import Signer, Verifier
@@ -66,7 +66,7 @@ class World:
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES])
 @pytest.mark.parametrize("key", [RSA, EC])
-def test_a_bound_token_tells_who_holds_it(dialect: Any, key: Any) -> None:
+def test_bound_token_names_account_and_pod(dialect: Any, key: Any) -> None:
     """Name, uid, groups, and the pod as extra values under the dialect's keys."""
     world = World(dialect, key)
     found = world.ask(world.issuer.issue(ACCOUNT, pod=POD).token)
@@ -79,7 +79,7 @@ def test_a_bound_token_tells_who_holds_it(dialect: Any, key: Any) -> None:
     assert found.audiences == ("api",)
 
 
-def test_claims_are_those_that_clients_know() -> None:
+def test_claims_and_header_of_a_token() -> None:
     """Claims are in alphabetical order with times in seconds; the header has the algorithm and the key's id alone."""
     world = World(ORCH, RSA)
     issued = world.issuer.issue(ACCOUNT, seconds=600, audiences=("vault", "other"))
@@ -90,7 +90,7 @@ def test_claims_are_those_that_clients_know() -> None:
     assert set(jwt.get_unverified_header(issued.token)) == {"alg", "kid"}
 
 
-def test_projected_tokens_live_longer_and_say_so() -> None:
+def test_projected_token_lifetime_is_extended() -> None:
     """The projected lifetime for a pod becomes a year; use after the lifetime asked for is noted for the audit."""
     world = World()
     issued = world.issuer.issue(ACCOUNT, pod=POD, seconds=3607)
@@ -102,7 +102,7 @@ def test_projected_tokens_live_longer_and_say_so() -> None:
     assert text == "subject: system:serviceaccount:ns:robot, seconds after warning threshold: 393"
 
 
-def test_audiences() -> None:
+def test_token_audiences() -> None:
     """A token is good for the audiences that both sides name, in the order asked."""
     world = World()
     token = world.issuer.issue(ACCOUNT, audiences=("vault", "other")).token
@@ -112,7 +112,7 @@ def test_audiences() -> None:
     )
 
 
-def test_times() -> None:
+def test_validity_has_a_minute_of_leeway() -> None:
     """A minute of leeway on either side, then the token is not valid yet or has expired."""
     world = World()
     token = world.issuer.issue(ACCOUNT, seconds=600).token
@@ -139,7 +139,7 @@ def test_times() -> None:
         ({"nbf": 10**400}, "token is not valid yet"),
     ],
 )
-def test_a_bound_token_has_an_end(changes: Any, why: str) -> None:
+def test_token_without_a_numeric_expiry_is_refused(changes: Any, why: str) -> None:
     """Without an expiry that is a number a token is not believed, whatever key has signed it."""
     world = World()
     claims = {**unverified_claims(world.issuer.issue(ACCOUNT).token), **changes}
@@ -147,7 +147,7 @@ def test_a_bound_token_has_an_end(changes: Any, why: str) -> None:
     assert world.problem(token) == why
 
 
-def test_a_token_dies_with_what_it_is_bound_to() -> None:
+def test_token_is_invalid_after_its_bound_object_is_deleted() -> None:
     """Pod, secret and account must exist with the uid in the token, even when the token was good a moment ago."""
     world = World()
     pod_token = world.issuer.issue(ACCOUNT, pod=POD).token
@@ -164,7 +164,7 @@ def test_a_token_dies_with_what_it_is_bound_to() -> None:
     assert world.problem(plain) == 'serviceaccounts "robot" not found'
 
 
-def test_foreign_tokens() -> None:
+def test_tokens_of_other_issuers_are_no_opinion() -> None:
     """Another issuer's token is not ours to judge; ours with a wrong key or a changed body is wrong."""
     world = World()
     foreign = TokenIssuer(ORCH, Signer(EC), issuer="https://x", audiences=("api",), wall=lambda: world.now)
@@ -177,7 +177,7 @@ def test_foreign_tokens() -> None:
     assert world.problem(f"{head}.{body}.{signature}")
 
 
-def test_a_public_key_is_no_shared_secret() -> None:
+def test_hmac_and_unsigned_tokens_are_refused() -> None:
     """A token signed with HMAC, or not signed, is refused whatever its claims."""
     world = World()
     keys: list[tuple[str, Any]] = [("HS256", "x" * 40), ("none", None)]
@@ -186,7 +186,7 @@ def test_a_public_key_is_no_shared_secret() -> None:
         assert world.problem(token)
 
 
-def test_legacy_tokens_are_the_ones_in_their_secret() -> None:
+def test_legacy_token_is_valid_while_its_secret_holds_it() -> None:
     """A token without expiry counts as long as its secret holds it."""
     world = World()
     token = world.issuer.issue_legacy(ACCOUNT, "s")
@@ -201,7 +201,7 @@ def test_legacy_tokens_are_the_ones_in_their_secret() -> None:
 def test_token_review_shows_the_reason() -> None:
     """The text for TokenReview starts with the general problem, then comes the particular one."""
     world = World()
-    bearer = Bearer([world.tokens], audiences=("api",))
+    bearer = BearerTokens([world.tokens], audiences=("api",))
     token = world.issuer.issue(ACCOUNT).token
     world.informers.informer(ACCOUNTS).remove("ns", "robot")
     with pytest.raises(AuthenticationError) as caught:
@@ -210,7 +210,7 @@ def test_token_review_shows_the_reason() -> None:
 
 
 @pytest.mark.parametrize("deep", ["header", "claims"])
-def test_nesting_without_end(deep: Any) -> None:
+def test_deeply_nested_token_is_refused(deep: Any) -> None:
     """A token with too deeply nested JSON is rejected, whatever its issuer."""
     brackets = b"[" * 100_000
     parts = {"header": b'{"alg":"ES256"}', "claims": b'{"iss":"https://me"}', deep: b'{"a":' + brackets}

@@ -58,7 +58,7 @@ FULL = {"username": "bob", "uid": "7", "groups": ["a", "b"], "extra": {"Example.
     ({}, None),
     (None, None),
 ])  # fmt: skip
-def test_users(status: Any, user: User | None) -> None:
+def test_authenticated_user_is_returned(status: Any, user: User | None) -> None:
     """A user counts when the service says that it is authenticated."""
     found = ask(status)
     assert (found.user if found else None) == user
@@ -73,7 +73,7 @@ def test_users(status: Any, user: User | None) -> None:
     (known({"extra": []}),
      "json: cannot unmarshal array into Go struct field UserInfo.status.user.extra of type map[string]v1.ExtraValue"),
 ])  # fmt: skip
-def test_failures(status: Any, why: str) -> None:
+def test_failed_reviews_are_errors(status: Any, why: str) -> None:
     """What the service says went wrong, or what it says wrongly, is an error."""
     with pytest.raises(AuthenticationError) as caught:
         ask(status)
@@ -88,14 +88,14 @@ def test_failures(status: Any, why: str) -> None:
     (None, ("x",), None),
     (["y"], (), ()),
 ])  # fmt: skip
-def test_audiences(named: list[str] | None, wanted: tuple[str, ...], good: tuple[str, ...] | None) -> None:
+def test_audiences_of_the_review_count(named: list[str] | None, wanted: tuple[str, ...], good: tuple[str, ...] | None) -> None:
     """A service that names audiences decides for which the token is good; one that does not answers for this server's."""
     found = ask(known(audiences=named), wanted)
     assert (found.audiences if found else None) == good
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-def test_what_is_asked(version: str) -> None:
+def test_review_holds_token_and_audiences(version: str) -> None:
     """The review holds the token and the audiences, and nothing else."""
     reviews = Reviews({"status": {}})
     method = TokenWebhook(ORCH, reviews, version=version, audiences=API)
@@ -121,7 +121,7 @@ _STATUSES = st.fixed_dictionaries({}, optional={"authenticated": st.just(True) |
 
 
 @given(_STATUSES | _VALUES)
-def test_any_answer_is_a_user_or_none(status: Any) -> None:
+def test_any_response_is_a_user_or_an_error(status: Any) -> None:
     """Any response is a user, no user or an error; only `authenticated: true` is a user."""
     try:
         found = ask(status)
@@ -197,7 +197,7 @@ class Memory:
         return seen[0]
 
 
-def test_holders_and_strangers_are_remembered() -> None:
+def test_results_are_cached_by_audience() -> None:
     """Each for its own time, and by audience."""
     memory = Memory()
     assert memory.answered(BOB) is BOB and memory.answered(None) is BOB
@@ -213,7 +213,7 @@ def test_holders_and_strangers_are_remembered() -> None:
     assert memory.counted.now == {"in_flight": 0, "blocked": 0}
 
 
-def test_failures_are_not_remembered() -> None:
+def test_failures_are_not_cached() -> None:
     """An error is raised in all concurrent callers, and the next call asks again."""
     memory = Memory()
     (_, first), (_, second) = memory.ask(), memory.ask()
@@ -225,7 +225,7 @@ def test_failures_are_not_remembered() -> None:
     assert memory.counted.fetches == [False, True]
 
 
-def test_one_question_for_many() -> None:
+def test_concurrent_requests_share_a_review() -> None:
     """Requests with the same token at the same time share the answer; leaving them one by one ends the question."""
     memory = Memory()
     asked = [memory.ask() for _ in range(3)]
@@ -239,7 +239,7 @@ def test_one_question_for_many() -> None:
     assert len(memory.slow.cancelled) == 1 and memory.counted.now == {"in_flight": 0, "blocked": 0}
 
 
-def test_a_question_has_an_end() -> None:
+def test_unanswered_review_times_out() -> None:
     """A service that never answers is an error in the end."""
     memory = Memory()
     _, seen = memory.ask()
@@ -249,7 +249,7 @@ def test_a_question_has_an_end() -> None:
     assert len(memory.slow.cancelled) == 1 and not memory.clock.getDelayedCalls()
 
 
-def test_no_time_is_no_memory() -> None:
+def test_zero_ttl_disables_the_cache() -> None:
     """With 0 seconds every question is asked, and the memory stays within its bounds."""
     memory = Memory(found=0.0, unknown=0.0)
     memory.answered(BOB)

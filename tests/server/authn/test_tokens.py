@@ -13,7 +13,7 @@ from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.server.authn.anonymous import Anonymous
-from orchd.server.authn.bearer import Bearer
+from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.bootstraptoken import BootstrapTokens
 from orchd.server.authn.chain import AuthenticatorChain
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
@@ -27,7 +27,7 @@ FILE = ['alice-token,alice,alice-uid,"dev,qa"\n', "\n", "bob-token,bob,1\n"]
 
 
 def bearer(*methods: Any) -> Any:
-    return Bearer(methods or [TokenFile(parse_token_file("f", FILE), audiences=API)], audiences=API)
+    return BearerTokens(methods or [TokenFile(parse_token_file("f", FILE), audiences=API)], audiences=API)
 
 
 def chain(*methods: Any, anonymous: bool = True) -> Any:
@@ -46,7 +46,7 @@ def test_a_token_file_names_users() -> None:
 
 
 @pytest.mark.parametrize("line", ["a,b\n", ",b,c\n", '"a,b,c\n'])
-def test_a_bad_line_is_named(line: str) -> None:
+def test_invalid_line_is_named(line: str) -> None:
     """Too few columns, an empty token and open quotes are errors with file and line."""
     with pytest.raises(TokenFileError, match=r"^tokens.csv:2"):
         parse_token_file("tokens.csv", ["x,y,z\n", line])
@@ -66,12 +66,12 @@ def test_a_bad_line_is_named(line: str) -> None:
         ("", "system:anonymous"),
     ],
 )
-def test_which_headers_hold_a_token(header: str, name: str) -> None:
+def test_bearer_header_forms(header: str, name: str) -> None:
     """One space stands before the token, the scheme is in any case, and what is no token is anonymous."""
     assert result_of(chain().authenticate(credentials(header))).user.name == name
 
 
-def test_known_users_are_in_the_group_of_all() -> None:
+def test_authenticated_users_get_the_authenticated_group() -> None:
     """The chain adds the group of all authenticated users, and not to the anonymous one."""
     found = result_of(chain().authenticate(credentials("Bearer alice-token")))
     assert found.user.groups == ("dev", "qa", "system:authenticated")
@@ -80,7 +80,7 @@ def test_known_users_are_in_the_group_of_all() -> None:
 
 
 @pytest.mark.parametrize(("header", "anonymous"), [("Bearer wrong", True), ("", False)])
-def test_unknown_senders_get_401(header: str, anonymous: Any) -> None:
+def test_unauthenticated_requests_are_401(header: str, anonymous: Any) -> None:
     """A wrong token is never anonymous; without anonymous access an empty request is refused too."""
     with pytest.raises(ApiError) as caught:
         result_of(chain(anonymous=anonymous).authenticate(credentials(header)))
@@ -95,7 +95,7 @@ def test_audiences_of_static_tokens() -> None:
         result_of(bearer().authenticate_token("alice-token", ["x"]))
 
 
-def test_the_loopback_token_is_the_server_itself() -> None:
+def test_loopback_token_authenticates_the_server() -> None:
     """Only the very token gives the server's own identity."""
     method = Loopback("secret", uid="u")
     found = result_of(method.authenticate_token("secret", API))
@@ -144,7 +144,7 @@ def bootstrap_secret(**data: Any) -> Object:
         ({"token-secret": ""}, None),
     ],
 )
-def test_bootstrap_tokens(data: Any, groups: Any) -> None:
+def test_bootstrap_token_authentication(data: Any, groups: Any) -> None:
     """A secret of the right type, name, id, secret, use and time authenticates a bootstrap user; any defect rejects the
     token."""
     informers = MemoryInformers()

@@ -72,7 +72,7 @@ def path(text: str, verb: str = "get") -> Action:
     ({"user": "alice", "nonResourcePath": "/version", "readonly": True}, path("/version", "post"), False),
     ({"user": "alice", "nonResourcePath": "*"}, pods(), False),
 ])  # fmt: skip
-def test_lines(spec: dict[str, Any], action: Action, allowed: bool) -> None:
+def test_policy_line_matching(spec: dict[str, Any], action: Action, allowed: bool) -> None:
     """A line allows when all that it names matches; what it does not name matches only what has none."""
     assert decided(line(**spec), action) is allowed
 
@@ -87,7 +87,7 @@ def test_lines(spec: dict[str, Any], action: Action, allowed: bool) -> None:
     ('{"kind": "Policy", "user": "a", "resource": "x"}', Policy(user="a", api_group="*", resource="x", namespace="*")),
     ("user: a", Policy(user="a", api_group="*", resource="*", namespace="*", path="*")),
 ])  # fmt: skip
-def test_lines_of_the_old_form(text: str, policy: Policy) -> None:
+def test_unversioned_policy_lines(text: str, policy: Policy) -> None:
     """Without apiVersion, what a line leaves out matches everything."""
     assert parsed(text) == [policy]
 
@@ -114,7 +114,7 @@ def test_long_lines_are_refused() -> None:
         parsed('{"user": "' + "a" * 70000 + '"}')
 
 
-def test_rules_of_a_user() -> None:
+def test_rules_of_a_user_are_listed() -> None:
     """The rules of a user are those of the lines that speak of the user and the namespace."""
     authorizer = AttributeBasedAuthorizer(parsed(
         line(user="alice", namespace="*", resource="pods", readonly=True),
@@ -132,7 +132,7 @@ def test_rules_of_a_user() -> None:
     assert not rules.incomplete and not rules.error
 
 
-def test_files(tmp_path: Path) -> None:
+def test_policy_file_line_endings(tmp_path: Path) -> None:
     """A file is read with either end of line."""
     file = tmp_path / "p.jsonl"
     file.write_bytes(b'{"user": "a"}\r\n# x\r\n{"user": "b"}\n')

@@ -1,4 +1,4 @@
-"""The words of refusals, and the union."""
+"""Messages of rejected requests, and the authorizer union."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ ALICE = User(name="alice")
         ),
     ],
 )
-def test_refusals_are_worded_as_recorded(action: Action, reason: str, message: str) -> None:
-    """Resource, name, namespace and reason stand where the reference puts them."""
+def test_forbidden_messages_match_the_reference(action: Action, reason: str, message: str) -> None:
+    """The message has resource, name, namespace and reason in the reference's form."""
     error = forbidden(action, reason)
     assert (error.code, error.reason, error.message) == (403, "Forbidden", message)
 
 
-def test_details_name_the_resource() -> None:
-    """Details hold name, group and resource; there are none for a path."""
+def test_forbidden_details_name_the_resource() -> None:
+    """Details have name, group and resource; for a path there are none."""
     action = Action(user=ALICE, verb="get", group="apps", resource="deployments", namespace="ns", name="x")
     assert forbidden(action).details == {"name": "x", "group": "apps", "kind": "deployments"}
     assert forbidden(Action(user=ALICE, verb="get", path="/x")).details == {}
 
 
-def test_the_first_opinion_counts() -> None:
-    """A union stops at the first authorizer that allows; without one the reasons are joined by lines."""
+def test_first_allow_ends_the_union() -> None:
+    """The union stops at the first authorizer that allows; otherwise the reasons are joined by line breaks."""
     action = Action(user=ALICE, verb="get", path="/x")
     assert result_of(AuthorizerUnion([AlwaysDeny(), AlwaysAllow()]).authorize(action)).decision is Decision.ALLOW
     verdict = result_of(AuthorizerUnion([AlwaysDeny(), AlwaysDeny(), PrivilegedGroups()]).authorize(action))
@@ -65,7 +65,7 @@ def test_the_first_opinion_counts() -> None:
     assert verdict.reason == "Everything is forbidden.\nEverything is forbidden."
 
 
-def test_masters_may_do_everything() -> None:
+def test_privileged_group_is_allowed_everything() -> None:
     """The privileged group is allowed without any lookup."""
     action = Action(user=User(name="x", groups=("system:masters",)), verb="get", path="/x")
     assert result_of(PrivilegedGroups().authorize(action)).decision is Decision.ALLOW

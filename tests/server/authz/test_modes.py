@@ -1,4 +1,4 @@
-"""Authorizers by flag."""
+"""Selection of authorizers by --authorization-mode."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def union(*modes: Any, **more: Any) -> Any:
     return make_union(modes, dialect=ORCH, informers=MemoryInformers(), flags={}, **more)
 
 
-def test_modes_are_in_order_behind_the_masters() -> None:
-    """The union asks the privileged group first, then the modes as they are named."""
+def test_modes_follow_the_privileged_group_in_order() -> None:
+    """The privileged group is checked first, then the modes in the order of the flag."""
     assert [a.name for a in union("Node", "RBAC").authorizers] == ["privileged", "Node", "RBAC", "selfreviews"]
 
 
@@ -29,14 +29,14 @@ def test_modes_are_in_order_behind_the_masters() -> None:
         (("Webhook",), "not configured"),
     ],
 )
-def test_wrong_modes_are_errors(modes: Any, text: str) -> None:
-    """No mode, a repeated one, an unknown one and one without what it needs."""
+def test_invalid_modes_are_refused(modes: Any, text: str) -> None:
+    """No mode, a repeated mode, an unknown mode and a mode without its configuration are errors."""
     with pytest.raises(ValueError, match=text):
         union(*modes)
 
 
-def test_drop_ins_are_modes() -> None:
-    """A factory by name stands where its mode is named."""
+def test_drop_in_authorizer_is_selected_by_mode() -> None:
+    """A drop-in factory is used for the mode of its name."""
 
     class Factory:
         def make(self, flags: Any) -> Any:

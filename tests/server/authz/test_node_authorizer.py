@@ -94,7 +94,7 @@ ALONE = "no relationship found between node 'n1' and this object"
         (act("delete", "nodes", "n1", namespace=""), ""),
     ],
 )
-def test_verdicts(action: Action, reason: str) -> None:
+def test_node_permissions(action: Action, reason: str) -> None:
     """A node reads what its pods need and writes what is its own; all else follows the node role."""
     verdict = result_of(authorizer()[1].authorize(action))
     if reason is None:
@@ -103,7 +103,7 @@ def test_verdicts(action: Action, reason: str) -> None:
         assert (verdict.decision, verdict.reason) == (Decision.NO_OPINION, reason)
 
 
-def test_relations_end_with_the_pod() -> None:
+def test_access_ends_with_the_pod() -> None:
     """When the pod is gone, so is the access."""
     informers, node = authorizer()
     informers.informer(ResourceRef("", "v1", "pods")).remove("ns", "p")
@@ -118,7 +118,7 @@ def test_mirror_pods_give_no_access() -> None:
     assert result_of(node.authorize(act("get", "secrets", "sec"))).decision is Decision.NO_OPINION
 
 
-def test_others_are_not_judged() -> None:
+def test_other_users_get_no_opinion() -> None:
     """Users that are no nodes get no opinion and no reason; a node without a name gets a reason."""
     node = authorizer()[1]
     user = Action(user=User(name="alice"), verb="get", resource="secrets", name="sec", namespace="ns")
@@ -128,7 +128,7 @@ def test_others_are_not_judged() -> None:
     )
 
 
-def test_rules() -> None:
+def test_node_rules_are_listed_as_incomplete() -> None:
     """To nodes it is said that not all of what they may do can be listed; to others nothing is missing."""
     _, node = authorizer()
     found = node.rules(User(name="system:node:n1", groups=("system:nodes",)), "ns")

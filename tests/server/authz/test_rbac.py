@@ -136,7 +136,7 @@ def test_subjects_are_users_groups_and_accounts() -> None:
     assert result_of(rbac.authorize(account)).reason.endswith('to ServiceAccount "sa/ns"')
 
 
-def test_a_missing_role_is_named() -> None:
+def test_missing_role_is_named_in_the_reason() -> None:
     """A binding to a role that is gone allows nothing, and the reason says which role."""
     informers, rbac = setup()
     informers.put(ref("rolebindings"), binding("b", "ClusterRole", "gone", user("u"), namespace="ns"))

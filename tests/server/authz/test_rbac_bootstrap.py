@@ -60,14 +60,14 @@ def test_reconciling_adds_and_never_removes() -> None:
     assert reconcile(change.object, want).action == ""
 
 
-def test_an_object_may_opt_out() -> None:
+def test_autoupdate_false_prevents_reconciling() -> None:
     """With the autoupdate annotation set to false nothing is changed."""
     want = expected()
     have = {**want, "metadata": {**want["metadata"], "annotations": {ORCH.autoupdate: "false"}}, "rules": []}
     assert reconcile(have, want).action == ""
 
 
-def test_aggregated_roles_keep_what_was_gathered() -> None:
+def test_rules_of_aggregated_roles_are_kept() -> None:
     """Rules of an aggregated role are the controller's; only a missing selector is added."""
     want = expected("admin")
     have = {**want, "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]}
@@ -77,7 +77,7 @@ def test_aggregated_roles_keep_what_was_gathered() -> None:
     assert change.object["rules"] == have["rules"]
 
 
-def test_a_binding_to_another_role_is_made_anew() -> None:
+def test_changed_role_reference_recreates_the_binding() -> None:
     """roleRef cannot change, so the binding is deleted and created; missing subjects alone are an update."""
     want = by_kind(bootstrap_objects(ORCH), "ClusterRoleBinding")[("", "cluster-admin")]
     other = {**want, "roleRef": {**want["roleRef"], "name": "x"}}

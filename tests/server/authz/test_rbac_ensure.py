@@ -35,7 +35,11 @@ class Client:
             raise errors.not_found(ref.group, ref.plural, name)
         return self.objects[key]
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object) -> None:
+    async def list(self, ref: ResourceRef) -> Object:
+        return {"items": [each for (plural, _, _), each in self.objects.items() if plural == ref.plural]}
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_answer: bool) -> None:
+        assert not need_answer
         self.objects[(ref.plural, namespace, obj["metadata"]["name"])] = obj
 
     async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object) -> None:
@@ -69,13 +73,29 @@ class SlowClient(Client):
         super().__init__()
         self.waiting: list[Deferred[None]] = []
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object) -> None:
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_answer: bool) -> None:
         self.waiting.append(Deferred())
         await self.waiting[-1]
-        await super().create(ref, namespace, obj)
+        await super().create(ref, namespace, obj, need_answer=need_answer)
 
 
-def test_defaults_are_written_side_by_side() -> None:
+class OvertakenClient(Client):
+    """Another server creates each object at the same moment."""
+
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_answer: bool) -> None:
+        await super().create(ref, namespace, obj, need_answer=need_answer)
+        raise errors.already_exists(ref.group, ref.plural, obj["metadata"]["name"])
+
+
+def test_two_servers_at_once() -> None:
+    """Objects that another server has made meanwhile are found."""
+    client = OvertakenClient()
+    partial: Any = client
+    assert result_of(ensure(partial, ORCH)) == 0
+    assert len(client.objects) == len(bootstrap_objects(ORCH))
+
+
+def test_defaults_are_written_concurrently() -> None:
     """Writes do not wait for one another, so that they share commits."""
     client = SlowClient()
     partial: Any = client
@@ -110,7 +130,7 @@ _actions = [
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(_rules, max_size=3), _rules)
-def test_who_covers_a_rule_may_do_what_it_allows(held: Any, granted: Any) -> None:
+def test_covered_rule_allows_no_more_actions(held: Any, granted: Any) -> None:
     """If nothing of a rule is missing from the rules held, no action that it allows is beyond them."""
     if not uncovered(held, [granted]):
         mine, theirs = CompiledRules(held), CompiledRules([granted])
@@ -119,7 +139,7 @@ def test_who_covers_a_rule_may_do_what_it_allows(held: Any, granted: Any) -> Non
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(_rules, max_size=3), st.lists(_rules, max_size=3))
-def test_rules_are_covered_part_by_part(held: Any, granted: Any) -> None:
+def test_uncovered_parts_are_reported(held: Any, granted: Any) -> None:
     """What is missing are the parts that no rule held covers, also if a rule is held as it is."""
     expected = [part for rule in granted for part in breakdown(rule) if not any(rule_covers(each, part) for each in held)]
     assert uncovered(held, granted) == expected
@@ -128,7 +148,7 @@ def test_rules_are_covered_part_by_part(held: Any, granted: Any) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(_rules, min_size=1, max_size=4))
-def test_compiling_rules_together_loses_nothing(rules: Any) -> None:
+def test_compiled_role_allows_what_its_rules_allow(rules: Any) -> None:
     """A role allows exactly what one of its rules allows."""
     together = CompiledRules(rules)
     alone = [CompiledRules([rule]) for rule in rules]

@@ -57,7 +57,7 @@ def refused(coroutine: Any) -> ApiError:
     return caught.value
 
 
-def test_a_role_must_be_covered() -> None:
+def test_uncovered_role_is_refused() -> None:
     """The refusal lists what is missing, with the verbs of one resource together."""
     error = refused(check(CONFIGMAPS).role(ALICE, "roles", role(CONFIGMAPS, SECRETS)))
     assert error.code == 403
@@ -68,14 +68,14 @@ def test_a_role_must_be_covered() -> None:
     result_of(check(CONFIGMAPS, SECRETS).role(ALICE, "roles", role(CONFIGMAPS, SECRETS)))
 
 
-def test_escalate_and_masters_may() -> None:
+def test_escalate_permission_and_masters_bypass_the_check() -> None:
     """The verb escalate on the role, or the group of masters, makes the check void."""
     escalate = {"verbs": ["escalate"], "apiGroups": [GROUP], "resources": ["roles"], "resourceNames": ["r"]}
     result_of(check(escalate).role(ALICE, "roles", role(SECRETS)))
     result_of(check().role(User(name="x", groups=("system:masters",)), "roles", role(SECRETS)))
 
 
-def test_removing_finalizers_grants_nothing() -> None:
+def test_owner_and_finalizer_updates_are_not_checked() -> None:
     """An update of owner references and finalizers alone is let through; any other is checked in full."""
     old = role(SECRETS)
     freed = {**old, "metadata": {**old["metadata"], "finalizers": ["x"]}}
@@ -84,7 +84,7 @@ def test_removing_finalizers_grants_nothing() -> None:
     assert refused(check().role(ALICE, "roles", labelled, old)).code == 403
 
 
-def test_bindings() -> None:
+def test_binding_needs_the_roles_rules_or_bind_permission() -> None:
     """A binding needs the rules of its role or the verb bind; a role that is not there is a 404."""
     assert refused(check(CONFIGMAPS).binding(ALICE, "rolebindings", binding("Role", "strong"))).code == 403
     missing = refused(check().binding(ALICE, "rolebindings", binding("Role", "absent")))
@@ -93,7 +93,7 @@ def test_bindings() -> None:
     result_of(check(bind).binding(ALICE, "rolebindings", binding("Role", "strong")))
 
 
-def test_aggregation_needs_everything() -> None:
+def test_aggregation_rule_needs_all_permissions() -> None:
     """A selector can gather any rule, so only who holds all may set one."""
     obj = {"metadata": {"name": "r"}, "rules": [], "aggregationRule": {"clusterRoleSelectors": [{}]}}
     error = refused(check(CONFIGMAPS).role(ALICE, "clusterroles", obj))
@@ -114,6 +114,6 @@ def test_aggregation_needs_everything() -> None:
         ({"verbs": ["get"], "nonResourceURLs": ["/a/*"]}, {"verbs": ["get"], "nonResourceURLs": ["/a/b", "/c"]}, 1),
     ],
 )
-def test_covering(owner: Any, wanted: Any, missing: Any) -> None:
+def test_rule_coverage(owner: Any, wanted: Any, missing: Any) -> None:
     """Stars, subresources, names and path prefixes cover as they allow."""
     assert len(uncovered([owner], [wanted])) == missing

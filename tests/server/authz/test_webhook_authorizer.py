@@ -55,13 +55,13 @@ def made(*statuses: Any, clock: Clock | None = None, **options: Any) -> tuple[We
         Decision.NO_OPINION,
         error="json: cannot unmarshal string into Go struct field SubjectAccessReviewStatus.status.allowed of type bool")),
 ])  # fmt: skip
-def test_decisions(status: Any, verdict: Verdict) -> None:
+def test_responses_become_decisions(status: Any, verdict: Verdict) -> None:
     """Allow and deny decide; neither is no opinion; a failure is no opinion with an error."""
     authorizer, _ = made(status)
     assert result_of(authorizer.authorize(GET)) == verdict
 
 
-def test_failures_that_deny() -> None:
+def test_failure_policy_deny() -> None:
     """With failurePolicy Deny a failure denies, regardless of later authorizers, and does not count as fail-open."""
     opened: list[str] = []
     closed, _ = made(WebhookError("down", 500), on_failure=Decision.DENY, failed_open=opened.append)
@@ -73,7 +73,7 @@ def test_failures_that_deny() -> None:
 
 
 @pytest.mark.parametrize(("version", "groups"), [("v1", "groups"), ("v1beta1", "group")])
-def test_what_is_asked(version: str, groups: str) -> None:
+def test_review_holds_action_and_user(version: str, groups: str) -> None:
     """The review says all of the action and the user; the two versions spell one member differently."""
     authorizer, reviews = made({}, {}, version=version)
     result_of(authorizer.authorize(GET))
@@ -95,7 +95,7 @@ def test_what_is_asked(version: str, groups: str) -> None:
     assert second["spec"] == {"nonResourceAttributes": {"path": "/x", "verb": "get"}}
 
 
-def test_answers_are_kept() -> None:
+def test_decisions_are_cached() -> None:
     """Allowed and other answers are kept for as long as the flags say, failures never, and too long questions neither."""
     clock = Clock()
     authorizer, reviews = made({"allowed": True}, {}, clock=clock, authorized_ttl=10, unauthorized_ttl=3)
@@ -117,7 +117,7 @@ def test_answers_are_kept() -> None:
     assert reviews.statuses == []
 
 
-def test_among_others() -> None:
+def test_errors_count_only_without_a_decision() -> None:
     """Errors are reported only if no authorizer decides; a denial ends the evaluation."""
     failing, _ = made(WebhookError("one"), WebhookError("one"), WebhookError("one"))
     other, _ = made(WebhookError("two"), {"denied": True})
@@ -127,7 +127,7 @@ def test_among_others() -> None:
     assert result_of(AuthorizerUnion([failing, other, AlwaysAllow()]).authorize(GET)) == Verdict(Decision.DENY)
 
 
-def test_rules_are_not_known() -> None:
+def test_rules_cannot_be_listed() -> None:
     """A service cannot list what it would allow."""
     rules = made()[0].rules(ALICE, "n")
     assert rules.incomplete and rules.error == "webhook authorizer does not support user rule resolution"
@@ -142,7 +142,7 @@ _STATUSES = st.dictionaries(st.sampled_from(["allowed", "denied", "reason", "eva
 
 
 @given(_STATUSES | _VALUES)
-def test_any_answer_is_a_verdict(status: Any) -> None:
+def test_any_response_is_a_decision_or_an_error(status: Any) -> None:
     """Whatever a service says is a decision, or none with an error; only a true allowed allows."""
     verdict = result_of(made(status)[0].authorize(GET))
     assert (verdict.decision is Decision.ALLOW) <= (isinstance(status, dict) and status.get("allowed") is True)

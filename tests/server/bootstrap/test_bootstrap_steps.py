@@ -14,14 +14,14 @@ from orchd.errors import ApiError, already_exists, conflict, not_found
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.server.bootstrap import ensure_objects, objects
-from orchd.server.bootstrap.objects import Wanted
+from orchd.server.bootstrap.objects import BootstrapObject
 from orchd.testing.server import InProcessServer, make_server, run
 
-ADDRESS = objects.Address(port=6443, service_ip="10.0.0.1")
-SERVER = objects.Server(ip="192.0.2.7", port=6443)
+ADDRESS = objects.ServiceAddress(port=6443, service_ip="10.0.0.1")
+SERVER = objects.ServerEndpoint(ip="192.0.2.7", port=6443)
 
 
-def everything(dialect: Dialect) -> list[Wanted]:
+def everything(dialect: Dialect) -> list[BootstrapObject]:
     return [
         *objects.namespaces(dialect),
         *objects.own_service(dialect, ADDRESS),
@@ -33,14 +33,14 @@ def everything(dialect: Dialect) -> list[Wanted]:
 
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=lambda d: d.name)
-def test_no_template_is_left(dialect: Dialect) -> None:
+def test_objects_contain_no_dialect_templates(dialect: Dialect) -> None:
     """Every text of every object is spelled in the dialect; objects are of served kinds."""
     catalog = builtin_catalog(dialect)
     for wanted in everything(dialect):
         assert "{" not in str(wanted.object).replace("{'", "").replace("{}", "")
         resource = catalog.resource(wanted.ref.group, wanted.ref.version, wanted.ref.plural)
         assert resource is not None and resource.kind == wanted.object["kind"]
-        assert set(wanted.kept) <= wanted.object.keys()
+        assert set(wanted.restored) <= wanted.object.keys()
 
 
 def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_what_is_kept_comes_back(tmp_path: Path) -> None:
+def test_reconciled_fields_are_restored(tmp_path: Path) -> None:
     """Changed members that are reconciled are restored; other members are preserved."""
     server = make_server(tmp_path)
     client, dialect = server.client(), server.dialect
@@ -69,7 +69,7 @@ def test_what_is_kept_comes_back(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_a_fresh_cluster(tmp_path: Path) -> None:
+def test_objects_of_a_fresh_cluster(tmp_path: Path) -> None:
     """Namespaces, the server's own service with the first address, and one APIService per group and version."""
     server: InProcessServer = make_server(tmp_path)
     client, dialect = server.client(), server.dialect
@@ -84,18 +84,18 @@ def test_a_fresh_cluster(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_loopback_is_not_for_pods() -> None:
+def test_loopback_server_has_no_endpoints() -> None:
     """A server that listens on loopback alone has a service but no endpoints."""
-    local = objects.Server(ip="127.0.0.1", port=6443)
+    local = objects.ServerEndpoint(ip="127.0.0.1", port=6443)
     assert not list(objects.own_endpoints(ORCH, [local]))
     endpoints, slice_ = objects.own_endpoints(ORCH, [local, SERVER])
     assert endpoints.object["subsets"][0]["addresses"] == [{"ip": "192.0.2.7"}]
     assert [each["addresses"] for each in slice_.object["endpoints"]] == [["192.0.2.7"]]
 
 
-def test_endpoints_of_several_servers() -> None:
+def test_endpoints_list_all_servers() -> None:
     """All servers, by port and in order; the slice is as the first subset."""
-    more = [objects.Server(ip=ip, port=port) for ip, port in (("192.0.2.9", 7443), ("192.0.2.8", 6443))]
+    more = [objects.ServerEndpoint(ip=ip, port=port) for ip, port in (("192.0.2.9", 7443), ("192.0.2.8", 6443))]
     endpoints, slice_ = objects.own_endpoints(ORCH, [*more, SERVER])
     assert [
         ([a["ip"] for a in subset["addresses"]], subset["ports"][0]["port"]) for subset in endpoints.object["subsets"]
@@ -130,9 +130,9 @@ class Racing:
 
 @pytest.mark.parametrize("exists", [False, True])
 @pytest.mark.parametrize(("times", "fine"), [(0, True), (4, True), (5, False)])
-def test_races_between_servers(exists: bool, times: int, fine: bool) -> None:
+def test_lost_races_are_retried_five_times(exists: bool, times: int, fine: bool) -> None:
     """A lost race is retried, up to five attempts; then the error is raised."""
-    wanted = Wanted(ref=ResourceRef("", "v1", "namespaces"), object={"metadata": {"name": "a"}, "spec": {"x": 1}}, kept=("spec",))
+    wanted = BootstrapObject(ref=ResourceRef("", "v1", "namespaces"), object={"metadata": {"name": "a"}, "spec": {"x": 1}}, restored=("spec",))
     client = Racing(times, exists=exists)
     if fine:
         run(ensure_objects.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as much of a client as is used

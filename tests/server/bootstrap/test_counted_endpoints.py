@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from orchd.client.interfaces import ResourceRef
-from orchd.server.bootstrap.objects import Server
+from orchd.server.bootstrap.objects import ServerEndpoint
 from orchd.server.reconcilers.api_endpoints import CountedEndpointReconciler
 from orchd.store.memory import MemoryStore
 from orchd.testing.server import InProcessServer, make_server, run
@@ -32,15 +32,15 @@ def addresses(server: InProcessServer) -> list[str]:
 def reconciler(server: InProcessServer, ip: str, count: int) -> CountedEndpointReconciler:
     clock = Clock()
     parts = MemoryStore(clock), server.client(), server.dialect, clock, lambda: 0.0
-    return CountedEndpointReconciler(*parts, Server(ip=ip, port=6443), count)
+    return CountedEndpointReconciler(*parts, ServerEndpoint(ip=ip, port=6443), count)
 
 
-def test_nobody_writes_them(server: InProcessServer) -> None:
+def test_reconciler_none_writes_no_endpoints(server: InProcessServer) -> None:
     """With the type none, this server has not written its own address."""
     assert addresses(server) == []
 
 
-def test_servers_join_up_to_their_number(server: InProcessServer) -> None:
+def test_master_count_limits_the_endpoints(server: InProcessServer) -> None:
     """Servers add themselves; one too many takes the place of the one that follows it."""
     for ip in ("192.0.2.1", "192.0.2.3"):
         run(reconciler(server, ip, 2)._once())
@@ -49,7 +49,7 @@ def test_servers_join_up_to_their_number(server: InProcessServer) -> None:
     assert addresses(server) == ["192.0.2.1", "192.0.2.2"]
 
 
-def test_a_server_that_stops_leaves(server: InProcessServer) -> None:
+def test_stopping_server_removes_its_address(server: InProcessServer) -> None:
     """Its address is removed, those of others stay."""
     one, other = (reconciler(server, ip, 2) for ip in ("192.0.2.1", "192.0.2.3"))
     run(other._once())

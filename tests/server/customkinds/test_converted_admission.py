@@ -55,7 +55,7 @@ def version(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("sent", ["v1", "v2"])
-def test_equivalent_versions(server: InProcessServer, monkeypatch: pytest.MonkeyPatch, sent: str) -> None:
+def test_webhook_sees_every_version_converted(server: InProcessServer, monkeypatch: pytest.MonkeyPatch, sent: str) -> None:
     """A webhook whose rules name one version sees writes through every version in that one, and its patch counts."""
     played = Webhooks()
     monkeypatch.setattr(server.server.outbound.webhooks, "post", played.post)

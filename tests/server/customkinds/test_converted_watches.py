@@ -108,7 +108,7 @@ def told(stream: Any, count: int) -> list[Any]:
     return [run(stream.next()) for _ in range(count)]
 
 
-def test_all_events(server: InProcessServer, webhook: Webhook) -> None:
+def test_events_are_converted_to_the_watched_version(server: InProcessServer, webhook: Webhook) -> None:
     """What there is, what is added, changed and deleted comes in the watched version, with revisions as they are."""
     admin = server.client()
     for name in ("a", "b"):
@@ -132,7 +132,7 @@ def test_all_events(server: InProcessServer, webhook: Webhook) -> None:
     stream.close()
 
 
-def test_watchers_that_come_back(server: InProcessServer, webhook: Webhook) -> None:
+def test_conversions_are_shared_between_watches(server: InProcessServer, webhook: Webhook) -> None:
     """An object is converted once for all watches, and again after a change of the definition."""
     admin = server.client()
     run(admin.create(V1, "default", thing("v1", "a", old="x")))
@@ -150,7 +150,7 @@ def test_watchers_that_come_back(server: InProcessServer, webhook: Webhook) -> N
     stream.close()
 
 
-def test_the_past(server: InProcessServer, webhook: Webhook) -> None:
+def test_history_is_converted_with_one_call(server: InProcessServer, webhook: Webhook) -> None:
     """A watch from a version in the past gets what happened since, converted with one call."""
     admin = server.client()
     first = run(admin.create(V1, "default", thing("v1", "a", old="x")))
@@ -162,7 +162,7 @@ def test_the_past(server: InProcessServer, webhook: Webhook) -> None:
     stream.close()
 
 
-def test_events_keep_their_order(server: InProcessServer, webhook: Webhook) -> None:
+def test_events_keep_their_order_during_conversion(server: InProcessServer, webhook: Webhook) -> None:
     """While the webhook thinks, changes wait; they then go out together, and watchers share the answer."""
     admin = server.client()
     streams = [run(admin.watch(V2, "default", resource_version="0")) for _ in range(3)]
@@ -179,7 +179,7 @@ def test_events_keep_their_order(server: InProcessServer, webhook: Webhook) -> N
     assert len(webhook.calls) == 2
 
 
-def test_selectors(server: InProcessServer, webhook: Webhook) -> None:
+def test_selectors_apply_to_the_watched_version(server: InProcessServer, webhook: Webhook) -> None:
     """Objects move in and out of what is selected, in the watched version; what is not selected is not converted."""
     admin = server.client()
     stream = run(admin.watch(V2, "default", resource_version="0", label_selector="l=m"))
@@ -197,7 +197,7 @@ def test_selectors(server: InProcessServer, webhook: Webhook) -> None:
     stream.close()
 
 
-def test_a_failure_ends_the_watch(server: InProcessServer, webhook: Webhook) -> None:
+def test_failed_conversion_ends_the_watch(server: InProcessServer, webhook: Webhook) -> None:
     """A failed conversion is an ERROR event, which is the last one."""
     admin = server.client()
     streams = [run(admin.watch(V2, "default", resource_version="0")) for _ in range(2)]
@@ -210,7 +210,7 @@ def test_a_failure_ends_the_watch(server: InProcessServer, webhook: Webhook) -> 
         assert run(stream.next()) is None
 
 
-def test_the_queue_is_bounded(server: InProcessServer, webhook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_conversion_ends_the_watch(server: InProcessServer, webhook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
     """A watch whose changes pile up before a slow webhook ends and has to be opened again."""
     monkeypatch.setattr(conversion, "MOST_WAITING", 2)
     admin = server.client()
@@ -224,7 +224,7 @@ def test_the_queue_is_bounded(server: InProcessServer, webhook: Webhook, monkeyp
     webhook.answer()
 
 
-def test_a_watch_that_goes_while_the_webhook_thinks(server: InProcessServer, webhook: Webhook) -> None:
+def test_closed_watch_does_not_end_a_shared_conversion(server: InProcessServer, webhook: Webhook) -> None:
     """Who leaves takes nothing from those who share the answer."""
     admin = server.client()
     first, second = (run(admin.watch(V2, "default", resource_version="0")) for _ in range(2))
@@ -239,7 +239,7 @@ def test_a_watch_that_goes_while_the_webhook_thinks(server: InProcessServer, web
     second.close()
 
 
-def test_a_version_that_is_served_no_more(server: InProcessServer, webhook: Webhook) -> None:
+def test_watch_of_an_unserved_version_ends(server: InProcessServer, webhook: Webhook) -> None:
     """Watches of a version end when the definition no longer serves it."""
     admin = server.client()
     stream = run(admin.watch(V2, "default", resource_version="0"))
@@ -251,7 +251,7 @@ def test_a_version_that_is_served_no_more(server: InProcessServer, webhook: Webh
     assert webhook.calls == []
 
 
-def test_objects_of_an_old_storage_version(server: InProcessServer, webhook: Webhook) -> None:
+def test_objects_of_an_old_storage_version_are_converted(server: InProcessServer, webhook: Webhook) -> None:
     """When the storage version moves on, what was stored before is converted for watchers of the new one."""
     admin = server.client()
     run(admin.create(V1, "default", thing("v1", old="x")))
@@ -265,7 +265,7 @@ def test_objects_of_an_old_storage_version(server: InProcessServer, webhook: Web
     stream.close()
 
 
-def test_tables(server: InProcessServer, webhook: Webhook) -> None:
+def test_tables_are_made_of_converted_objects(server: InProcessServer, webhook: Webhook) -> None:
     """Tables and metadata alone are made of converted objects, in lists and in gets."""
     run(server.client().create(V1, "default", thing("v1", old="x")))
     group = ORCH("meta.{abbr}.io")

@@ -59,7 +59,7 @@ class Held:
         return 1
 
 
-def test_the_end_of_one_definition_leaves_the_next_alone() -> None:
+def test_removed_definition_does_not_affect_its_successor() -> None:
     """Where a finalizer was taken by force while objects were held, those of the next definition of that name stay."""
     clock, client, held, old = Clock(), Client(), Held(), Definition()
     kinds: Any = Kinds(known={old.name: old}, settings=ObjectSettings(dialect=ORCH), changed=None)

@@ -39,7 +39,7 @@ def thing(**members: Any) -> dict[str, Any]:
     return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, **members}
 
 
-def test_everything_is_kept(server: InProcessServer) -> None:
+def test_preserve_unknown_fields_keeps_everything(server: InProcessServer) -> None:
     """Without a word about it nothing is pruned, and no schema is asked for; a condition says that this is the old way."""
     admin = server.client()
     made = run(admin.create(V1BETA1, "", definition()))
@@ -54,7 +54,7 @@ def test_everything_is_kept(server: InProcessServer) -> None:
     assert condition["message"] == "spec.preserveUnknownFields: Invalid value: true: must be false"
 
 
-def test_pruning_may_be_asked_for(server: InProcessServer) -> None:
+def test_pruning_needs_a_structural_schema(server: InProcessServer) -> None:
     """Without preserveUnknownFields schemas must be structural, and then what they do not know goes; the condition goes
     when it does not hold any more."""
     admin = server.client()
@@ -75,7 +75,7 @@ def test_pruning_may_be_asked_for(server: InProcessServer) -> None:
     assert [c["type"] for c in shown["status"]["conditions"]] == ["NamesAccepted", "Established"]
 
 
-def test_what_is_refused(server: InProcessServer) -> None:
+def test_v1beta1_cannot_use_defaults(server: InProcessServer) -> None:
     """Defaults take the newer version, and the newer version takes no preserveUnknownFields."""
     admin = server.client()
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "default": "x"}}}}
@@ -89,7 +89,7 @@ def test_what_is_refused(server: InProcessServer) -> None:
         run(admin.create(V1, "", {**whole, "apiVersion": f"{GROUP}/v1", "spec": spec}))
 
 
-def test_warnings_and_discovery(server: InProcessServer) -> None:
+def test_v1beta1_requests_are_warned(server: InProcessServer) -> None:
     """Requests are warned that the version has been given up; it is served only by its own name."""
     answer = run(server.request("GET", f"/apis/{GROUP}/v1beta1/customresourcedefinitions"))
     assert answer.code == 200
@@ -99,7 +99,7 @@ def test_warnings_and_discovery(server: InProcessServer) -> None:
     assert group["preferredVersion"]["version"] == "v1"
 
 
-def test_sweeping_switches_leave_it_off(tmp_path: Path) -> None:
+def test_api_all_does_not_enable_v1beta1(tmp_path: Path) -> None:
     """What has been given up does not come back with everything else."""
     made = make_server(tmp_path, "--runtime-config=api/all=true")
     try:

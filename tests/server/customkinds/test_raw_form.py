@@ -41,7 +41,7 @@ def made(server: InProcessServer, **more: Any) -> bytes:
     return answer.body
 
 
-def test_objects(server: InProcessServer) -> None:
+def test_object_members_are_sorted(server: InProcessServer) -> None:
     """Every object has its members sorted, in every version and in a dry run."""
     created = made(server)
     assert created.startswith(b'{"alpha":2,"apiVersion":"example.com/v1","kind":"Thing","metadata":{"creationTimestamp":"')
@@ -63,7 +63,7 @@ def test_objects(server: InProcessServer) -> None:
     assert b"resourceVersion" not in tried
 
 
-def test_lists(server: InProcessServer) -> None:
+def test_list_members_are_sorted(server: InProcessServer) -> None:
     """A list has its members sorted, too: items before kind and metadata."""
     one = made(server).rstrip(b"\n")
     empty = run(server.request("GET", PATH.format("v1") + "?fieldSelector=metadata.name=none")).body
@@ -78,7 +78,7 @@ def test_lists(server: InProcessServer) -> None:
     )
 
 
-def test_metadata_only(server: InProcessServer) -> None:
+def test_partial_metadata_is_in_declared_order(server: InProcessServer) -> None:
     """PartialObjectMetadata is a declared kind: its members are in declared order."""
     made(server)
     accept = ORCH("application/json;as=PartialObjectMetadata;g=meta.{abbr}.io;v=v1")
@@ -88,7 +88,7 @@ def test_metadata_only(server: InProcessServer) -> None:
     assert [name for name in shown["metadata"] if name != "managedFields"] == members
 
 
-def test_deletion(server: InProcessServer) -> None:
+def test_deleted_object_has_the_deletions_version(server: InProcessServer) -> None:
     """The last state has the version of the deletion, and the annotation that looks like one stays."""
     version = orjson.loads(made(server))["metadata"]["resourceVersion"]
     patch = {"metadata": {"annotations": {"resourceVersion": str(int(version) + 1)}}}

@@ -30,7 +30,7 @@ def definition() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_rules_are_dropped(tmp_path: Path) -> None:
+def test_validation_rules_are_dropped_by_default(tmp_path: Path) -> None:
     """With the gate off, as it is by default, rules are no part of a definition."""
     server = make_server(tmp_path)
     try:
@@ -41,7 +41,7 @@ def test_rules_are_dropped(tmp_path: Path) -> None:
         server.stop()
 
 
-def test_rules_are_refused(tmp_path: Path) -> None:
+def test_validation_rules_are_refused_with_the_gate(tmp_path: Path) -> None:
     """With the gate on, a definition with rules is refused with a cause that names them."""
     server = make_server(tmp_path, "--feature-gates=CustomResourceValidationExpressions=true")
     try:

@@ -53,7 +53,7 @@ def selected(space: Any, root: str, selector: str) -> list[str]:
     return [item["metadata"]["name"] for item in answer.json["items"]]
 
 
-def test_lists(space: Any) -> None:
+def test_lists_filter_by_declared_fields(space: Any) -> None:
     """Strings, integers and booleans are compared as texts; what is missing is empty."""
     root = define(space, "lists.example.com", ".spec.color", ".spec.size", ".spec.new", ".spec.more.x")
     make(space, root, "a", color="blue", size=1, new=True)
@@ -71,7 +71,7 @@ def test_lists(space: Any) -> None:
     assert selected(space, root, "") == ["b", "c"]
 
 
-def test_watches(space: Any) -> None:
+def test_watches_filter_by_declared_fields(space: Any) -> None:
     """Objects enter and leave the selection with their fields."""
     root = define(space, "watches.example.com", ".spec.color")
     make(space, root, "a", color="blue")
@@ -90,7 +90,7 @@ def test_watches(space: Any) -> None:
     answer.response.stream.stop()
 
 
-def test_fields_that_are_declared_later(space: Any) -> None:
+def test_later_declared_fields_select_existing_objects(space: Any) -> None:
     """Objects that are there already are found by them; fields declared no more are refused."""
     root = define(space, "later.example.com")
     make(space, root, "a", color="blue")
@@ -110,7 +110,7 @@ def test_fields_that_are_declared_later(space: Any) -> None:
     assert selected(space, root, "") == ["a", "b", "c"]
 
 
-def test_documents(space: Any) -> None:
+def test_selectable_fields_are_documented(space: Any) -> None:
     """The definition keeps the fields, and OpenAPI shows them with the kind and its list."""
     define(space, "documents.example.com", ".spec.color")
     kept = run(space.server.request("GET", f"{DEFINITIONS}/shirts.documents.example.com")).json
@@ -135,7 +135,7 @@ def test_documents(space: Any) -> None:
     ([".spec.color", ".spec.color"], [("[1].jsonPath", 'Duplicate value: ".spec.color"')]),
     ([f".spec.more.f{n}" for n in range(9)], [("", "Too many: 9: must have at most 8 items")]),
 ])  # fmt: skip
-def test_wrong_fields(space: Any, paths: list[str], causes: list[tuple[str, str]]) -> None:
+def test_invalid_selectable_fields_are_refused(space: Any, paths: list[str], causes: list[tuple[str, str]]) -> None:
     """Paths have to lead to single values, in the words of later releases."""
     answer = run(space.server.request("POST", DEFINITIONS, body=definition("wrong.example.com", *paths)))
     assert answer.code == 422, answer.body
@@ -143,7 +143,7 @@ def test_wrong_fields(space: Any, paths: list[str], causes: list[tuple[str, str]
     assert found == [(f"spec.selectableFields{at}", message) for at, message in causes]
 
 
-def test_metadata_and_missing_schemas(space: Any) -> None:
+def test_metadata_fields_cannot_be_declared(space: Any) -> None:
     """Metadata has selectors of its own; without a schema there is nothing to select."""
     version = definition("wrong.example.com", ".metadata.name")
     assert run(space.server.request("POST", DEFINITIONS, body=version)).code == 422

@@ -56,7 +56,7 @@ def conditions(obj: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {c["type"]: (c["status"], c["reason"]) for c in obj["status"]["conditions"] or ()}
 
 
-def test_a_kind_is_served_at_once(server: InProcessServer) -> None:
+def test_defined_kind_is_served_at_once(server: InProcessServer) -> None:
     """Between the answer to a definition and the first object no time goes by."""
     admin = server.client()
     made = run(admin.create(DEFINITIONS, "", definition()))
@@ -73,7 +73,7 @@ def test_a_kind_is_served_at_once(server: InProcessServer) -> None:
     assert service["metadata"]["labels"] == {ORCH("{short}-aggregator.{long}.io/automanaged"): "true"}
 
 
-def test_schemas_hold_and_generation_counts(server: InProcessServer) -> None:
+def test_schema_is_enforced_and_changes_raise_the_generation(server: InProcessServer) -> None:
     """Objects that do not fit are refused; every change but of metadata raises the generation; PUT needs a version."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
@@ -91,7 +91,7 @@ def test_schemas_hold_and_generation_counts(server: InProcessServer) -> None:
         run(admin.update(THINGS, "default", "one", thing(spec={"a": "z"})))
 
 
-def test_status_has_a_door_of_its_own(server: InProcessServer) -> None:
+def test_status_subresource_separates_status(server: InProcessServer) -> None:
     """With the subresource the status changes there and only there; without it there is no such door."""
     admin = server.client()
     whole = definition(subresources={"status": {}})
@@ -112,7 +112,7 @@ def test_status_has_a_door_of_its_own(server: InProcessServer) -> None:
     assert (answer.code, answer.json["message"]) == (404, 'things.example.com "one" not found')
 
 
-def test_old_objects_follow_a_new_schema(server: InProcessServer) -> None:
+def test_existing_objects_are_read_with_the_new_schema(server: InProcessServer) -> None:
     """An object of before a change is read as the new schema has it: pruned and with its defaults, in a list, in a get
     and to watchers from before the change; what is stored stays until the object is written."""
     admin = server.client()
@@ -132,7 +132,7 @@ def test_old_objects_follow_a_new_schema(server: InProcessServer) -> None:
     stream.close()
 
 
-def test_caches_keep_their_contract(server: InProcessServer) -> None:
+def test_custom_kind_cache_passes_the_contract(server: InProcessServer) -> None:
     """What stands before the cache of a custom kind is a cache in every respect."""
     run(server.client().create(DEFINITIONS, "", definition()))
     resource = server.server.catalog.resource("example.com", "v1", "things")
@@ -142,7 +142,7 @@ def test_caches_keep_their_contract(server: InProcessServer) -> None:
     verifyObject(ICache, cache)
 
 
-def test_versions_are_one_kind(server: InProcessServer) -> None:
+def test_versions_share_objects_without_a_webhook(server: InProcessServer) -> None:
     """Without a webhook versions differ in nothing but their name and in what their schemas know."""
     admin = server.client()
     whole = definition({"a": {"type": "string"}})
@@ -158,7 +158,7 @@ def test_versions_are_one_kind(server: InProcessServer) -> None:
     assert run(admin.get(THINGS, "default", "one"))["spec"] == {"a": "x"}
 
 
-def test_the_storage_version_may_change(server: InProcessServer) -> None:
+def test_storage_version_can_change(server: InProcessServer) -> None:
     """Objects of the old storage version are read in every version, and stay listed as stored in it."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
@@ -173,7 +173,7 @@ def test_the_storage_version_may_change(server: InProcessServer) -> None:
         assert (read["apiVersion"], read["spec"]) == (f"example.com/{name}", {"a": "x"})
 
 
-def test_two_definitions_do_not_share_a_kind(server: InProcessServer) -> None:
+def test_conflicting_definition_waits_for_the_name(server: InProcessServer) -> None:
     """The second one waits until the first has gone, then gets the name."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
@@ -188,7 +188,7 @@ def test_two_definitions_do_not_share_a_kind(server: InProcessServer) -> None:
     assert conditions(run(admin.get(DEFINITIONS, "", "stuff.example.com")))["Established"][0] == "True"
 
 
-def test_a_definition_takes_its_objects_along(server: InProcessServer) -> None:
+def test_deleting_a_definition_deletes_its_objects(server: InProcessServer) -> None:
     """Deleting a definition deletes its objects first; one that a finalizer holds keeps both, and nothing new is made."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
@@ -230,7 +230,7 @@ def test_watches_end_with_the_definition(server: InProcessServer) -> None:
     assert seen[:2] == ["ADDED", "DELETED"] and seen[2:] in ([], ["410"])
 
 
-def test_unserved_paths(server: InProcessServer) -> None:
+def test_paths_of_unserved_resources_are_404(server: InProcessServer) -> None:
     """In a group that only definitions make, what they do not say is nothing at all."""
     run(server.client().create(DEFINITIONS, "", definition()))
     for path in ("/apis/example.com/v9/things", "/apis/example.com/v1/things/one"):
@@ -238,7 +238,7 @@ def test_unserved_paths(server: InProcessServer) -> None:
         assert (answer.code, answer.body) == (404, b"404 page not found\n")
 
 
-def test_other_finalizers_hold_a_definition(server: InProcessServer) -> None:
+def test_foreign_finalizers_keep_a_definition(server: InProcessServer) -> None:
     """When the objects are gone only the finalizers of others are left, and deleting again changes nothing."""
     admin = server.client()
     whole = definition()
@@ -252,7 +252,7 @@ def test_other_finalizers_hold_a_definition(server: InProcessServer) -> None:
         run(admin.delete(DEFINITIONS, "", "things.example.com"))
 
 
-def test_webhooks_are_never_left_out(server: InProcessServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_webhook_conversion_is_never_skipped(server: InProcessServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Objects that only a webhook could convert are not shown in another version as if they were the same."""
     async def nobody(*arguments: Any, **more: Any) -> dict[str, Any]:
         raise WebhookError("nobody there")
@@ -277,7 +277,7 @@ def test_webhooks_are_never_left_out(server: InProcessServer, monkeypatch: pytes
     assert caught.value.code == 500
 
 
-def test_definitions_of_what_is_built_in(server: InProcessServer) -> None:
+def test_definition_of_a_built_in_resource_serves_nothing(server: InProcessServer) -> None:
     """A definition whose objects would stand where built-in ones do serves nothing, and takes nothing along when it goes."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
@@ -294,7 +294,7 @@ def test_definitions_of_what_is_built_in(server: InProcessServer) -> None:
     assert run(admin.create(THINGS, "default", thing()))["kind"] == "Thing"
 
 
-def test_instances_that_stay(server: InProcessServer) -> None:
+def test_remaining_instances_are_reported_after_a_minute(server: InProcessServer) -> None:
     """After a minute a definition that is being deleted says that its objects are still there."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
@@ -308,7 +308,7 @@ def test_instances_that_stay(server: InProcessServer) -> None:
     assert conditions(current)["Terminating"] == ("True", "InstanceDeletionCheck")
 
 
-def test_watches_of_versions(server: InProcessServer) -> None:
+def test_watches_of_an_unserved_version_end(server: InProcessServer) -> None:
     """When a version is not served any more its watches end in good order, and those of other versions go on, under
     whatever schema is in force."""
     admin = server.client()

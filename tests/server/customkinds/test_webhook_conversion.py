@@ -1,4 +1,4 @@
-"""Kinds whose versions a webhook converts, on a whole server with a webhook that the test plays."""
+"""Custom kinds whose versions a webhook converts, on a whole server with a webhook played by the test."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def thing(version: str, name: str = "a", **spec: str) -> dict[str, Any]:
     return {"apiVersion": f"example.com/{version}", "kind": "Thing", "metadata": {"name": name}, "spec": spec}
 
 
-def test_reading(server: InProcessServer, webhook: Webhook) -> None:
-    """The storage version is shown without the webhook; another takes one call, for a list as well."""
+def test_reads_convert_with_one_call(server: InProcessServer, webhook: Webhook) -> None:
+    """The storage version is read without the webhook; another version takes one call, also for a list."""
     admin = server.client()
     for name in ("a", "b"):
         run(admin.create(V1, "default", thing("v1", name, old="x")))
@@ -90,8 +90,8 @@ def test_reading(server: InProcessServer, webhook: Webhook) -> None:
     assert webhook.calls == [("example.com/v2", 1), ("example.com/v2", 2)]
 
 
-def test_writing(server: InProcessServer, webhook: Webhook) -> None:
-    """Writes work in the version that was asked for, whose schema holds, and are kept in the storage version."""
+def test_writes_are_stored_in_the_storage_version(server: InProcessServer, webhook: Webhook) -> None:
+    """Writes in any version are validated by its schema and stored in the storage version."""
     admin = server.client()
     made = run(admin.create(V2, "default", thing("v2", new="x")))
     assert (made["apiVersion"], made["spec"]) == ("example.com/v2", {"new": "x"})
@@ -132,10 +132,10 @@ def made(**members: Any) -> dict[str, Any]:
         (made(metadata={"name": "a", "namespace": "default", "labels": {"a": 1}}), "returned invalid object: must have the same UID: "),
     ],
 )
-def test_answers_that_are_none(
+def test_invalid_conversion_responses_are_500(
     server: InProcessServer, webhook: Webhook, spoil: dict[str, Any], message: str
 ) -> None:
-    """An answer that breaks the rules is a 500 that says so."""
+    """An invalid response is a 500 error that names the problem."""
     run(server.client().create(V1, "default", thing("v1", old="x")))
     webhook.spoil = spoil
     with pytest.raises(ApiError) as caught:
@@ -153,10 +153,10 @@ METADATA = [
 
 
 @pytest.mark.parametrize(("metadata", "message"), METADATA)
-def test_metadata_that_is_none(
+def test_webhook_may_change_labels_and_annotations_only(
     server: InProcessServer, webhook: Webhook, metadata: dict[str, Any], message: str
 ) -> None:
-    """Labels and annotations are the webhook's, as long as they are some; everything else of metadata stays."""
+    """The webhook may change labels and annotations to valid ones; other metadata is restored."""
     stored = run(server.client().create(V1, "default", thing("v1", old="x")))
     webhook.spoil = made(metadata={**stored["metadata"], **metadata})
     with pytest.raises(ApiError) as caught:
@@ -167,8 +167,8 @@ def test_metadata_that_is_none(
     assert (shown["labels"], shown["generation"]) == ({"l": "m"}, 1)
 
 
-def test_one_bad_object_of_many(server: InProcessServer, webhook: Webhook) -> None:
-    """What is wrong with an object in a list is said as if it had been asked for alone."""
+def test_list_error_is_that_of_the_object(server: InProcessServer, webhook: Webhook) -> None:
+    """An object that fails to convert in a list gives the error that a get of it gives."""
     admin = server.client()
     for name in ("a", "b"):
         run(admin.create(V1, "default", thing("v1", name, old="x")))
@@ -179,7 +179,7 @@ def test_one_bad_object_of_many(server: InProcessServer, webhook: Webhook) -> No
 
 
 def owners(obj: dict[str, Any]) -> dict[tuple[str, str], Any]:
-    """Who owns which fields of the spec, by manager and version."""
+    """Owned fields of the spec, by manager and version."""
     found = {}
     for entry in obj["metadata"].get("managedFields") or ():
         fields = sorted((entry["fieldsV1"].get("f:spec") or {}).keys() - {"."})
@@ -194,7 +194,7 @@ def patched(server: InProcessServer, version: str, manager: str, content: str, *
     return run(server.request("PATCH", path, body=thing(version, "a", **spec), headers=headers))
 
 
-def test_owners_of_another_version(server: InProcessServer, webhook: Webhook) -> None:
+def test_ownership_across_versions(server: InProcessServer, webhook: Webhook) -> None:
     """Ownership of a field in one version is lost when another version changes the field, and preserved otherwise."""
     assert patched(server, "v1", "one", "apply-patch+yaml", old="x").code == 201
     made = patched(server, "v2", "two", "merge-patch+json", new="x").json
@@ -205,8 +205,8 @@ def test_owners_of_another_version(server: InProcessServer, webhook: Webhook) ->
     assert (stored["spec"], owners(stored)) == ({"old": "y"}, {("two", "v2"): ["f:new"]})
 
 
-def test_conflicts_across_versions(server: InProcessServer, webhook: Webhook) -> None:
-    """An apply through one version meets those who applied through another."""
+def test_apply_conflicts_across_versions(server: InProcessServer, webhook: Webhook) -> None:
+    """An apply in one version conflicts with managers that applied in another."""
     assert patched(server, "v1", "one", "apply-patch+yaml", old="x").code == 201
     refused = patched(server, "v2", "two", "apply-patch+yaml", new="y")
     assert refused.code == 409
@@ -219,8 +219,8 @@ def test_conflicts_across_versions(server: InProcessServer, webhook: Webhook) ->
     assert owners(taken) == {("two", "v2"): ["f:new"]}
 
 
-def test_applying_in_another_version(server: InProcessServer, webhook: Webhook) -> None:
-    """An applier that moves on to another version keeps what it says again and gives up the rest."""
+def test_applier_can_change_its_version(server: InProcessServer, webhook: Webhook) -> None:
+    """An applier that changes its version keeps the fields that it applies again and gives up the others."""
     assert patched(server, "v1", "one", "apply-patch+yaml", old="x").code == 201
     moved = patched(server, "v2", "one", "apply-patch+yaml", new="x").json
     assert owners(moved) == {("one", "v2"): ["f:new"]}
@@ -228,9 +228,9 @@ def test_applying_in_another_version(server: InProcessServer, webhook: Webhook) 
     assert left["spec"] == {} and owners(left) == {("one", "v1"): []}
 
 
-def test_owners_without_the_webhook(server: InProcessServer, webhook: Webhook) -> None:
-    """A write in the stored version goes on without the webhook, and drops all owners, because those of another version
-    cannot be compared; an apply says what is wrong."""
+def test_ownership_is_dropped_when_the_webhook_fails(server: InProcessServer, webhook: Webhook) -> None:
+    """Without the webhook a write in the storage version succeeds and drops all owners, since those of other versions
+    cannot be compared; an apply fails."""
     assert patched(server, "v2", "two", "apply-patch+yaml", new="x").code == 201
     webhook.spoil = {"result": {"status": "Failure", "message": "cannot"}}
     made = patched(server, "v1", "one", "merge-patch+json", old="y")

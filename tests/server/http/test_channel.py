@@ -74,7 +74,7 @@ def _post(path: bytes, body: bytes, *headers: bytes) -> bytes:
     return b"POST %b HTTP/1.1\r\n%b\r\n%b" % (path, lines, body)
 
 
-def test_keep_alive() -> None:
+def test_connection_carries_many_requests() -> None:
     """One connection carries many requests; answers have a length, a date and no Connection header."""
     wire = Wire()
     for _ in range(3):
@@ -89,7 +89,7 @@ def test_keep_alive() -> None:
     assert not wire.closed
 
 
-def test_pipelined_in_order() -> None:
+def test_pipelined_requests_are_answered_in_order() -> None:
     """Requests that arrive together are answered in their order, the later ones only after the earlier."""
     wire = Wire()
     wire.send(GET % b"/a" + GET % b"/wait" + GET % b"/b" + _post(b"/echo", b"x"))
@@ -101,7 +101,7 @@ def test_pipelined_in_order() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(1, 60), max_size=60))
-def test_any_cut(cuts: list[int]) -> None:
+def test_requests_may_be_split_anywhere(cuts: list[int]) -> None:
     """However the bytes are cut into reads, the answers are the same."""
     data = (
         GET % b"/a"
@@ -119,7 +119,7 @@ def test_any_cut(cuts: list[int]) -> None:
     assert not wire.closed
 
 
-def test_expect_continue() -> None:
+def test_continue_is_sent_when_the_body_is_read() -> None:
     """100 Continue is sent once, when the body is read."""
     wire = Wire()
     wire.send(_post(b"/echo", b"hello", b"Expect: 100-continue")[:-5])
@@ -128,7 +128,7 @@ def test_expect_continue() -> None:
     assert [answer.body for answer in wire.answers()] == [b"hello"]
 
 
-def test_expect_continue_unread() -> None:
+def test_unread_expect_continue_closes_the_connection() -> None:
     """Without a reader the client is not told to continue, and the connection ends: the body may come or not."""
     wire = Wire()
     wire.send(_post(b"/ignore", b"hello", b"Expect: 100-continue")[:-5])
@@ -136,7 +136,7 @@ def test_expect_continue_unread() -> None:
     assert (answer.code, answer.headers["connection"]) == (200, "close")
 
 
-def test_head() -> None:
+def test_head_has_the_length_of_get() -> None:
     """HEAD is answered with the length of what GET would bring, and no body."""
     wire = Wire()
     wire.send(b"HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -152,7 +152,7 @@ def test_head() -> None:
         (b"HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "close"),
     ],
 )
-def test_closing(sent: bytes, expected: str) -> None:
+def test_connection_close_and_http_1_0(sent: bytes, expected: str) -> None:
     """Old clients and those that ask for it get their connection closed."""
     wire = Wire()
     wire.send(b"GET / " + sent)
@@ -193,7 +193,7 @@ def test_chunked_body_too_large() -> None:
     assert [answer.code for answer in wire.answers()] == [413]
 
 
-def test_broken_chunks() -> None:
+def test_invalid_chunked_coding_is_500() -> None:
     """A broken coding is a 500 with the reference's text, after which the connection ends."""
     wire = Wire()
     wire.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n")
@@ -215,7 +215,7 @@ def test_read_ahead_is_bounded() -> None:
     assert wire.transport.producerState == "paused"
 
 
-def test_head_too_large() -> None:
+def test_large_head_is_431() -> None:
     """Headers above the limit are 431 in plain text; the client gets time to read it."""
     wire = Wire(Limits(head=1000))
     wire.send(b"GET / HTTP/1.1\r\nHost: h\r\nX: ", b"x" * 2000)
@@ -231,7 +231,7 @@ def test_head_too_large() -> None:
     "data",
     [b"\x16\x03\x01\x02\x00\x01\n", b"GET / HTTP/1.1\nHost: h\n\n", b"GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n", b"\x00" * 50 + b"\r\n\r\n"],
 )  # fmt: skip
-def test_garbage(data: bytes) -> None:
+def test_invalid_request_is_400(data: bytes) -> None:
     """What is no request gets a plain 400, and nothing that follows is read as one."""
     wire = Wire()
     wire.send(data)
@@ -244,7 +244,7 @@ def test_garbage(data: bytes) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.binary(max_size=60), max_size=10))
-def test_any_garbage(pieces: list[bytes]) -> None:
+def test_any_bytes_are_handled(pieces: list[bytes]) -> None:
     """No bytes make a connection raise."""
     wire = Wire(Limits(head=200))
     wire.send(*pieces)
@@ -253,7 +253,7 @@ def test_any_garbage(pieces: list[bytes]) -> None:
     assert not wire.clock.getDelayedCalls()
 
 
-def test_timeouts() -> None:
+def test_idle_and_slow_connections_time_out() -> None:
     """Connections that say nothing, send a head slowly or idle between requests are closed."""
     wire = Wire(Limits(head_timeout=10, idle_timeout=20))
     wire.clock.pump([1] * 12)
@@ -293,7 +293,7 @@ def test_disconnect_cancels() -> None:
     assert wire.channel.state == GONE
 
 
-def test_stream() -> None:
+def test_streamed_response_is_chunked() -> None:
     """A streamed answer is chunked, one write a chunk, at once; after it the connection can be used again."""
     wire = Wire()
     wire.send(GET % b"/stream")
@@ -327,7 +327,7 @@ def test_large_chunks_are_not_copied() -> None:
     assert pieces[1] is frame
 
 
-def test_stream_for_old_clients() -> None:
+def test_http_1_0_stream_ends_with_the_connection() -> None:
     """HTTP/1.0 has no chunks: the end of the connection ends the stream."""
     wire = Wire()
     wire.send(b"GET /stream HTTP/1.0\r\n\r\n")
@@ -338,7 +338,7 @@ def test_stream_for_old_clients() -> None:
     assert wire.closed
 
 
-def test_stream_disconnect() -> None:
+def test_disconnect_stops_the_stream() -> None:
     """When the client goes, the stream is stopped and writing to it does nothing."""
     wire = Wire()
     wire.send(GET % b"/stream")
@@ -356,7 +356,7 @@ async def _await(wait: Callable[[], object]) -> object:
     return await wait()  # type: ignore[misc]  # the double's sink is untyped
 
 
-def test_backpressure() -> None:
+def test_stream_backpressure() -> None:
     """`buffered` counts what is written while the transport is full; `writable` fires when it has room again."""
     wire = Wire(Limits(stall_timeout=30))
     wire.send(GET % b"/stream")
@@ -389,7 +389,7 @@ class Parts:
             yield str(number).encode() * 40_000
 
 
-def test_one_request_in_each_turn() -> None:
+def test_one_pipelined_request_per_reactor_turn() -> None:
     """Requests that arrive together do not keep the reactor from other connections."""
     wire = Wire()
     wire.channel.dataReceived(GET % b"/a" * 5)
@@ -402,7 +402,7 @@ def test_one_request_in_each_turn() -> None:
     assert begun == [1, 2, 3, 4, 5] and wire.channel._next is None
 
 
-def test_no_request_is_begun_while_the_last_answer_waits() -> None:
+def test_unread_response_delays_the_next_request() -> None:
     """A client that does not read costs one answer, however many requests it sends, and reading of them stops."""
     wire = Wire(Limits(read_ahead=1000))
     wire.send(GET % b"/a")
@@ -414,7 +414,7 @@ def test_no_request_is_begun_while_the_last_answer_waits() -> None:
     assert len(wire.paths.requests) == 101 and wire.transport.producerState == "producing"
 
 
-def test_a_client_that_reads_slowly_is_not_timed_out_as_idle() -> None:
+def test_slow_reader_is_not_idle() -> None:
     """The time for a request's head begins when its client has taken the answer before."""
     wire = Wire(Limits(head_timeout=10, stall_timeout=100))
     wire.send(GET % b"/a")
@@ -427,7 +427,7 @@ def test_a_client_that_reads_slowly_is_not_timed_out_as_idle() -> None:
     assert [answer.body for answer in wire.answers()] == [b"GET /a", b"GET /b"]
 
 
-def test_a_lost_connection_begins_no_more_requests() -> None:
+def test_lost_connection_drops_pending_requests() -> None:
     """What had been sent before the end of a connection is forgotten with it."""
     wire = Wire()
     wire.channel.dataReceived(GET % b"/a" * 5)
@@ -436,7 +436,7 @@ def test_a_lost_connection_begins_no_more_requests() -> None:
     assert len(wire.paths.requests) == 1 and not wire.clock.getDelayedCalls()
 
 
-def test_a_large_body_is_made_as_it_is_taken() -> None:
+def test_large_body_is_produced_on_demand() -> None:
     """No more of it than the transport has room for; the next request's answer follows it."""
     wire, parts = Wire(), Parts(9)
     wire.paths.special["/parts"] = lambda request: Response(content_type="text/plain", body=parts.body)
@@ -450,7 +450,7 @@ def test_a_large_body_is_made_as_it_is_taken() -> None:
     assert big.body == b"".join(str(number).encode() * 40_000 for number in range(9)) and small.body == b"GET /a"
 
 
-def test_large_bodies_one_after_the_other() -> None:
+def test_large_bodies_follow_each_other() -> None:
     """A transport that asks for a pause within each write gets each body whole and in order."""
     wire = Wire()
     all_parts = [Parts(5), Parts(7)]
@@ -469,7 +469,7 @@ def test_large_bodies_one_after_the_other() -> None:
     assert sizes == [200_000, 280_000, 6] and [parts.made for parts in all_parts] == [5, 7]
 
 
-def test_a_large_body_that_nobody_takes() -> None:
+def test_unread_large_body_is_dropped() -> None:
     """A client that goes, or stands still for too long, costs nothing more."""
     wire, parts = Wire(Limits(stall_timeout=30)), Parts(9)
     wire.paths.special["/parts"] = lambda request: Response(content_type="text/plain", body=parts.body)
@@ -482,7 +482,7 @@ def test_a_large_body_that_nobody_takes() -> None:
     assert parts.made == 0
 
 
-def test_gzip_of_a_large_body() -> None:
+def test_large_body_is_compressed() -> None:
     """It is compressed as any other."""
     wire, parts = Wire(), Parts(9)
     wire.paths.special["/parts"] = lambda request: Response(content_type="text/plain", body=parts.body)
@@ -494,7 +494,7 @@ def test_gzip_of_a_large_body() -> None:
     assert head.headers["content-length"] == "360000" and parts.made == 9
 
 
-def test_gzip() -> None:
+def test_large_responses_are_compressed_on_request() -> None:
     """Large answers are compressed for those who ask; small ones and others are not."""
     wire = Wire()
     wire.send(b"GET /big HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n")
@@ -506,7 +506,7 @@ def test_gzip() -> None:
     assert ["content-encoding" in answer.headers for answer in wire.answers()] == [False, False]
 
 
-def test_bug() -> None:
+def test_pipeline_exception_is_500() -> None:
     """A pipeline that raises is a plain 500 and the end of the connection."""
     wire = Wire()
     wire.send(GET % b"/bug")
@@ -514,7 +514,7 @@ def test_bug() -> None:
     assert (answer.code, answer.headers["connection"]) == (500, "close")
 
 
-def test_header_injection() -> None:
+def test_header_line_breaks_are_refused() -> None:
     """A line break in a response header is a bug, answered with 500: it never reaches the wire."""
     wire = Wire()
     wire.paths.special["/inject"] = lambda _: Response(headers=[("X", "a\r\nSet-Cookie: b")])
@@ -524,7 +524,7 @@ def test_header_injection() -> None:
     assert "set-cookie" not in answer.headers
 
 
-def test_stop() -> None:
+def test_stop_closes_idle_connections_and_waits_for_requests() -> None:
     """Stopping closes idle connections, ends streams in good order and lets a request be answered."""
     wire = Wire()
     idle = wire.channel, wire.transport
@@ -551,7 +551,7 @@ def test_stop() -> None:
     assert not wire.clock.getDelayedCalls()
 
 
-def test_stop_out_of_grace() -> None:
+def test_stop_aborts_after_the_grace_period() -> None:
     """What does not end within the grace is cut off."""
     wire = Wire()
     wire.send(GET % b"/wait")
@@ -560,7 +560,7 @@ def test_stop_out_of_grace() -> None:
     assert wire.transport.disconnected
 
 
-def test_hijack() -> None:
+def test_request_can_take_over_its_connection() -> None:
     """A request's connection can be taken over, with the bytes that came after its head."""
 
     class Taker(Protocol):
@@ -592,7 +592,7 @@ def test_hijack() -> None:
     assert taker.lost
 
 
-def test_an_answer_may_end_the_connection() -> None:
+def test_response_may_close_the_connection() -> None:
     """What follows the request is read for a while, and is not taken for requests."""
     wire = Wire()
     wire.paths.special["/last"] = lambda request: Response(content_type="text/plain", body=b"no", close=True)
@@ -605,7 +605,7 @@ def test_an_answer_may_end_the_connection() -> None:
     assert wire.transport.disconnecting
 
 
-def test_upgrades_need_the_newer_protocol() -> None:
+def test_upgrade_needs_http_1_1() -> None:
     """A request of HTTP/1.0 cannot take its connection over."""
     wire = Wire()
     wire.send(b"GET /a HTTP/1.0\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
@@ -652,7 +652,7 @@ def _behind(factory: ApiServerFactory, clock: Clock, path: bytes = b"/own") -> F
     return transport
 
 
-def test_answers_that_nobody_reads_are_bounded_together() -> None:
+def test_unread_responses_are_bounded_in_total() -> None:
     """Above a total, the clients that have been behind for longest are cut off; below it, and while they are not behind
     for some time, none. Bytes that lists share with the cache are not counted."""
     clock, paths = Clock(), Paths()

@@ -15,7 +15,7 @@ from orchd.server.http.responses import LAST_CHUNK, chunk
     st.lists(st.integers(1, 20), max_size=40),
     st.binary(max_size=10),
 )
-def test_any_cut(pieces: list[bytes], cuts: list[int], rest: bytes) -> None:
+def test_chunks_may_be_split_anywhere(pieces: list[bytes], cuts: list[int], rest: bytes) -> None:
     """Content and what follows come out the same for every division into reads."""
     wire = b"".join(map(chunk, pieces)) + LAST_CHUNK + rest
     decoder, out, after = ChunkDecoder(), b"", b""
@@ -44,7 +44,7 @@ def test_any_cut(pieces: list[bytes], cuts: list[int], rest: bytes) -> None:
         (b"0\r\n" + b"A: b\r\n" * 20000, "http: suspiciously long trailer after chunked body"),
     ],
 )
-def test_broken(wire: bytes, message: str) -> None:
+def test_invalid_chunks_are_refused(wire: bytes, message: str) -> None:
     """A broken coding is an error with the reference's text."""
     with pytest.raises(BadChunk, match=message):
         ChunkDecoder().feed(wire)

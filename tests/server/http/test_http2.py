@@ -74,7 +74,7 @@ class Wire:
         frame(0x77),
     ],
 )
-def test_floods_of_frames_without_content(flood: bytes) -> None:
+def test_empty_frame_flood_closes_the_connection(flood: bytes) -> None:
     """A connection with only such frames is closed with ENHANCE_YOUR_CALM."""
     wire = Wire()
     for _ in range(2000):
@@ -87,7 +87,7 @@ def test_floods_of_frames_without_content(flood: bytes) -> None:
     assert wire.transport.value()[-17:-8] == frame(7, b"12345678")[:9] and wire.transport.value()[-4:] == b"\0\0\0\x0b"
 
 
-def test_pings_of_an_idle_client() -> None:
+def test_idle_pings_are_allowed() -> None:
     """A client may ask once a second whether the server is there, for as long as it likes."""
     wire = Wire()
     for _ in range(5000):
@@ -96,7 +96,7 @@ def test_pings_of_an_idle_client() -> None:
     assert not wire.transport.disconnecting and wire.kinds().count(PING) == 5000
 
 
-def test_windows_of_a_client_that_reads() -> None:
+def test_window_updates_are_allowed() -> None:
     """A client that takes a large answer in small steps says so as often as it needs to."""
     wire = Wire()
     for _ in range(20):
@@ -105,7 +105,7 @@ def test_windows_of_a_client_that_reads() -> None:
     assert not wire.transport.disconnecting
 
 
-def test_one_request_in_each_turn() -> None:
+def test_one_request_per_reactor_turn() -> None:
     """Requests that arrive together do not keep the reactor from others, and reading stops while some wait."""
     wire = Wire()
     wire.send(b"".join(get(stream) for stream in range(1, 19, 2)))
@@ -115,7 +115,7 @@ def test_one_request_in_each_turn() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 8, 9, 10, 23, 50])
-def test_frames_in_pieces(size: int) -> None:
+def test_frames_may_be_split_anywhere(size: int) -> None:
     """Frames are found however the network has cut them."""
     wire = Wire()
     data = get(1) + frame(PING, b"12345678") + get(3) + frame(WINDOW, b"\0\0\0\1")
@@ -125,7 +125,7 @@ def test_frames_in_pieces(size: int) -> None:
     assert [request.path for request in wire.paths.requests] == ["/a", "/a"] and PING in wire.kinds()
 
 
-def test_answers_that_are_not_taken() -> None:
+def test_unread_responses_delay_requests() -> None:
     """While much waits for a client, no other request of it is begun."""
     wire = Wire(struct.pack(">HI", 4, 0))
     made: list[Request] = []
@@ -168,7 +168,7 @@ def _settle(wire: Wire) -> int:
     return count
 
 
-def test_closed_windows() -> None:
+def test_closed_window_pauses_the_sender() -> None:
     """While a client takes nothing the sender rests; it goes on when a window is opened, by whatever frame."""
     wire = Wire(struct.pack(">HI", 4, 0))
     wire.paths.special["/large"] = lambda request: Response(body=b"x" * 100_000)
@@ -206,7 +206,7 @@ def test_large_answers_are_not_copied() -> None:
     assert rest.obj is body and len(rest) == len(body) - 50_000
 
 
-def test_streams_go_on() -> None:
+def test_drained_stream_continues() -> None:
     """A stream that has sent all it had goes on when there is more."""
     wire = Wire()
     wire.send(get(1, b"/stream"))
@@ -218,7 +218,7 @@ def test_streams_go_on() -> None:
         assert _content(wire)[1] >= size
 
 
-def test_goodbye() -> None:
+def test_stop_answers_pending_requests_then_closes() -> None:
     """A client that is told to go gets its answer first; the connection closes when nothing is under way."""
     wire = Wire()
     wire.connection.says_goodbye = lambda: True
@@ -231,7 +231,7 @@ def test_goodbye() -> None:
     assert wire.transport.disconnecting
 
 
-def test_no_goodbye() -> None:
+def test_stop_spares_other_connections() -> None:
     """Other clients keep their connection."""
     wire = Wire()
     wire.kinds()

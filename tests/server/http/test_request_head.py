@@ -34,7 +34,7 @@ from orchd.server.http.request_head import (
         (b"GET /%00%C3%A4 HTTP/1.1", ("GET", "/\0\u00e4", "/%00%C3%A4", {}, True)),
     ],
 )  # fmt: skip
-def test_lines(line: bytes, expected: tuple[object, ...]) -> None:
+def test_request_line_parsing(line: bytes, expected: tuple[object, ...]) -> None:
     """A request line gives method, decoded and raw path, and every value of the query."""
     got = parse_line(line)
     assert (got.method, got.path, got.raw_path, got.query, got.modern) == expected
@@ -57,14 +57,14 @@ def test_lines(line: bytes, expected: tuple[object, ...]) -> None:
         (b"\x16\x03\x01\x02", 400),
     ],
 )
-def test_bad_lines(line: bytes, code: int) -> None:
+def test_invalid_request_lines(line: bytes, code: int) -> None:
     """What is no request line of version 1 is refused."""
     with pytest.raises(BadHead) as caught:
         parse_line(line)
     assert caught.value.code == code
 
 
-def test_query_leaves_out_what_it_cannot_read() -> None:
+def test_invalid_query_pairs_are_ignored() -> None:
     """Pairs with a broken escape or a semicolon count as not sent."""
     assert parse_query(b"a=%zz&b=1;c=2&d=3&&=4") == {"d": ["3"], "": ["4"]}
 
@@ -72,12 +72,12 @@ def test_query_leaves_out_what_it_cannot_read() -> None:
 @pytest.mark.parametrize(
     ("value", "taken"), [(b"gzip", True), (b"br, gzip ,x", True), (b"gzip;q=1", False), (b"GZIP", False), (b"*", False)]
 )
-def test_who_takes_gzip(value: bytes, taken: bool) -> None:
+def test_gzip_must_be_named(value: bytes, taken: bool) -> None:
     """Compression has to be asked for by its plain name."""
     assert parse_fields(b"Host: h\r\nAccept-Encoding: " + value, modern=True).gzip is taken
 
 
-def test_fields() -> None:
+def test_header_field_parsing() -> None:
     """Names are lower case, values keep their order, surrounding space goes."""
     got = parse_fields(b"Host: h\r\nX-A:1 \r\nx-a:\t2\r\nEmpty:", modern=True)
     assert got.headers == {"host": ("h",), "x-a": ("1", "2"), "empty": ("",)}
@@ -95,7 +95,7 @@ def test_fields() -> None:
         (b"Connection: upgrade, keep-alive", (0, True)),
     ],
 )
-def test_framing(block: bytes, expected: tuple[int, bool | None]) -> None:
+def test_body_framing(block: bytes, expected: tuple[int, bool | None]) -> None:
     """The length of the body and the fate of the connection follow from the headers."""
     got = parse_fields(b"Host: h\r\n" + block, modern=True)
     assert (got.length, got.keep_alive) == expected
@@ -118,7 +118,7 @@ def test_framing(block: bytes, expected: tuple[int, bool | None]) -> None:
         (b"Host: a\r\nExpect: rain", 417, "417 Expectation Failed"),
     ],
 )
-def test_bad_fields(block: bytes, code: int, text: str) -> None:
+def test_ambiguous_header_fields_are_refused(block: bytes, code: int, text: str) -> None:
     """What two readers could read differently is refused."""
     with pytest.raises(BadHead) as caught:
         parse_fields(block, modern=True)
@@ -128,13 +128,13 @@ def test_bad_fields(block: bytes, code: int, text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "takes"), [(b"gzip", True), (b"deflate, gzip", True), (b"gzip;q=0", False), (b"identity", False)]
 )
-def test_gzip(value: bytes, takes: bool) -> None:
+def test_accept_encoding_quality(value: bytes, takes: bool) -> None:
     """Accept-Encoding is honoured."""
     assert parse_fields(b"Host: h\r\nAccept-Encoding: " + value, modern=True).gzip is takes
 
 
 @given(st.binary(max_size=200))
-def test_garbage(data: bytes) -> None:
+def test_any_bytes_are_a_head_or_an_error(data: bytes) -> None:
     """Any bytes are a head or a BadHead, nothing else."""
     for read in (parse_line, lambda block: parse_fields(block, modern=True)):
         try:
@@ -143,7 +143,7 @@ def test_garbage(data: bytes) -> None:
             assert bad.code in (400, 417, 501, 505)
 
 
-def test_bounds_of_a_head() -> None:
+def test_head_size_is_bounded() -> None:
     """More header lines, parameters or path than anybody needs are refused before they are read."""
     assert len(parse_fields(b"Host: h" + b"\r\na:1" * (MAX_LINES - 1), modern=True).headers["a"]) == MAX_LINES - 1
     with pytest.raises(BadHead) as lines:

@@ -136,7 +136,7 @@ class Listening:
             self.state[path] = new["metadata"]["resourceVersion"]
 
 
-def test_objects_are_decoded_when_they_are_looked_at() -> None:
+def test_objects_are_decoded_lazily() -> None:
     """An unused informer decodes nothing; a decoded object is not decoded again until it changes."""
     bench = Bench()
     for name in "abc":
@@ -154,7 +154,7 @@ def test_objects_are_decoded_when_they_are_looked_at() -> None:
     assert bench.informer.get("n", "x") is None and bench.informer.get("x", "a") is None
 
 
-def test_lists() -> None:
+def test_lists_of_all_or_one_namespace() -> None:
     """Of all objects or of a namespace; listing all objects caches nothing."""
     bench = Bench()
     for path in ("m/a", "n/a", "n/b", "n-/a"):
@@ -166,7 +166,7 @@ def test_lists() -> None:
     assert bench.caches.derived_budget.bytes > 0
 
 
-def test_lists_by_label() -> None:
+def test_lists_by_label_decode_matches_only() -> None:
     """What else there is in a namespace is not decoded for those who ask for some of it."""
     bench = Bench()
     for path, wanted in (("m/a", "red"), ("n/a", "red"), ("n/b", "blue"), ("n/c", "red")):
@@ -178,7 +178,7 @@ def test_lists_by_label() -> None:
     assert not list(bench.informer.list(labels={"color": "red", "size": "big"}))
 
 
-def test_an_index_is_made_when_it_is_asked_for() -> None:
+def test_index_is_built_on_first_use() -> None:
     """Before that it costs nothing; afterwards it follows every change. Unknown ones are KeyError."""
     bench = Bench()
     bench.put("n/a", "red")
@@ -198,7 +198,7 @@ def test_an_index_is_made_when_it_is_asked_for() -> None:
         run(bench.informer.wait_indexed("none"))
 
 
-def test_an_index_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_index_is_built_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Building an index does not block; concurrent waiters share the build, and changes during it are included."""
     monkeypatch.setattr(module, "_PIECE", 2)
     bench = Bench()
@@ -221,7 +221,7 @@ def test_an_index_is_made_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     run(bench.informer.wait_indexed("color"))
 
 
-def test_an_index_of_nothing() -> None:
+def test_index_of_an_empty_informer_is_complete() -> None:
     """Is complete at once, and so nobody waits for it."""
     bench = Bench()
     bench.informer.add_index("color", color)
@@ -231,7 +231,7 @@ def test_an_index_of_nothing() -> None:
     assert bench.find("red") == ["n/a"]
 
 
-def test_who_does_not_wait_has_the_index_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_synchronous_reader_completes_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also while others wait for it, who go on then."""
     monkeypatch.setattr(module, "_PIECE", 2)
     bench = Bench()
@@ -245,7 +245,7 @@ def test_who_does_not_wait_has_the_index_at_once(monkeypatch: pytest.MonkeyPatch
     assert waiting.called
 
 
-def test_listeners_from_before_are_told_first() -> None:
+def test_early_listeners_are_complete_when_synced() -> None:
     """When an informer is synced, those who listened before that know everything."""
     bench = Bench()
     bench.put("n/a")
@@ -260,7 +260,7 @@ def test_listeners_from_before_are_told_first() -> None:
     assert early.heard == ["ADDED n/a", "MODIFIED n/a", "DELETED n/a"]
 
 
-def test_late_listeners_are_told_together_and_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_listeners_share_the_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each object is decoded once for all of them, and changes meanwhile come once."""
     monkeypatch.setattr(module, "_PIECE", 2)
     bench = Bench()
@@ -288,7 +288,7 @@ def test_late_listeners_are_told_together_and_in_pieces(monkeypatch: pytest.Monk
     assert one.state == {path: str(revision) for path, revision in bench.revisions.items()}
 
 
-def test_one_can_wait_until_late_listeners_have_been_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_delivered_ends_with_the_replay(monkeypatch: pytest.MonkeyPatch) -> None:
     """The wait ends with the last piece, and at once when nothing is being told."""
     monkeypatch.setattr(module, "_PIECE", 2)
     bench = Bench()
@@ -305,7 +305,7 @@ def test_one_can_wait_until_late_listeners_have_been_told(monkeypatch: pytest.Mo
     assert len(heard.heard) == 3 and waiting.called
 
 
-def test_a_listener_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_failing_listener_does_not_affect_others(caplog: pytest.LogCaptureFixture) -> None:
     """The other listeners are called, and the write succeeds."""
     bench = Bench()
     good = Listening()
@@ -321,7 +321,7 @@ def test_a_listener_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) ->
     assert good.heard == ["ADDED n/a", "MODIFIED n/a"]
 
 
-def test_values_that_become_readable_or_unreadable_are_told() -> None:
+def test_readability_changes_are_reported() -> None:
     """An object whose stored value was damaged and is readable again is in the indexes, and listeners are told of it; one whose
     value becomes damaged is deleted for them."""
     bench = Bench()
@@ -346,7 +346,7 @@ def test_values_that_become_readable_or_unreadable_are_told() -> None:
     assert bench.find("red") == ["n/c"] and listening.heard[-1] == "ADDED n/c"
 
 
-def test_after_a_gap_the_differences_are_told() -> None:
+def test_reload_reports_the_differences() -> None:
     """When the cache had to load anew, listeners and indexes learn what happened meanwhile; readers see the old state until
     then."""
     bench = Bench()
@@ -371,7 +371,7 @@ def test_after_a_gap_the_differences_are_told() -> None:
     assert late.state == heard.state == {path: str(revision) for path, revision in bench.revisions.items()}
 
 
-def test_kinds_without_a_cache_are_left_to_others() -> None:
+def test_uncached_kinds_use_a_client_informer() -> None:
     """A resource that may come and go is followed with a client."""
     bench = Bench()
     ref = ResourceRef("example.com", "v1", "widgets")
@@ -379,7 +379,7 @@ def test_kinds_without_a_cache_are_left_to_others() -> None:
     assert bench.informers.informer(PODS) is bench.informer
 
 
-def test_all_end_together() -> None:
+def test_stop_fails_pending_waits() -> None:
     """Stopping an informer fails the waits on it; no task is left."""
     bench = Bench()
     ends: list[Any] = []
@@ -391,7 +391,7 @@ def test_all_end_together() -> None:
     assert ends == [CancelledError] * 2 and not bench.clock.getDelayedCalls()
 
 
-def test_stopping_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_ends_feeds_and_index_builds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a feed nor an index goes on after the end, nor does the cache tell anybody."""
     monkeypatch.setattr(module, "_PIECE", 1)
     bench = Bench()

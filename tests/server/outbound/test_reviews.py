@@ -82,7 +82,7 @@ class Play:
         return outcome[0].value
 
 
-def test_one_good_call() -> None:
+def test_review_is_posted_with_credentials() -> None:
     """The review is posted to the configured server with its credentials and the time limit."""
     play = Play(GOOD)
     assert play.result()["status"] == {"ok": True}
@@ -92,7 +92,7 @@ def test_one_good_call() -> None:
     assert play.seen == [("200", 0.0)]
 
 
-def test_attempts_and_their_results() -> None:
+def test_attempts_are_observed() -> None:
     """Each attempt is observed with its result, and sends its own timeout to the service."""
     told: list[str] = []
     late = WebhookError("late", timed_out=True)
@@ -115,14 +115,14 @@ def test_attempts_and_their_results() -> None:
     ("https://h:1/a/b/", "https://h:1/a/b?timeout=30s"),
     ("https://h/a?x=1#y", "https://h/a?timeout=30s"),
 ])  # fmt: skip
-def test_urls(server: str, url: str) -> None:
+def test_review_path_is_the_configured_one(server: str, url: str) -> None:
     """The path of the configuration's server is where reviews go, without anything after it."""
     play = Play(GOOD, server=server)
     play.result()
     assert play.service.calls[0][1] == url
 
 
-def test_passing_failures_are_tried_again() -> None:
+def test_transient_failures_are_retried() -> None:
     """At most five attempts, with backoff; the last error is raised."""
     play = Play(answer(500, "broken"))
     _, outcome = play.ask()
@@ -141,14 +141,14 @@ def test_passing_failures_are_tried_again() -> None:
     (answer(503), False), (answer(403, "no"), False), (answer(404), False), (answer(300), False),
     (WebhookError("refused"), False), (answer(200, "{"), False),
 ])  # fmt: skip
-def test_which_failures_pass(first: Any, again: bool) -> None:
+def test_transient_failures(first: Any, again: bool) -> None:
     """Errors inside the service, too many requests and lost connections may pass; refusals and nonsense do not."""
     play = Play(first, GOOD)
     assert isinstance(play.result(), dict) is again
     assert len(play.service.calls) == 1 + again
 
 
-def test_a_service_that_says_when() -> None:
+def test_retry_after_is_respected() -> None:
     """A service may ask to come again after some seconds, and is obeyed within bounds."""
     play = Play(answer(503, later="2"), answer(429, later="1"), GOOD)
     _, outcome = play.ask()
@@ -179,19 +179,19 @@ def test_a_service_that_says_when() -> None:
     (answer(403, "not you"), "not you"),
     (answer(418), "the server responded with the status code 418 but did not return more information"),
 ])  # fmt: skip
-def test_answers_that_are_none(given: Answer, why: str) -> None:
+def test_invalid_responses_are_errors(given: Answer, why: str) -> None:
     """Whatever is not the review that was asked for is an error in words."""
     error = Play(given).result()
     assert isinstance(error, WebhookError) and str(error) == why
 
 
 @pytest.mark.parametrize("data", [{"status": {}}, {"kind": "Review", "status": {}}, {"apiVersion": GROUP, "status": {}}])
-def test_kind_and_version_may_be_left_out(data: Any) -> None:
+def test_response_may_omit_kind_and_version(data: Any) -> None:
     """An answer that does not say what it is is taken for what was asked."""
     assert Play(answer(200, data=data)).result()["status"] == {}
 
 
-def test_calls_are_limited() -> None:
+def test_concurrent_calls_are_bounded() -> None:
     """Concurrent and waiting calls are bounded; a cancelled call frees its slot."""
     pending: list[Deferred[Any]] = [Deferred() for _ in range(4)]
     play = Play(*pending, GOOD, limits=Limits(at_once=2, waiting=1))
@@ -209,7 +209,7 @@ def test_calls_are_limited() -> None:
     assert asked[1][1][0]["status"] == later[1][0]["status"] == {"ok": True}
 
 
-def test_cancelling_ends_pauses() -> None:
+def test_cancelled_review_is_not_retried() -> None:
     """A cancelled review is not retried."""
     play = Play(answer(500))
     task, outcome = play.ask()
@@ -229,7 +229,7 @@ current-context: x
 """
 
 
-def test_files_are_read_again(tmp_path: Path) -> None:
+def test_configuration_files_are_reread(tmp_path: Path) -> None:
     """After a minute the file and the files that it names are read again; unreadable ones keep the previous configuration."""
     (tmp_path / "ca.pem").write_text("one")
     (tmp_path / "token").write_text("first\n")
@@ -248,7 +248,7 @@ def test_files_are_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a: b: c", TEXT.replace("https:", "ftp:"), TEXT.replace("c, cluster", "d, cluster")])
-def test_bad_files_are_named(tmp_path: Path, text: str) -> None:
+def test_invalid_file_is_named(tmp_path: Path, text: str) -> None:
     """A file that cannot be used is an error at start that names it."""
     for name in ("ca.pem", "token"):
         (tmp_path / name).write_text("x")
@@ -259,7 +259,7 @@ def test_bad_files_are_named(tmp_path: Path, text: str) -> None:
         ConfigurationFile(str(tmp_path / "absent"), Clock().seconds)
 
 
-def test_members_of_a_status() -> None:
+def test_status_type_errors_name_the_path() -> None:
     """Errors about members of the wrong type name their paths."""
     status = ReviewStatus({"status": {"f": True, "t": "x", "l": ["a"], "o": {"p": 1}, "bad": 3}}, "ReviewStatus")
     assert (status.flag("f"), status.text("t"), status.texts("l"), status.inner("o", "O")) == (True, "x", ("a",), {"p": 1})

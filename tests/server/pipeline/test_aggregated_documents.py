@@ -34,7 +34,7 @@ def asked(server: Any, path: str, accept: str, **headers: str) -> Any:
     (f"{ACCEPT};q=0.5,{BETA}", "apidiscovery.k8s.io/v2beta1"),
     (ACCEPT.replace("application/json", "*/*"), "apidiscovery.k8s.io/v2"),
 ])
-def test_aggregated(server: Any, accept: str, api_version: str) -> None:
+def test_aggregated_discovery_by_accept_header(server: Any, accept: str, api_version: str) -> None:
     """The aggregated form that the client prefers, even after a plain one; the answer names it in its media type."""
     for path in ("/api", "/apis", "/apis/"):
         answer = asked(server, path, accept)
@@ -46,20 +46,20 @@ def test_aggregated(server: Any, accept: str, api_version: str) -> None:
 
 
 @pytest.mark.parametrize("accept", ["", "application/json", ACCEPT.replace("v=v2", "v=v3") + ",application/json", "*/*"])
-def test_unaggregated(server: Any, accept: str) -> None:
+def test_unaggregated_discovery_by_default(server: Any, accept: str) -> None:
     """Everyone else gets the documents of release 1.23."""
     assert asked(server, "/api", accept).json["kind"] == "APIVersions"
     assert asked(server, "/apis", accept).json["kind"] == "APIGroupList"
 
 
-def test_unknown_forms(server: Any) -> None:
+def test_unknown_discovery_forms_are_refused(server: Any) -> None:
     """A form that does not exist is refused when nothing else is accepted; other paths have no aggregated form."""
     assert asked(server, "/apis", ACCEPT.replace("v=v2", "v=v3")).code == 406
     assert asked(server, "/apis/apps", ACCEPT).code == 406
     assert run(server.request("POST", "/apis", headers={"Accept": ACCEPT})).code == 405
 
 
-def test_tags(server: Any) -> None:
+def test_discovery_etags(server: Any) -> None:
     """A matching Etag is answered 304; a definition changes the Etag, its deletion restores the first one."""
     first = asked(server, "/apis", ACCEPT).headers["Etag"]
     again = asked(server, "/apis", ACCEPT, **{"If-None-Match": first})
@@ -75,7 +75,7 @@ def test_tags(server: Any) -> None:
     assert asked(server, "/apis", ACCEPT, **{"If-None-Match": first}).code == 304
 
 
-def test_other_encodings(server: Any) -> None:
+def test_all_encodings_share_the_etag(server: Any) -> None:
     """YAML and protobuf have the same tag."""
     tag = asked(server, "/api", ACCEPT).headers["Etag"]
     for form in ("application/yaml", ORCH.protobuf):

@@ -34,14 +34,14 @@ def asked(method: str, headers: dict[str, str], *, certificate: bool = True) -> 
     ],
 )
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_changes_for_other_origins_are_refused(method: str, headers: dict[str, str]) -> None:
+def test_cross_origin_writes_are_refused(method: str, headers: dict[str, str]) -> None:
     """403 before authentication, so that nothing is read or done."""
     with pytest.raises(ApiError) as caught:
         send(STAGE, asked(method, headers))
     assert caught.value.code == 403
 
 
-def test_upgrades_for_other_origins_are_refused() -> None:
+def test_cross_origin_upgrades_are_refused() -> None:
     """A WebSocket is opened by GET, and no preflight asks before it."""
     with pytest.raises(ApiError):
         send(STAGE, asked("GET", {"upgrade": "websocket", "origin": "https://evil.example"}))
@@ -57,12 +57,12 @@ def test_upgrades_for_other_origins_are_refused() -> None:
         {"sec_fetch_site": "cross-site", "origin": "https://trusted.example"},
     ],
 )
-def test_own_pages_programs_and_allowed_origins_go_on(headers: dict[str, str]) -> None:
+def test_same_and_allowed_origins_pass(headers: dict[str, str]) -> None:
     """Programs send no such headers; --cors-allowed-origins names pages that may."""
     assert send(STAGE, asked("POST", headers))[0].body == b"answer"
 
 
-def test_reads_and_tokens_go_on() -> None:
+def test_cross_origin_reads_and_token_requests_pass() -> None:
     """Another page cannot read the answer, and cannot know a token."""
     assert send(STAGE, asked("GET", {"origin": "https://evil.example"}))[0].body == b"answer"
     assert send(STAGE, asked("POST", {"origin": "https://evil.example"}, certificate=False))[0].body == b"answer"

@@ -43,7 +43,7 @@ def foos(space: Any) -> str:
         "/api/v1/watch/namespaces/n/finalize",
     ],
 )
-def test_paths_without_a_route(space: Any, path: str) -> None:
+def test_unknown_path_is_404(space: Any, path: str) -> None:
     """Where no method leads anywhere there is no page, whatever the method."""
     assert set(codes(space, space.server.dialect(path)).values()) == {404}
 
@@ -51,23 +51,23 @@ def test_paths_without_a_route(space: Any, path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/api/v1/watch/pods", "/api/v1/watch/namespaces/n/pods/x", "/api/v1/componentstatuses/etcd-0"]
 )
-def test_methods_of_a_route(space: Any, path: str) -> None:
+def test_wrong_method_is_405(space: Any, path: str) -> None:
     """Where a method leads somewhere the others are not allowed."""
     assert {m for m, code in codes(space, f"{path}?timeoutSeconds=1").items() if code == 405} == set(METHODS) - {"GET"}
 
 
-def test_watches_of_what_is_not_stored(space: Any) -> None:
+def test_watch_of_an_unstored_kind_is_refused(space: Any) -> None:
     """A list that cannot be watched says so of its kind."""
     answer = run(space.server.request("GET", "/api/v1/componentstatuses?watch=1"))
     assert (answer.code, answer.json["message"]) == (405, 'watch is not supported on resources of kind "componentstatuses"')
 
 
 class TestCustomKinds:
-    def test_without_a_namespace(self, space: Any, foos: str) -> None:
+    def test_only_lists_and_watches_span_namespaces(self, space: Any, foos: str) -> None:
         """Only lists and watches go across namespaces; the rest belongs to no API at all."""
         assert codes(space, f"{foos}/foos") == {"GET": 200, "POST": 404, "PUT": 404, "PATCH": 404, "DELETE": 404}
 
-    def test_by_verb_alone(self, space: Any, foos: str) -> None:
+    def test_invalid_methods_of_a_kind_are_405(self, space: Any, foos: str) -> None:
         """Methods that are none are refused by the name of the kind; a collection has no name for PUT and PATCH."""
         put = run(space.server.request("PUT", f"{foos}/namespaces/{space.name}/foos", body={}))
         assert (put.code, put.json["message"]) == (400, "name must be provided")
@@ -75,7 +75,7 @@ class TestCustomKinds:
         assert (odd.code, odd.json["details"]) == (405, {"group": "dispatch.example.com", "kind": "foos"})
         assert odd.json["message"] == ' is not supported on resources of kind "foos.dispatch.example.com"'
 
-    def test_subresources(self, space: Any, foos: str) -> None:
+    def test_unsupported_subresource_verbs(self, space: Any, foos: str) -> None:
         """An unsupported verb of a status endpoint is 405 and named; an unknown subresource is 404."""
         url = f"{foos}/namespaces/{space.name}/foos/x"
         refused = run(space.server.request("DELETE", f"{url}/status"))
@@ -84,7 +84,7 @@ class TestCustomKinds:
         assert watched.code == 405 and watched.json["message"].startswith("watch is not supported")
         assert run(space.server.request("POST", f"{url}/scale", body={})).code == 404
 
-    def test_list_metadata(self, space: Any, foos: str) -> None:
+    def test_continue_field_of_list_metadata(self, space: Any, foos: str) -> None:
         """A list of a custom kind has a continue member always; its other forms have it for a next page alone."""
         url = f"{foos}/namespaces/{space.name}/foos"
         assert run(space.server.request("GET", url)).json["metadata"]["continue"] == ""
@@ -93,7 +93,7 @@ class TestCustomKinds:
 
 
 @pytest.mark.parametrize("pretty", ["", "&pretty=1"])
-def test_rows_of_old_tables(space: Any, pretty: str) -> None:
+def test_table_rows_have_the_tables_version(space: Any, pretty: str) -> None:
     """What a table includes of its objects is of the table's version."""
     space.config("a")
     group = space.server.dialect.meta_group
@@ -109,7 +109,7 @@ def test_proxy_to_a_service_without_endpoints(space: Any) -> None:
     assert (answer.code, answer.json["details"]) == (404, {"name": "s", "kind": "services"})
 
 
-def test_eviction_of_a_missing_pod(space: Any) -> None:
+def test_missing_pod_of_an_eviction_is_named(space: Any) -> None:
     """The pod is named."""
     answer = space("POST", "pods/none/eviction", {"metadata": {"name": "none"}})
     assert (answer.code, answer.json["details"]) == (404, {"name": "none", "kind": "pods"})

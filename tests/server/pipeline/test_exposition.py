@@ -46,7 +46,7 @@ def _families(help: str, labels: list[str], number: float, stamp: float | None) 
 
 
 @given(_TEXTS, st.lists(_TEXTS, max_size=3), _NUMBERS, st.none() | st.integers(0, 10**9))
-def test_the_text_is_that_of_the_library(help: str, labels: list[str], number: float, stamp: float | None) -> None:
+def test_exposition_equals_that_of_prometheus_client(help: str, labels: list[str], number: float, stamp: float | None) -> None:
     """Whatever the texts and numbers are, the page has the bytes that prometheus_client would write."""
     families = _families(help, labels, number, stamp)
     registry = CollectorRegistry()

@@ -15,7 +15,7 @@ from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, UNAUTHENTIC
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.bootstrap import objects
 from orchd.server.pipeline import requestinfo
-from orchd.server.pipeline.fairness.queues import GUESS, Full, Level, Queuing, Ticket, hand
+from orchd.server.pipeline.fairness.queues import ESTIMATED_SECONDS, Level, Queuing, RejectedError, Ticket, hand
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.server.pipeline.interfaces import Request, Response
@@ -85,7 +85,7 @@ class TestSchemas:
             (User(name="n", groups=("system:nodes",)), "GET", "/api/v1/pods", "system-nodes"),
         ],
     )  # fmt: skip
-    def test_the_schemas_of_a_fresh_cluster(self, user: User, method: str, path: str, expected: str) -> None:
+    def test_default_schema_of_requests(self, user: User, method: str, path: str, expected: str) -> None:
         """The first by precedence and name whose subject, verb, resource and namespace all match."""
         found = Classifier(map(schema_of, SCHEMAS)).schema(user, info(method, path))
         assert found is not None and found.name == expected
@@ -104,7 +104,7 @@ class TestSchemas:
             ({**EVERYTHING, "verbs": ["get"]}, "/api/v1/pods", False),
         ],
     )
-    def test_rules(self, rule: dict[str, Any], path: str, expected: bool) -> None:
+    def test_flow_schema_rule_matching(self, rule: dict[str, Any], path: str, expected: bool) -> None:
         """Everything that a rule says has to be so."""
         made = schema_of(schema("s", {"subjects": [subject("User", name="*")], "resourceRules": [rule]}))
         assert made.matches(ALICE, info("GET", path)) is expected
@@ -116,45 +116,45 @@ class TestSchemas:
             (["/healthz/*"], "/healthz", False), (["*"], "/version", True), ([], "/version", False),
         ],
     )  # fmt: skip
-    def test_paths(self, urls: list[str], path: str, expected: bool) -> None:
+    def test_non_resource_path_matching(self, urls: list[str], path: str, expected: bool) -> None:
         """A path is matched whole, or by what comes before the star."""
         rule = {"subjects": [subject("Group", name="*")], "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": urls}]}
         assert schema_of(schema("s", rule)).matches(ALICE, info("GET", path)) is expected
 
     @pytest.mark.parametrize(("by", "expected"), [("ByUser", "alice"), ("ByNamespace", "a"), ("", "")])
-    def test_flows(self, by: str, expected: str) -> None:
+    def test_flow_distinguishers(self, by: str, expected: str) -> None:
         """The distinguisher tells flows apart."""
         made = schema_of(schema("s", OF_ALICE, by=by))
         assert made.flow(ALICE, info("GET", "/api/v1/namespaces/a/pods")) == expected
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(1, 200), st.data())
-def test_a_hand_is_of_different_cards(flow: int, deck: int, data: st.DataObject) -> None:
+def test_shuffle_shard_hands_have_distinct_cards(flow: int, deck: int, data: st.DataObject) -> None:
     """No card is dealt twice, and all are of the deck."""
     size = data.draw(st.integers(1, deck))
     cards = hand(flow, deck, size)
     assert len(set(cards)) == size and all(0 <= card < deck for card in cards)
 
 
-def test_every_hand_is_dealt() -> None:
+def test_shuffle_sharding_deals_every_hand() -> None:
     """Each order of each hand is dealt by exactly one number below their count."""
     assert len({tuple(hand(n, 5, 3)) for n in range(5 * 4 * 3)}) == 5 * 4 * 3
 
 
 class TestQueues:
-    def test_without_queues_the_next_is_refused(self) -> None:
+    def test_level_without_queues_rejects(self) -> None:
         """A level of type Reject takes what it has seats for."""
         level = Level(1, None)
         assert level.enter("a", 1, 0).started == 0
-        with pytest.raises(Full, match="concurrency-limit"):
+        with pytest.raises(RejectedError, match="concurrency-limit"):
             level.enter("a", 1, 0)
 
-    def test_a_full_queue_refuses(self) -> None:
+    def test_full_queue_rejects(self) -> None:
         """So many wait as the queue is long."""
         level = Level(1, Queuing(queues=1, hand=1, length=2))
         places = [level.enter("a", 1, 0) for _ in range(3)]
         assert [place.started for place in places] == [0, None, None]
-        with pytest.raises(Full, match="queue-full"):
+        with pytest.raises(RejectedError, match="queue-full"):
             level.enter("a", 1, 0)
 
     def test_a_wide_request_is_served_alone_rather_than_never(self) -> None:
@@ -167,7 +167,7 @@ class TestQueues:
         level.leave(wide, 2)
         assert level.next(2) is small
 
-    def test_who_leaves_a_queue_is_forgotten(self) -> None:
+    def test_cancelled_request_leaves_its_queue(self) -> None:
         """A cancelled request leaves its queue, and an idle level holds no state."""
         level = Level(1, Queuing(queues=8, hand=2, length=5))
         first, second = level.enter("a", 1, 0), level.enter("b", 1, 0)
@@ -175,7 +175,7 @@ class TestQueues:
         level.leave(first, 0)
         assert level.idle and level.next(0) is None and not level._queues
 
-    def test_flows_share(self) -> None:
+    def test_flows_are_served_fairly(self) -> None:
         """One that sends a hundred and one that sends ten are served in turn, until the ten are done."""
         level = Level(1, Queuing(queues=64, hand=1, length=200))
         running = level.enter("x", 1, 0)
@@ -185,7 +185,7 @@ class TestQueues:
                 flow[level.enter(name, 1, 0)] = name
         now, order = 0.0, []
         while not level.idle:
-            now += GUESS
+            now += ESTIMATED_SECONDS
             level.leave(running, now)
             begun = level.next(now)
             if begun is None:
@@ -194,14 +194,14 @@ class TestQueues:
             order.append(flow[begun])
         assert len(order) == 110 and order[:20].count("modest") == 10
 
-    def test_long_requests_count_for_more(self) -> None:
+    def test_long_requests_use_more_of_a_flows_share(self) -> None:
         """A flow whose requests take ten times as long gets a tenth as many in."""
         level = Level(1, Queuing(queues=64, hand=1, length=500))
         running = level.enter("x", 1, 0)
         flow = {level.enter(name, 1, 0): name for name in ("slow", "fast") for _ in range(200)}
         now, order = 0.0, []
         for _ in range(110):
-            now += 10 * GUESS if flow.get(running) == "slow" else GUESS
+            now += 10 * ESTIMATED_SECONDS if flow.get(running) == "slow" else ESTIMATED_SECONDS
             level.leave(running, now)
             begun = level.next(now)
             assert begun is not None
@@ -210,7 +210,7 @@ class TestQueues:
         assert 8 <= order.count("slow") <= 12
 
     @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4), st.booleans()), max_size=60))
-    def test_seats_are_never_overdrawn(self, steps: list[tuple[str, int, bool]]) -> None:
+    def test_seats_never_exceed_the_limit(self, steps: list[tuple[str, int, bool]]) -> None:
         """For any sequence of requests: seats are not exceeded (except by a single wide request), and every request is
         answered."""
         level = Level(5, Queuing(queues=4, hand=2, length=10))
@@ -222,7 +222,7 @@ class TestQueues:
             else:
                 try:
                     placed.append(level.enter(flow, seats, now))
-                except Full:
+                except RejectedError:
                     continue
             while level.next(now) is not None:
                 pass
@@ -281,7 +281,7 @@ def small(**queuing: int) -> dict[str, Any]:
 
 
 class TestStage:
-    def test_headers_tell_schema_and_level(self) -> None:
+    def test_headers_name_schema_and_level(self) -> None:
         """Their uids, as the reference does; nothing for what is exempt."""
         bench = Bench(small())
         bench.send()
@@ -291,7 +291,7 @@ class TestStage:
         bench.send(User(name="root", groups=(MASTERS_GROUP,)))
         assert bench.headers == []
 
-    def test_a_seat_is_passed_on(self) -> None:
+    def test_freed_seat_starts_a_waiting_request(self) -> None:
         """Who waits begins when another ends."""
         bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10))
         outcomes = [bench.send() for _ in range(4)]
@@ -305,7 +305,7 @@ class TestStage:
         assert (numbers.dispatched, numbers.executing, numbers.waiting) == (4, 0, 0)
         assert not bench.clock.getDelayedCalls() and bench.stage.levels["small"].seats.idle
 
-    def test_without_room(self) -> None:
+    def test_rejection_has_a_retry_after(self) -> None:
         """The answer is the reference's, with a time to come back."""
         bench = Bench(small())
         bench.send(), bench.send()
@@ -315,7 +315,7 @@ class TestStage:
         assert bench.stage.numbers["of-alice", "small"].rejected == {"concurrency-limit": 1}
         assert bench.underway.refused == {False: 1, True: 0}
 
-    def test_waiting_ends(self) -> None:
+    def test_queue_wait_times_out(self) -> None:
         """After so many seconds in a queue a request is turned away."""
         bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10))
         bench.send(), bench.send()
@@ -325,7 +325,7 @@ class TestStage:
         bench.clock.advance(0.2)
         assert out[0].code == 429 and bench.stage.numbers["of-alice", "small"].rejected == {"time-out": 1}
 
-    def test_a_client_that_goes_gives_up_its_place(self) -> None:
+    def test_cancelled_request_frees_its_place(self) -> None:
         """A cancelled request leaves the queue."""
         bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10))
         bench.send(), bench.send()
@@ -334,14 +334,14 @@ class TestStage:
         assert out[0].check(CancelledError) and bench.stage.levels["small"].seats.waiting == 0
         assert not bench.clock.getDelayedCalls()
 
-    def test_levels_do_not_touch_each_other(self) -> None:
+    def test_levels_are_isolated(self) -> None:
         """A level without seats left does not keep others waiting."""
         bench = Bench(small(), limited("global-default", 1_000_000), total=2)
         bench.send()
         assert bench.send()[0].code == 429
         assert bench.send(BOB) == [] and len(bench.answers.open) == 2
 
-    def test_watches_give_their_seat_back(self) -> None:
+    def test_watch_frees_its_seat_once_begun(self) -> None:
         """What lasts does not count once it has begun."""
         bench = Bench(small(), total=1)
         out = bench.send(path="/api/v1/pods?watch=true")
@@ -364,13 +364,13 @@ class TestStage:
             ("/api/v1/pods?limit=" + "9" * 5000, 5000, 10),
         ],
     )  # fmt: skip
-    def test_lists_are_wide(self, path: str, count: int, seats: int) -> None:
+    def test_list_width_depends_on_its_size(self, path: str, count: int, seats: int) -> None:
         """A list takes a seat for each hundred objects that are looked at, ten at most."""
         bench = Bench(small(), total=20, count=count)
         bench.send(path=path)
         assert bench.stage.levels["small"].seats.seats == seats
 
-    def test_requests_that_end_at_once_do_not_pile_up(self) -> None:
+    def test_waiting_requests_are_started_iteratively(self) -> None:
         """A thousand that waited are served in a loop, not one inside the other."""
         bench = Bench(small(queues=1, handSize=1, queueLengthLimit=2000), total=1)
         blocker = bench.send()
@@ -379,7 +379,7 @@ class TestStage:
         answers.finish()
         assert blocker[0].code == 200 and all(out[0].code == 200 for out in outcomes)
 
-    def test_a_level_that_is_taken_away_serves_those_who_wait(self) -> None:
+    def test_removed_level_serves_its_queue(self) -> None:
         """New requests go elsewhere; those in its queues still get their seats, and then it is forgotten."""
         bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10), total=1)
         first, second = bench.send(), bench.send()
@@ -391,7 +391,7 @@ class TestStage:
         bench.stage.configure(SCHEMAS, LEVELS)
         assert "small" not in bench.stage.levels
 
-    def test_more_seats_wake_who_waits(self) -> None:
+    def test_more_seats_start_waiting_requests(self) -> None:
         """A change of the configuration takes effect at once."""
         bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10), limited("other", 3_000_000), total=2)
         bench.send(), bench.send()
@@ -401,7 +401,7 @@ class TestStage:
         )
         assert len(bench.answers.open) == 2
 
-    def test_seats_are_shared_by_shares(self) -> None:
+    def test_seats_are_divided_by_shares(self) -> None:
         """Every limited level has its part of all seats, rounded up."""
         stage = Bench(total=600).stage
         shares = {name: level.shares for name, level in stage.levels.items()}
@@ -410,7 +410,7 @@ class TestStage:
             name: -(-600 * share // 245) for name, share in shares.items()
         }
 
-    def test_without_objects_everybody_has_a_place(self) -> None:
+    def test_mandatory_level_exists_without_objects(self) -> None:
         """The mandatory schema and level are there before anything has been read."""
         bench = Bench()
         bench.stage.configure((), ())

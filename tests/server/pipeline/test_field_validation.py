@@ -104,7 +104,7 @@ def message(answer: Answer, code: int) -> str:
 
 @pytest.mark.parametrize(("query", "name"), [("?fieldValidation=Warn", "warned"), ("", "unsaid"), ("?fieldValidation=", "empty")])
 @pytest.mark.parametrize(("form", "body", "expected"), [("json", JSON, OF_JSON), ("yaml", YAML, [*LINES, *OF_YAML])])
-def test_warnings(server: InProcessServer, query: str, name: str, form: str, body: str, expected: list[str]) -> None:
+def test_warn_reports_every_problem(server: InProcessServer, query: str, name: str, form: str, body: str, expected: list[str]) -> None:
     """With the gate on, every problem of a body is a warning; that is so too where the request says nothing. The last
     of equal fields counts, unknown ones are dropped."""
     name = f"{name}-{form}"
@@ -120,7 +120,7 @@ def test_warnings(server: InProcessServer, query: str, name: str, form: str, bod
     ("yaml", YAML, ", ".join(["yaml: unmarshal errors:\n  " + "\n  ".join(LINES), *OF_YAML])),
 ])  # fmt: skip
 @pytest.mark.parametrize("method", ["POST", "PUT"])
-def test_refusals(server: InProcessServer, method: str, form: str, body: str, why: str) -> None:
+def test_strict_refuses_with_every_problem(server: InProcessServer, method: str, form: str, body: str, why: str) -> None:
     """Strict answers 400 with all problems at once."""
     path = DEPLOYMENTS + ("/x" if method == "PUT" else "") + "?fieldValidation=Strict"
     answer = send(server, method, path, body.replace("NAME", "x"), form)
@@ -128,7 +128,7 @@ def test_refusals(server: InProcessServer, method: str, form: str, body: str, wh
     assert message(answer, 400) == head + why
 
 
-def test_ignored(server: InProcessServer, tmp_path: Path) -> None:
+def test_ignore_reports_nothing(server: InProcessServer, tmp_path: Path) -> None:
     """Ignore says nothing; with the gate off nothing else is possible, but the parameter must be a known one."""
     answer = send(server, "POST", DEPLOYMENTS + "?fieldValidation=Ignore", JSON.replace("NAME", "ignored"))
     assert (answer.code, warnings(answer)) == (201, [])
@@ -146,7 +146,7 @@ def test_ignored(server: InProcessServer, tmp_path: Path) -> None:
     plain.stop()
 
 
-def test_order_of_errors(server: InProcessServer) -> None:
+def test_options_are_checked_before_the_body(server: InProcessServer) -> None:
     """Wrong options come before the body; a body of the wrong type is refused for that, whatever else is in it."""
     answer = send(server, "POST", DEPLOYMENTS + "?dryRun=some", "{")
     assert "dryRun" in message(answer, 422)
@@ -161,7 +161,7 @@ def widget(name: str) -> str:
     ).replace("NAME", name)
 
 
-def test_custom_kinds(server: InProcessServer) -> None:
+def test_problems_of_custom_kinds(server: InProcessServer) -> None:
     """Custom kinds name what stands twice, and what pruning takes with its path."""
     answer = send(server, "POST", WIDGETS, widget("warned"))
     assert (answer.code, warnings(answer)) == (201, OF_WIDGET)
@@ -192,7 +192,7 @@ def deployment(server: InProcessServer) -> str:
 
 
 @pytest.mark.parametrize(("form", "patch", "expected"), PATCHES)
-def test_patches(server: InProcessServer, deployment: str, form: str, patch: str, expected: list[str]) -> None:
+def test_problems_of_patches(server: InProcessServer, deployment: str, form: str, patch: str, expected: list[str]) -> None:
     """Of a patch its repeated fields are named and what is unknown in the result: 422 when strict, else warnings."""
     answer = send(server, "PATCH", deployment, patch, form)
     assert (answer.code, warnings(answer)) == (200, expected)
@@ -212,13 +212,13 @@ def test_patches(server: InProcessServer, deployment: str, form: str, patch: str
     ("json-patch+json", "[1]", "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp"),
     ("json-patch+json", "{}", "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"),
 ])  # fmt: skip
-def test_no_patches(server: InProcessServer, deployment: str, form: str, patch: str, why: str) -> None:
+def test_invalid_patches(server: InProcessServer, deployment: str, form: str, patch: str, why: str) -> None:
     """With the gate on, the shape of a patch is checked before it is applied."""
     assert message(send(server, "PATCH", deployment, patch, form), 400) == why
     assert send(server, "PATCH", f"{DEPLOYMENTS}/missing", patch, form).code == 404
 
 
-def test_apply(server: InProcessServer) -> None:
+def test_problems_of_applies(server: InProcessServer) -> None:
     """Apply refuses unknown fields itself; of fields that stand twice it tells with their lines."""
     body = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"},\n"data": {"a": "1",\n"a": "2"}}'
     path = "/api/v1/namespaces/a/configmaps/c?fieldManager=m"
@@ -232,7 +232,7 @@ def test_apply(server: InProcessServer) -> None:
     assert (answer.code, warnings(answer)) == (200, [line])
 
 
-def test_subresources(server: InProcessServer, deployment: str) -> None:
+def test_problems_of_subresource_bodies(server: InProcessServer, deployment: str) -> None:
     """Bodies of subresources are looked at like others, as the kinds that they are."""
     scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "patched", "x": 1}, "spec": {"replicas": 2, "y": 1}}
     answer = send(server, "PUT", deployment + "/scale", scale)
@@ -272,7 +272,7 @@ LATER_OF_YAML = [
     ("json", JSON, LATER_OF_JSON, LATER_OF_JSON),
     ("yaml", YAML, [*LINES, *LATER_OF_YAML], ["yaml: unmarshal errors:\n  " + "\n  ".join(LINES), *LATER_OF_YAML]),
 ])  # fmt: skip
-def test_who_asks_is_told_as_by_later_releases(
+def test_explicit_parameter_works_without_the_gate(
     later: InProcessServer, form: str, body: str, expected: list[str], why: list[str]
 ) -> None:
     """Without the gate, requests without the parameter get no report; others get one with the paths of the fields."""
@@ -298,7 +298,7 @@ LATER_PATCHES = [
 
 
 @pytest.mark.parametrize(("form", "patch", "expected"), LATER_PATCHES)
-def test_patches_of_who_asks(later: InProcessServer, form: str, patch: str, expected: list[str]) -> None:
+def test_explicit_parameter_on_patches(later: InProcessServer, form: str, patch: str, expected: list[str]) -> None:
     """Paths within the patch, and within the result."""
     send(later, "POST", DEPLOYMENTS, JSON.replace("NAME", "patched"))
     path = f"{DEPLOYMENTS}/patched"
@@ -308,7 +308,7 @@ def test_patches_of_who_asks(later: InProcessServer, form: str, patch: str, expe
     assert text.endswith(": strict decoding error: " + ", ".join(expected))
 
 
-def test_custom_kinds_of_who_asks(later: InProcessServer) -> None:
+def test_explicit_parameter_on_custom_kinds(later: InProcessServer) -> None:
     """Fields that stand twice have paths, too, and keys of maps are part of them."""
     answer = send(later, "POST", WIDGETS + "?fieldValidation=Warn", widget("warned"))
     twice = ['duplicate field "spec.known"', 'duplicate field "spec.twice"']
@@ -318,7 +318,7 @@ def test_custom_kinds_of_who_asks(later: InProcessServer) -> None:
     assert message(answer, 400).endswith('strict decoding error: duplicate field "metadata.labels.x"')
 
 
-def test_apply_of_who_asks(later: InProcessServer) -> None:
+def test_explicit_parameter_on_apply(later: InProcessServer) -> None:
     """Duplicate keys are reported with their lines."""
     body = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"},\n"data": {"a": "1",\n"a": "2"}}'
     path = "/api/v1/namespaces/a/configmaps/c?fieldManager=m"

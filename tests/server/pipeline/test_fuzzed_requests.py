@@ -146,7 +146,7 @@ def send_and_check(server: InProcessServer, method: str, path: str, body: bytes 
 
 
 @given(spoiled())
-def test_objects(fuzzed: InProcessServer, request_: tuple[str, Any]) -> None:
+def test_fuzzed_creates(fuzzed: InProcessServer, request_: tuple[str, Any]) -> None:
     """A create of anything, as JSON and as YAML."""
     path, sample = request_
     body = json.dumps(sample).encode()
@@ -155,7 +155,7 @@ def test_objects(fuzzed: InProcessServer, request_: tuple[str, Any]) -> None:
 
 
 @given(spoiled())
-def test_updates(fuzzed: InProcessServer, request_: tuple[str, Any]) -> None:
+def test_fuzzed_updates(fuzzed: InProcessServer, request_: tuple[str, Any]) -> None:
     """A replacement by anything, of the object, its status and its scale."""
     path, sample = request_
     name = dict(SAMPLES)[path]["metadata"]["name"] if "selfsubject" not in path else "x"
@@ -164,7 +164,7 @@ def test_updates(fuzzed: InProcessServer, request_: tuple[str, Any]) -> None:
 
 
 @given(spoiled(), st.sampled_from(PATCHES))
-def test_patches(fuzzed: InProcessServer, request_: tuple[str, Any], form: str) -> None:
+def test_fuzzed_patches(fuzzed: InProcessServer, request_: tuple[str, Any], form: str) -> None:
     """A patch that says anything."""
     path, sample = request_
     name = dict(SAMPLES)[path]["metadata"]["name"] if "selfsubject" not in path else "x"
@@ -183,7 +183,7 @@ OPERATIONS = st.lists(
 
 
 @given(OPERATIONS)
-def test_json_patches(fuzzed: InProcessServer, operations: Any) -> None:
+def test_fuzzed_json_patches(fuzzed: InProcessServer, operations: Any) -> None:
     """Any operations, on a built-in and on a custom kind."""
     for path in ("/api/v1/namespaces/f/configmaps/c", "/apis/bars.example/v1/namespaces/f/bars/b"):
         body = json.dumps(operations).encode()
@@ -195,7 +195,7 @@ def test_json_patches(fuzzed: InProcessServer, operations: Any) -> None:
 @example(b"a: &a\n  <<: *a", "yaml")
 @example(b"\xff\xfe", "yaml")
 @example(b"[" * 5000, "json")
-def test_bytes(fuzzed: InProcessServer, data: bytes, form: str) -> None:
+def test_fuzzed_bytes(fuzzed: InProcessServer, data: bytes, form: str) -> None:
     """Any bytes, under any of the labels."""
     for path in ("/api/v1/namespaces/f/configmaps", "/apis/bars.example/v1/namespaces/f/bars"):
         send_and_check(fuzzed, "POST", path, data, content_type=f"application/{form}")
@@ -204,7 +204,7 @@ def test_bytes(fuzzed: InProcessServer, data: bytes, form: str) -> None:
 
 
 @given(st.data())
-def test_protobuf(fuzzed: InProcessServer, data: st.DataObject) -> None:
+def test_fuzzed_protobuf(fuzzed: InProcessServer, data: st.DataObject) -> None:
     """A message with some bytes changed, left out or doubled."""
     resource = fuzzed.server.catalog.resource("", "v1", "pods")
     assert resource is not None
@@ -231,7 +231,7 @@ def query(parameters: dict[str, str]) -> str:
 
 
 @given(PARAMETERS, st.sampled_from([path for path, _ in SAMPLES if "selfsubject" not in path]))
-def test_parameters(fuzzed: InProcessServer, parameters: dict[str, str], path: str) -> None:
+def test_fuzzed_parameters(fuzzed: InProcessServer, parameters: dict[str, str], path: str) -> None:
     """Any parameters of lists, watches, reads and writes."""
     asked = query(parameters)
     name = dict(SAMPLES)[path]["metadata"]["name"]
@@ -258,7 +258,7 @@ ACCEPTS = st.lists(
 
 
 @given(ACCEPTS, st.sampled_from([path for path, _ in SAMPLES if "selfsubject" not in path]), TEXTS)
-def test_forms(fuzzed: InProcessServer, accept: str, path: str, content_type: str) -> None:
+def test_fuzzed_media_types(fuzzed: InProcessServer, accept: str, path: str, content_type: str) -> None:
     """Any Accept and Content-Type, for objects, lists, watches, documents and refusals."""
     name = dict(SAMPLES)[path]["metadata"]["name"]
     for asked in (path, f"{path}/{name}", f"{path}/none", f"{path}?watch=1", "/api", "/apis/apps", "/openapi/v2", "/version"):
@@ -270,7 +270,7 @@ def test_forms(fuzzed: InProcessServer, accept: str, path: str, content_type: st
     st.one_of(st.sampled_from(["api", "apis", "v1", "apps", "namespaces", "f", "pods", "p", "watch", "proxy", "status", "scale", "log",
                                "exec", "eviction", "token", "serviceaccounts", "default", "finalize", "nodes", "n", "..", "", "bars.example", "bars"]),
               st.text(max_size=5)), max_size=9))  # fmt: skip
-def test_paths(fuzzed: InProcessServer, method: str, parts: list[str]) -> None:
+def test_fuzzed_methods_and_paths(fuzzed: InProcessServer, method: str, parts: list[str]) -> None:
     """Any method and path."""
     path = "/" + "/".join(quote(part.encode("utf-8", "surrogatepass"), safe="") for part in parts)
     send_and_check(fuzzed, method, f"{path}?dryRun=All", b"{}")

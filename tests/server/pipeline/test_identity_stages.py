@@ -44,7 +44,7 @@ async def at_once(asked: Request) -> Response:
     (Authenticated(user=User(name="a"), consumed=("x-user",), instead={"x-user": ("z",)}), {"accept": ("x",), "x-user": ("z",)}),
     (Authenticated(user=User(name="a")), {"accept": ("x",), "x-user": ("y",)}),
 ])  # fmt: skip
-def test_credentials_are_not_handed_on(found: Authenticated, left: dict[str, tuple[str, ...]]) -> None:
+def test_credentials_are_removed_after_authentication(found: Authenticated, left: dict[str, tuple[str, ...]]) -> None:
     """Headers that have shown who sends are not there for anybody after the gate."""
     class Chain:
         async def authenticate(self, credentials: Credentials) -> Authenticated:
@@ -75,7 +75,7 @@ def judged(verdict: Verdict, query: dict[str, list[str]] | None = None) -> Respo
 
 
 @pytest.mark.parametrize("decision", [Decision.DENY, Decision.NO_OPINION])
-def test_what_goes_wrong_is_500(decision: Decision) -> None:
+def test_authorizer_error_is_500(decision: Decision) -> None:
     """The error is plain text that names the request, without characters that a browser would interpret as markup."""
     answer = judged(Verdict(decision, "because", 'no <"answer">'), {"a": ["1", "&"]})
     assert answer.code == 500 and answer.content_type == "text/plain; charset=utf-8"
@@ -89,7 +89,7 @@ def test_what_goes_wrong_is_500(decision: Decision) -> None:
     (Verdict(Decision.DENY), {"decision": "forbid", "reason": ""}),
     (Verdict(Decision.NO_OPINION, "r", "broken"), {"reason": "internal error"}),
 ])  # fmt: skip
-def test_what_the_audit_log_is_told(verdict: Verdict, said: dict[str, str]) -> None:
+def test_decision_and_reason_are_audited(verdict: Verdict, said: dict[str, str]) -> None:
     """Decision and reason; of a failure only that it was one."""
     asked = request()
     asked.user, asked.audited = User(name="me"), True
@@ -99,7 +99,7 @@ def test_what_the_audit_log_is_told(verdict: Verdict, said: dict[str, str]) -> N
     assert asked.annotations == {ORCH("authorization.{abbr}.io/") + name: value for name, value in said.items()}
 
 
-def test_allowed_is_allowed() -> None:
+def test_allow_ignores_errors_of_other_authorizers() -> None:
     """Who is allowed passes, whatever else went wrong; without an error a refusal is 403."""
     assert judged(Verdict(Decision.ALLOW, error="x")).code == 200
     with pytest.raises(ApiError) as caught:
@@ -116,7 +116,7 @@ def samples(numbers: Any) -> dict[str, float]:
     }
 
 
-def test_names_are_not_told() -> None:
+def test_user_names_are_counted_by_class() -> None:
     """Of senders only the sort of their names is counted."""
     numbers = AuthenticationMetrics(ORCH)
     for user in ("admin", "a@b", "somebody", "else"):
@@ -134,7 +134,7 @@ def test_names_are_not_told() -> None:
     }  # fmt: skip
 
 
-def test_what_is_asked_of_others_is_counted() -> None:
+def test_external_lookups_are_counted() -> None:
     """Look-ups by whether they were known, calls by status."""
     cache, reviews = TokenCacheMetrics(), ReviewMetrics("authz")
     cache.count_request(True, 0.1)
@@ -151,7 +151,7 @@ def test_what_is_asked_of_others_is_counted() -> None:
     assert found["apiserver_delegated_authz_request_total['<error>']"] == 1
 
 
-def test_refused_impersonation() -> None:
+def test_impersonation_error_is_plain_text() -> None:
     """A refusal of impersonation may not be taken for a page either."""
     authorizer = Authorizer(Verdict(Decision.DENY))
 

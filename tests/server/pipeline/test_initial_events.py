@@ -30,7 +30,7 @@ def kinds(events: list[Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("version", ["", "&resourceVersion=", "&resourceVersion=0", "&resourceVersion=1"])
-def test_the_state_and_its_end(space: Any, version: str) -> None:
+def test_initial_state_ends_with_a_bookmark(space: Any, version: str) -> None:
     """Every object as ADDED, then a bookmark with the version of that state, then changes."""
     space.config("a")
     space.config("b")
@@ -44,13 +44,13 @@ def test_the_state_and_its_end(space: Any, version: str) -> None:
         assert reader.seen() == ["ADDED c"]
 
 
-def test_an_empty_state(space: Any) -> None:
+def test_empty_state_ends_with_a_bookmark(space: Any) -> None:
     """Has an end, too."""
     with Watch(space, f"{STREAMED}&allowWatchBookmarks=true&fieldSelector=metadata.name=none") as reader:
         assert [marked(event) for event in reader.events()] == [True]
 
 
-def test_without_bookmarks(space: Any) -> None:
+def test_client_without_bookmarks_gets_none(space: Any) -> None:
     """A client that takes no bookmarks gets none."""
     space.config("a")
     with Watch(space, STREAMED) as reader:
@@ -68,7 +68,7 @@ def test_ordinary_bookmarks_are_not_marked(space: Any) -> None:
         assert "BOOKMARK" not in kinds(reader.events())
 
 
-def test_no_initial_events(space: Any) -> None:
+def test_send_initial_events_false(space: Any) -> None:
     """False begins with what happens from now on, or after a version."""
     space.config("a")
     at = revision(space)
@@ -83,7 +83,7 @@ def test_no_initial_events(space: Any) -> None:
         assert reader.seen()[0] == "ADDED b"
 
 
-def test_a_version_of_the_future(space: Any) -> None:
+def test_future_version_is_an_error_event(space: Any) -> None:
     """A state that recent does not come: an error of the stream after a while."""
     space.config("a")
     path = f"/api/v1/namespaces/{space.name}/{STREAMED}&resourceVersion={revision(space) + 1000}"
@@ -115,7 +115,7 @@ def test_a_version_of_the_future(space: Any) -> None:
     ("watch=1&resourceVersionMatch=NotOlderThan&resourceVersion=1", [
         ("resourceVersionMatch", "Forbidden: resourceVersionMatch is forbidden for watch")]),
 ])  # fmt: skip
-def test_rules(space: Any, query: str, causes: list[tuple[str, str]]) -> None:
+def test_conflicting_options_are_refused(space: Any, query: str, causes: list[tuple[str, str]]) -> None:
     """What excludes each other, in the words of later releases; without the parameter in those of release 1.23."""
     answer = space("GET", f"configmaps?{query}")
     assert answer.code == 422
@@ -123,7 +123,7 @@ def test_rules(space: Any, query: str, causes: list[tuple[str, str]]) -> None:
 
 
 @pytest.mark.parametrize("form", ["PartialObjectMetadata", "Table"])
-def test_other_representations(space: Any, form: str) -> None:
+def test_initial_events_mark_in_other_representations(space: Any, form: str) -> None:
     """Metadata alone carries the mark, a table has no place for it."""
     space.config("a")
     accept = f"application/json;as={form};v=v1;g={ORCH.meta_group}"
@@ -132,7 +132,7 @@ def test_other_representations(space: Any, form: str) -> None:
         assert kinds(events)[-1] == "BOOKMARK" and marked(events[-1]) is (form == "PartialObjectMetadata")
 
 
-def test_a_slow_client(space: Any) -> None:
+def test_slow_client_gets_the_state_and_its_end(space: Any) -> None:
     """The state waits for a client that does not read, and so does its end."""
     for name in "abcdef":
         body = {"metadata": {"name": name}, "data": {"x": "x" * 100_000}}

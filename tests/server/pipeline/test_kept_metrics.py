@@ -17,7 +17,7 @@ from orchd.dialect import KUBERNETES
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.pki.certificates import chain_pem, self_signed
-from orchd.server.registry.strategies.small_kinds import SigningRequestStrategy
+from orchd.server.registry.strategies.signing_requests import SigningRequestStrategy
 from orchd.store.encrypted import EncryptedStore
 from orchd.store.encryption import AesGcm, Rule
 from orchd.store.memory import MemoryStore
@@ -64,7 +64,7 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
 
 
-def test_pod_security(call: Any, scrape: Scrape) -> None:
+def test_pod_security_evaluations_are_counted(call: Any, scrape: Scrape) -> None:
     """Evaluations are counted by decision and mode; warnings count when there is something to warn of."""
     assert call("POST", PODS, pod("fine")).code == 201
     assert call("POST", PODS, pod("greedy", hostNetwork=True)).code == 403
@@ -75,7 +75,7 @@ def test_pod_security(call: Any, scrape: Scrape) -> None:
     assert scrape(name, decision="deny", mode="warn", policy_level="restricted", **common) == 1
 
 
-def test_cluster_addresses(call: Any, scrape: Scrape) -> None:
+def test_cluster_ip_allocations_are_counted(call: Any, scrape: Scrape) -> None:
     """Allocations, failed ones, and what is left of the range."""
     prefix = "kube_apiserver_clusterip_allocator_"
     before = [scrape(prefix + what) for what in ("allocation_total", "allocated_ips", "available_ips")]
@@ -89,7 +89,7 @@ def test_cluster_addresses(call: Any, scrape: Scrape) -> None:
     assert scrape(prefix + "allocation_errors_total", cidr="10.0.0.0/24") == 1
 
 
-def test_lists(call: Any, scrape: Scrape) -> None:
+def test_list_results_are_counted(call: Any, scrape: Scrape) -> None:
     """Lists count what they looked at and what they returned."""
     for number in range(3):
         labels = {"n": str(number)}
@@ -105,7 +105,7 @@ def test_lists(call: Any, scrape: Scrape) -> None:
     assert [now - then for now, then in zip(numbers(), before, strict=True)] == [3, 2]
 
 
-def test_signed_requests() -> None:
+def test_signed_requests_with_durations_are_counted() -> None:
     """A certificate whose request named a duration counts, and again if the duration is the requested one."""
     catalog = builtin_catalog(KUBERNETES)
     resource = catalog.resource("certificates.k8s.io", "v1", "certificatesigningrequests")
@@ -122,7 +122,7 @@ def test_signed_requests() -> None:
     assert honored == {("kubernetes.io/kubelet-serving",): 1, ("other",): 1}
 
 
-def test_encryption() -> None:
+def test_encryption_operations_are_counted() -> None:
     """Values that are encrypted and decrypted count by direction and prefix."""
     rule = Rule("secrets", (AesGcm(b"k8s:enc:aesgcm:v1:one:", bytes(16)),), b"k8s:enc:")
     store = EncryptedStore(MemoryStore(Clock()), {"/secrets/": rule}, mark=b"k8s:enc:")

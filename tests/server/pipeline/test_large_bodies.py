@@ -47,7 +47,7 @@ def large(name: str, **more: Any) -> dict[str, Any]:
     return {"metadata": {"name": name}, "data": {f"k{n:05}": "value" for n in range(2000)}, **more}
 
 
-def test_writes(space: Any, noted: Noted) -> None:
+def test_large_writes_use_another_thread(space: Any, noted: Noted) -> None:
     """Bodies are decoded aside, and field managers computed there; also for a small patch of a large object."""
     assert space("POST", "configmaps", large("a")).code == 201
     assert noted.names[:2] == ["_decode", "_update"]
@@ -57,7 +57,7 @@ def test_writes(space: Any, noted: Noted) -> None:
     assert noted.names[:2] == ["apply_patch", "_update"]
 
 
-def test_errors(space: Any, noted: Noted) -> None:
+def test_large_body_errors_match_small_ones(space: Any, noted: Noted) -> None:
     """A large body of the wrong type is refused as a small one is, from the other thread."""
     wrong = [{"data": [{"a": 1.0}] * count, "metadata": {"name": "a"}} for count in (1, 4000)]
     small, big = (space("POST", "configmaps", body) for body in wrong)
@@ -66,14 +66,14 @@ def test_errors(space: Any, noted: Noted) -> None:
     assert noted.names == ["_decode"]
 
 
-def test_small_bodies(space: Any, noted: Noted) -> None:
+def test_small_bodies_are_decoded_in_place(space: Any, noted: Noted) -> None:
     """They are decoded where they are."""
     space.config("a")
     assert noted.names == []
 
 
 @pytest.mark.parametrize("accept", ["application/yaml", "application/json"])
-def test_single_objects(space: Any, noted: Noted, accept: str) -> None:
+def test_large_objects_are_encoded_in_another_thread(space: Any, noted: Noted, accept: str) -> None:
     """A large object in another form than the stored one is encoded aside, once."""
     space("POST", "configmaps", large("a"))
     noted.names.clear()
@@ -93,7 +93,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_lists(space: Any, noted: Noted, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_lists_are_encoded_in_another_thread(space: Any, noted: Noted, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A large list in another form is encoded aside, to the bytes of a list that is encoded where it is."""
     for name in ("a", "b"):
         space("POST", "configmaps", large(name))
@@ -107,7 +107,7 @@ def test_lists(space: Any, noted: Noted, form: str, monkeypatch: pytest.MonkeyPa
     assert len(aside) > 100
 
 
-def test_values_of_local_clients(space: Any) -> None:
+def test_local_bodies_have_the_same_bounds(space: Any) -> None:
     """A body that a client in this process hands over has the bounds of one that is sent."""
     for count, code in ((40_000, 201), (50_001, 413)):
         body = {"metadata": {"name": f"m{count}"}, "data": {f"k{n}": "" for n in range(count)}}

@@ -11,7 +11,7 @@ import pytest
     ("spec.type=ClusterIP", ["a", "b"]), ("spec.type=NodePort", ["c"]), ("spec.clusterIP=None", ["b"]),
     ("spec.clusterIP!=None,spec.type!=NodePort", ["a"]), ("spec.type=", []),
 ])  # fmt: skip
-def test_services(space: Any, selector: str, names: list[str]) -> None:
+def test_service_field_selectors(space: Any, selector: str, names: list[str]) -> None:
     """By type and by cluster IP."""
     ports = [{"port": 80}]
     for name, spec in (("a", {}), ("b", {"clusterIP": "None"}), ("c", {"type": "NodePort"})):
@@ -21,7 +21,7 @@ def test_services(space: Any, selector: str, names: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("value", "names"), [("true", ["b"]), ("false", ["a"]), ("", [])])
-def test_pods_on_the_network_of_their_nodes(space: Any, value: str, names: list[str]) -> None:
+def test_pod_host_network_selector(space: Any, value: str, names: list[str]) -> None:
     """Pods by spec.hostNetwork."""
     for name, more in (("a", {}), ("b", {"hostNetwork": True})):
         spec = {"containers": [{"name": "c", "image": "i"}], **more}

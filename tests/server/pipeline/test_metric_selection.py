@@ -14,19 +14,19 @@ def family() -> CounterMetricFamily:
     return made
 
 
-def test_everything() -> None:
+def test_all_metrics_are_shown_by_default() -> None:
     """Without flags all is shown as it is."""
     found = family()
     assert MetricSelection().filter(found) is found
 
 
-def test_disabled() -> None:
+def test_disabled_metrics_are_omitted() -> None:
     """A metric is left out under the name that it is served under."""
     assert metric_selection(["asked_total"], {}).filter(family()) is None
     assert metric_selection(["other"], {}).filter(family()) is not None
 
 
-def test_allowed_labels() -> None:
+def test_label_values_outside_the_allow_list_are_combined() -> None:
     """Other values of the label are counted together."""
     shown = metric_selection([], {"asked_total,who": "a, b"}).filter(family())
     assert shown is not None
@@ -34,7 +34,7 @@ def test_allowed_labels() -> None:
     assert values == {("a", "x"): 1, ("b", "x"): 2, ("unexpected", "x"): 4, ("unexpected", "y"): 8}
 
 
-def test_hidden_and_deprecated() -> None:
+def test_hidden_and_deprecated_metrics() -> None:
     """A metric that the last release deprecated is hidden unless asked for; one that this release deprecated says so."""
     hidden = GaugeMetricFamily("etcd_object_counts", "Objects.")
     assert metric_selection([], {}).filter(hidden) is None

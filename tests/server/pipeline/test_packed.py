@@ -11,7 +11,7 @@ from orchd.server.pipeline.endpoints.packed import unpack
 
 
 @pytest.mark.parametrize("size", [0, 1, 64 << 10, 300_001])
-def test_content_in_pieces(size: int) -> None:
+def test_packed_content_is_produced_in_pieces(size: int) -> None:
     """The content has the announced length, in small pieces, and can be read repeatedly."""
     content = random.Random(1).randbytes(size)
     body = unpack(gzip.compress(content))

@@ -65,13 +65,13 @@ def widget(name: str = "w", **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("form", [MERGE, STRATEGIC, EDIT])
 @pytest.mark.parametrize("patch", ["{}", "{", "[5]"])
-def test_missing_objects(server: InProcessServer, form: str, patch: str) -> None:
+def test_missing_object_is_reported_before_patch_errors(server: InProcessServer, form: str, patch: str) -> None:
     """That there is no object comes before what is wrong with the patch."""
     assert message(send(server, "PATCH", f"{MAPS}/none", patch, form), 404) == 'configmaps "none" not found'
 
 
 @pytest.mark.parametrize("subresource", ["status", "scale"])
-def test_apply_to_missing_objects(server: InProcessServer, subresource: str) -> None:
+def test_apply_creates_objects_but_not_subresources(server: InProcessServer, subresource: str) -> None:
     """Apply makes objects, but not through a subresource."""
     answer = send(server, "PATCH", f"{DEPLOYMENTS}/none/{subresource}?fieldManager=m", "{", APPLY)
     assert message(answer, 404) == 'deployments.apps "none" not found'
@@ -91,7 +91,7 @@ CHANGED_KINDS = [
 
 
 @pytest.mark.parametrize(("patch", "why"), CHANGED_KINDS)
-def test_another_kind(server: InProcessServer, patch: dict[str, Any], why: str) -> None:
+def test_patch_cannot_change_the_kind(server: InProcessServer, patch: dict[str, Any], why: str) -> None:
     """A patch cannot make an object one of another kind."""
     text = message(send(server, "PATCH", f"{MAPS}/c", patch, MERGE), 422)
     assert text.startswith(' "" is invalid: patch: Invalid value: "{') and text.endswith(f'}}": {why}')
@@ -99,7 +99,7 @@ def test_another_kind(server: InProcessServer, patch: dict[str, Any], why: str) 
     assert message(send(server, "PATCH", f"{MAPS}/c", operations, EDIT), 422).endswith(f'}}": {why}')
 
 
-def test_names_of_kinds(server: InProcessServer) -> None:
+def test_patch_result_without_kind_or_version(server: InProcessServer) -> None:
     """Without its kind an object is read as what the endpoint takes; without its apiVersion nothing of it is known; a
     strategic merge patch knows neither."""
     answer = send(server, "PATCH", f"{MAPS}/c", {"kind": None}, MERGE)
@@ -110,7 +110,7 @@ def test_names_of_kinds(server: InProcessServer) -> None:
     assert (answer.code, answer.json["kind"], answer.json["apiVersion"]) == (200, "ConfigMap", "v1")
 
 
-def test_another_custom_kind(server: InProcessServer) -> None:
+def test_patch_cannot_change_a_custom_kind(server: InProcessServer) -> None:
     """Of a custom object validation says that it is another."""
     answer = send(server, "PATCH", f"{WIDGETS}/w", {"kind": None}, MERGE)
     assert "Object 'Kind' is missing in '{" in message(answer, 422)
@@ -140,13 +140,13 @@ CONFIGURATIONS = [
 
 @pytest.mark.parametrize(("config", "why"), CONFIGURATIONS)
 @pytest.mark.parametrize("name", ["c", "none"])
-def test_odd_configurations(server: InProcessServer, name: str, config: str, why: str) -> None:
+def test_invalid_applies(server: InProcessServer, name: str, config: str, why: str) -> None:
     """What cannot be applied, to an object that is there and to one that is not."""
     answer = send(server, "PATCH", f"{MAPS}/{name}?fieldManager=m", config, APPLY)
     assert answer.code in (400, 500) and answer.json["message"] == why
 
 
-def test_uid_of_a_new_object(server: InProcessServer) -> None:
+def test_apply_with_a_uid_needs_an_existing_object(server: InProcessServer) -> None:
     """Who applies a uid means an object that exists."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "none", "uid": "u"}}
     assert message(send(server, "PATCH", f"{MAPS}/none?fieldManager=m", config, APPLY), 409) == (
@@ -160,7 +160,7 @@ def nested(depth: int) -> str:
 
 
 @pytest.mark.parametrize("depth", [260, 900, 2_000, 9_000, 20_000])
-def test_nesting(server: InProcessServer, depth: int) -> None:
+def test_deep_nesting_is_handled(server: InProcessServer, depth: int) -> None:
     """However deeply a body is nested, the answer is one: what is unknown is dropped at any depth that JSON may have,
     what would be kept is refused from a depth on."""
     body = f'{{"metadata":{{"name":"deep{depth}"}},"unknown":{nested(depth)}}}'
@@ -179,7 +179,7 @@ def test_nesting(server: InProcessServer, depth: int) -> None:
     assert send(server, "PATCH", f"{MAPS}/c", f'{{"data":{nested(depth)}}}', STRATEGIC).code == 400
 
 
-def test_nesting_by_patches(server: InProcessServer) -> None:
+def test_patches_cannot_exceed_the_nesting_limit(server: InProcessServer) -> None:
     """A patch cannot nest step by step what could not be sent."""
     step = {"op": "add", "path": "/spec/free", "value": orjson.loads(nested(200))}
     deeper = {"op": "copy", "from": "/spec/free", "path": "/spec/free" + "/a" * 150}
@@ -212,7 +212,7 @@ KEPT = [
 @pytest.mark.parametrize(("method", "form", "body", "left"), [
     *((*case, []) for case in CLEARED), *((*case, ["m"]) for case in KEPT),
 ])  # fmt: skip
-def test_owners_forgotten(server: InProcessServer, method: str, form: str, body: Any, left: list[str]) -> None:
+def test_patch_can_reset_managed_fields(server: InProcessServer, method: str, form: str, body: Any, left: list[str]) -> None:
     """An empty list, or one empty entry, forgets who owns what; leaving entries out or writing odd ones does not. Who
     applies afterwards shares with those who were there before."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned"}, "data": {"k": "v"}}
@@ -223,7 +223,7 @@ def test_owners_forgotten(server: InProcessServer, method: str, form: str, body:
     assert again == ["m"] + ([] if left else ["before-first-apply"])
 
 
-def test_owner_references_said_twice(server: InProcessServer) -> None:
+def test_duplicate_owner_references_are_warned_of(server: InProcessServer) -> None:
     """A patch that names an owner twice is warned of it as of something that admission did; apply refuses it."""
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
     answer = send(server, "PATCH", f"{MAPS}/c", {"metadata": {"ownerReferences": [owner, owner]}}, MERGE)
@@ -236,7 +236,7 @@ def test_owner_references_said_twice(server: InProcessServer) -> None:
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "1" * 400, "1" + "0" * 250 + "e99", "1" + "0" * 299 + ".5e10"])
-def test_numbers_beyond_the_range_of_floats(server: InProcessServer, number: str) -> None:
+def test_numbers_beyond_floats_are_refused(server: InProcessServer, number: str) -> None:
     """They are errors of the result, which says what they were to become; a strategic merge patch cannot even be read."""
     path, why = f"{DEPLOYMENTS}/d", f"json: cannot unmarshal number {number} into Go "
     pod = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}

@@ -23,7 +23,7 @@ PROTOBUF = "application/vnd.orch.protobuf"
         ("text/html;q=0.1, application/yaml;q=0.5", "application/yaml", b"apiVersion"),
     ],
 )
-def test_forms_of_one_object(space: Any, accept: str, content_type: str, begins: bytes) -> None:
+def test_accept_header_selects_the_representation(space: Any, accept: str, content_type: str, begins: bytes) -> None:
     """The Accept header chooses; a second reader gets the same bytes."""
     space.config("a")
     first = space("GET", "configmaps/a", accept=accept)
@@ -32,7 +32,7 @@ def test_forms_of_one_object(space: Any, accept: str, content_type: str, begins:
     assert space("GET", "configmaps/a", accept=accept).body == first.body
 
 
-def test_nothing_acceptable(space: Any) -> None:
+def test_unacceptable_form_is_406(space: Any) -> None:
     """406 in JSON for an unsupported form."""
     answer = space("GET", "configmaps", accept="text/html")
     assert (answer.code, answer.json["reason"]) == (406, "NotAcceptable")
@@ -40,14 +40,14 @@ def test_nothing_acceptable(space: Any) -> None:
 
 @pytest.mark.parametrize(("query", "agent", "pretty"), [("?pretty=true", "x", True), ("", "curl/8", True), ("", "x", False),
                                                        ("?pretty=0", "curl/8", False)])  # fmt: skip
-def test_pretty(space: Any, query: str, agent: str, pretty: bool) -> None:
+def test_pretty_printing_for_browsers_and_curl(space: Any, query: str, agent: str, pretty: bool) -> None:
     """Browsers and curl see indented JSON unless they say no; refusals are indented alike."""
     space.config("a")
     for rest in ("configmaps/a", "configmaps/missing"):
         assert (b"\n  " in space("GET", rest + query, user_agent=agent).body) is pretty
 
 
-def test_items_of_a_list_go_without_their_kind(space: Any) -> None:
+def test_list_items_have_no_kind(space: Any) -> None:
     """Items of built-in kinds have neither kind nor apiVersion; the list has."""
     space.config("a")
     shown = space("GET", "configmaps").json
@@ -58,7 +58,7 @@ def test_items_of_a_list_go_without_their_kind(space: Any) -> None:
 
 
 @pytest.mark.parametrize("damage", [b'{"kind":"Other","apiVersion":"v1",', b'{"kind":"ConfigMap","apiVersion":"v10",', b"{"])
-def test_lists_check_what_they_leave_out(space: Any, damage: bytes) -> None:
+def test_unexpected_stored_bytes_are_shown_whole(space: Any, damage: bytes) -> None:
     """Stored bytes that do not begin with the resource's kind and version, from an older release for one, are shown whole."""
     space.config("a")
     value = damage + b'"metadata":{"name":"b","namespace":"%b","uid":"u","resourceVersion":""},"data":{"k":"v"}}'
@@ -70,7 +70,7 @@ def test_lists_check_what_they_leave_out(space: Any, damage: bytes) -> None:
     assert space("GET", "configmaps/b").json["data"] == {"k": "v"}
 
 
-def test_tables(space: Any) -> None:
+def test_tables_and_their_rows(space: Any) -> None:
     """Tables have rows of cells; includeObject says what of the object goes along. Ages are those of the request."""
     meta = space.server.dialect.meta_group
     accept = f"application/json;as=Table;g={meta};v=v1"
@@ -83,7 +83,7 @@ def test_tables(space: Any) -> None:
     assert space("GET", "configmaps/a", accept=accept).json["rows"][0]["cells"][0] == "a"
 
 
-def test_metadata_only(space: Any) -> None:
+def test_partial_metadata_of_objects_and_lists(space: Any) -> None:
     """PartialObjectMetadata is for objects, PartialObjectMetadataList for lists; the other way round is 406."""
     meta = space.server.dialect.meta_group
     one, many = (f"application/json;as={k};g={meta};v=v1" for k in ("PartialObjectMetadata", "PartialObjectMetadataList"))
@@ -96,7 +96,7 @@ def test_metadata_only(space: Any) -> None:
     assert space("GET", "configmaps", accept=one).code == space("GET", "configmaps/a", accept=many).code == 406
 
 
-def test_another_version(space: Any) -> None:
+def test_objects_are_shown_in_the_requested_version(space: Any) -> None:
     """An object is shown in the version that was asked for, whatever it is kept in."""
     spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3, "targetCPUUtilizationPercentage": 70}
     body = {"metadata": {"name": "h"}, "spec": spec}
@@ -136,7 +136,7 @@ def test_deprecated_versions_warn(space: Any) -> None:
         ("GET", "/openapi/v2", 200),
     ],
 )
-def test_paths(server: Any, method: str, path: str, code: int) -> None:
+def test_unknown_paths_and_methods(server: Any, method: str, path: str, code: int) -> None:
     """What no path or method is for is 404 or 405; the documents of the server are there."""
     assert run(server.request(method, path)).code == code
 
@@ -176,7 +176,7 @@ def test_metadata_in_protobuf(space: Any) -> None:
 
 
 @pytest.mark.parametrize("as_", ["Table", "PartialObjectMetadata"])
-def test_outcomes_have_no_other_form(space: Any, as_: str) -> None:
+def test_delete_status_has_no_other_form(space: Any, as_: str) -> None:
     """What a delete says about an object that is gone is a Status, whatever form of the object was asked for; what other
     writes answer has that form."""
     accept = f"application/json;as={as_};g={space.server.dialect.meta_group};v=v1"
@@ -188,7 +188,7 @@ def test_outcomes_have_no_other_form(space: Any, as_: str) -> None:
     assert (gone.code, gone.json["kind"], gone.json["status"]) == (200, "Status", "Success")
 
 
-def test_kinds_without_tables(space: Any) -> None:
+def test_kinds_without_tables_fall_back_to_json(space: Any) -> None:
     """A Scale has no table: who takes JSON as well gets that. What cannot be answered is refused before anything is done."""
     meta = space.server.dialect.meta_group
     table = f"application/json;as=Table;g={meta};v=v1"

@@ -73,13 +73,13 @@ SPOILED = [
 
 @pytest.mark.parametrize("query", SPOILED)
 @pytest.mark.parametrize("watch", ["", "&watch=1"])
-def test_only_the_selector_that_the_verb_uses_counts(server: InProcessServer, query: str, watch: str) -> None:
+def test_authorization_uses_the_verbs_field_selector(server: InProcessServer, query: str, watch: str) -> None:
     """A user who may list one name is refused whenever the list would not be of that name."""
     assert ask(server, "GET", f"{HERE}/configmaps?{query}{watch}", READER).code == 403
 
 
 @pytest.mark.parametrize("query", [ALLOWED, f"{ALLOWED}&fieldSelector=", f"{ALLOWED}&fieldSelector=metadata.name%3Dother"])
-def test_the_first_selector_counts(server: InProcessServer, query: str) -> None:
+def test_first_repeated_parameter_counts(server: InProcessServer, query: str) -> None:
     """What repeats is not looked at, neither by authorization nor by the list."""
     answer = ask(server, "GET", f"{HERE}/configmaps?{query}", READER)
     assert [item["metadata"]["name"] for item in answer.json["items"]] == ["allowed"]
@@ -94,14 +94,14 @@ def test_contradicting_terms_select_nothing(server: InProcessServer) -> None:
 
 
 @pytest.mark.parametrize("query", ["watch=0&watch=1", "watch=1&watch=0"])
-def test_whether_it_is_a_watch(server: InProcessServer, query: str) -> None:
+def test_first_watch_parameter_decides(server: InProcessServer, query: str) -> None:
     """The first value makes the verb, for every reader."""
     answer = ask(server, "GET", f"{HERE}/configmaps?{query}", user("admin"))
     assert (answer.response.stream is not None) == query.startswith("watch=1")
 
 
 @pytest.mark.parametrize("watch", ["", "&watch=1"])
-def test_nodes_through_their_authorizer(server: InProcessServer, watch: str) -> None:
+def test_nodes_list_only_named_secrets(server: InProcessServer, watch: str) -> None:
     """A node lists secrets that its pods use, by name, and no others; of nodes it lists all anyway."""
     path = f"{HERE}/secrets?{{}}fieldSelector=metadata.name%3Dused{watch}"
     assert ask(server, "GET", path.format(""), NODE).code == 200
@@ -110,12 +110,12 @@ def test_nodes_through_their_authorizer(server: InProcessServer, watch: str) -> 
 
 
 @pytest.mark.parametrize("query", [ALLOWED, f"fieldSelector=&{ALLOWED}"])
-def test_collections_are_deleted_without_a_name(server: InProcessServer, query: str) -> None:
+def test_delete_collection_is_authorized_without_a_name(server: InProcessServer, query: str) -> None:
     """Who may act on one name may not delete a collection, whatever selects it."""
     assert ask(server, "DELETE", f"{HERE}/configmaps?{query}", READER).code == 403
 
 
-def test_queries_are_values() -> None:
+def test_queries_are_immutable() -> None:
     """One value per question, the first; nothing can be put into it."""
     query = Query({"a": ["1", "2"], "f": ["FALSE"], "t": [""], "n": ["7", "x"]})
     assert (query.first("a"), query.all("a"), query.first("b"), query.all("b")) == ("1", ("1", "2"), "", ())

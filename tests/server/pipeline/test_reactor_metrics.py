@@ -30,7 +30,7 @@ def samples(metrics: ReactorMetrics) -> dict[str, float]:
     }
 
 
-def test_a_tick_is_what_passes_until_the_next_one() -> None:
+def test_tick_and_timer_delay_are_measured() -> None:
     """Time between a sample's two calls is the tick's; time before the first, beyond the period, is the timer's delay."""
     clock = TickingClock()
     metrics = began(clock)
@@ -43,7 +43,7 @@ def test_a_tick_is_what_passes_until_the_next_one() -> None:
     assert (found["orchd_reactor_tick_duration_seconds_bucket0.01"], found["orchd_reactor_tick_duration_seconds_bucket0.025"]) == (0, 1)
 
 
-def test_samples_go_on() -> None:
+def test_one_sample_per_period() -> None:
     """There is a sample for each period, and a clock that goes back makes none negative."""
     clock = TickingClock()
     metrics = began(clock)
@@ -57,7 +57,7 @@ def test_samples_go_on() -> None:
     assert metrics.ticks.sum >= 0 and len(metrics.ticks.counts) == len(BOUNDS) + 1
 
 
-def test_delayed_calls_are_those_of_the_reactor() -> None:
+def test_delayed_calls_gauge() -> None:
     """The gauge has every delayed call, the one of the next sample included."""
     clock: Any = TickingClock()
     metrics = began(clock)
@@ -65,7 +65,7 @@ def test_delayed_calls_are_those_of_the_reactor() -> None:
     assert samples(metrics)["orchd_reactor_delayed_calls"] == 2
 
 
-def test_nothing_stays_after_the_stop() -> None:
+def test_stop_leaves_no_delayed_call() -> None:
     """Stopped before, in or after a sample, no delayed call is left; a second stop does nothing."""
     for steps in ((), (1,), (1, 0.001)):
         clock = TickingClock()

@@ -37,7 +37,7 @@ def scrape(call: Any) -> Scrape:
     return read
 
 
-def test_long_running_requests(call: Any, scrape: Scrape) -> None:
+def test_long_running_gauge_lasts_as_long_as_the_watch(call: Any, scrape: Scrape) -> None:
     """A watch counts as running from its start until it ends, whichever side ends it."""
     for end in ("stop", "finish"):
         answer = call("GET", "/api/v1/namespaces/a/configmaps?watch=1")
@@ -48,7 +48,7 @@ def test_long_running_requests(call: Any, scrape: Scrape) -> None:
         assert scrape("apiserver_longrunning_requests", **labels) == 0
 
 
-def test_watch_events(call: Any, scrape: Scrape) -> None:
+def test_watch_events_are_counted_with_their_size(call: Any, scrape: Scrape) -> None:
     """Every event that is sent to a watch is counted, with its size."""
     answer = call("GET", "/api/v1/namespaces/a/configmaps?watch=1")
     answer.response.stream.start(Reader())
@@ -61,7 +61,7 @@ def test_watch_events(call: Any, scrape: Scrape) -> None:
     answer.response.stream.stop()
 
 
-def test_deprecated_apis(call: Any, scrape: Scrape) -> None:
+def test_deprecated_api_requests_are_named(call: Any, scrape: Scrape) -> None:
     """A deprecated API that was requested is named with the release that removes it."""
     assert scrape("apiserver_requested_deprecated_apis", resource="poddisruptionbudgets") == 0
     call("GET", "/apis/policy/v1beta1/poddisruptionbudgets")
@@ -70,7 +70,7 @@ def test_deprecated_apis(call: Any, scrape: Scrape) -> None:
     assert scrape("apiserver_requested_deprecated_apis", version="v1", resource="poddisruptionbudgets") == 0
 
 
-def test_terminations(server: InProcessServer, call: Any, scrape: Scrape, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_errors_count_as_terminations(server: InProcessServer, call: Any, scrape: Scrape, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests that end with an internal error count as terminations; client errors do not."""
     assert call("GET", "/api/v1/namespaces/a/configmaps/missing").code == 404
 
@@ -84,7 +84,7 @@ def test_terminations(server: InProcessServer, call: Any, scrape: Scrape, monkey
     assert scrape("apiserver_request_terminations_total", code="404") == 0
 
 
-def test_names_without_total(call: Any) -> None:
+def test_counters_without_a_total_suffix(call: Any) -> None:
     """Counters whose names do not end in _total are declared as counters, like the reference's."""
     text = call("GET", "/metrics").body.decode()
     assert "\n# TYPE authenticated_user_requests counter\n" in text
@@ -92,7 +92,7 @@ def test_names_without_total(call: Any) -> None:
     assert "etcd_object_counts" not in text
 
 
-def test_a_local_request_leaves_the_log_to_its_caller(server: InProcessServer) -> None:
+def test_local_request_keeps_the_callers_log_context(server: InProcessServer) -> None:
     """Log lines after a request of a local client belong to the work that made it, and not to that request."""
 
     async def work() -> str:
@@ -103,7 +103,7 @@ def test_a_local_request_leaves_the_log_to_its_caller(server: InProcessServer) -
     assert run(work()) == "outer"
 
 
-def test_taken_connections(call: Any, scrape: Scrape) -> None:
+def test_hijacked_request_lasts_until_the_connection_ends(call: Any, scrape: Scrape) -> None:
     """A request that took over its connection runs until the connection ends."""
     taken = Taken()
     labels = {"verb": "WATCH", "resource": "configmaps", "scope": "namespace"}
@@ -113,7 +113,7 @@ def test_taken_connections(call: Any, scrape: Scrape) -> None:
     assert scrape("apiserver_longrunning_requests", **labels) == 0
 
 
-def test_a_refused_upgrade(call: Any, scrape: Scrape) -> None:
+def test_refused_upgrade_ends_with_its_response(call: Any, scrape: Scrape) -> None:
     """A request whose upgrade was refused has ended with its response."""
     headers = {**HANDSHAKE, "Sec-WebSocket-Version": "8"}
     assert call("GET", "/api/v1/namespaces/a/configmaps?watch=1", headers=headers, hijack=Taken).code == 400
@@ -130,7 +130,7 @@ def test_a_refused_upgrade(call: Any, scrape: Scrape) -> None:
         ("BREW", "/pot", {}, "other"),
     ],
 )
-def test_verbs(call: Any, scrape: Scrape, method: str, path: str, headers: dict[str, str], verb: str) -> None:
+def test_verb_labels(call: Any, scrape: Scrape, method: str, path: str, headers: dict[str, str], verb: str) -> None:
     """Verbs are those of the reference: by method, and APPLY for an apply patch."""
     resource = "configmaps" if "configmaps" in path else ""
     before = scrape("apiserver_request_total", verb=verb, resource=resource)
@@ -138,7 +138,7 @@ def test_verbs(call: Any, scrape: Scrape, method: str, path: str, headers: dict[
     assert scrape("apiserver_request_total", verb=verb, resource=resource) == before + 1
 
 
-def test_response_sizes_are_those_of_reads(call: Any, scrape: Scrape) -> None:
+def test_response_sizes_are_recorded_for_reads(call: Any, scrape: Scrape) -> None:
     """Sizes are recorded for GET and LIST; a create has the scope of an object."""
     call("POST", "/api/v1/namespaces/a/configmaps", {"metadata": {"name": "sized"}})
     assert scrape("apiserver_request_total", verb="POST", resource="configmaps", scope="resource", code="201") == 1
@@ -148,7 +148,7 @@ def test_response_sizes_are_those_of_reads(call: Any, scrape: Scrape) -> None:
     assert scrape("apiserver_response_sizes_count", verb="GET", resource="configmaps") == before + 1
 
 
-def test_durations_without_webhooks() -> None:
+def test_slo_duration_excludes_webhooks() -> None:
     """The time of webhooks is not part of the second duration; nothing else differs."""
     series = Series()
     for seconds in (0.01, 2.0):

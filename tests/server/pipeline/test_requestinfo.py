@@ -45,7 +45,7 @@ RESOURCES = [
 
 
 @pytest.mark.parametrize("row", RESOURCES, ids=lambda row: f"{row[0]} {row[1]}")
-def test_resource_paths(row: tuple[str, ...]) -> None:
+def test_resource_path_parsing(row: tuple[str, ...]) -> None:
     """A path names group, version, namespace, resource, subresource and name; method and query make the verb."""
     method, url, *wanted = row
     path, _, query = url.partition("?")
@@ -60,7 +60,7 @@ PLAIN = ["/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/healt
 
 
 @pytest.mark.parametrize("path", PLAIN)
-def test_other_paths(path: str) -> None:
+def test_non_resource_path_parsing(path: str) -> None:
     """Whatever is too short for a resource, or elsewhere, is asked about by its path and lower-case method."""
     info = parse("GET", path, {})
     assert (info.is_resource, info.path, info.verb) == (False, path, "get")

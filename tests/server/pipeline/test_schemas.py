@@ -46,7 +46,7 @@ def index(server: InProcessServer) -> dict[str, str]:
     return {path: entry["serverRelativeURL"] for path, entry in paths.items()}
 
 
-def test_gate(tmp_path: Path) -> None:
+def test_openapi_v3_gate(tmp_path: Path) -> None:
     """Closed, there is nothing; opened explicitly, the index needs no Accept header."""
     closed = make_server(tmp_path / "closed", "--feature-gates=OpenAPIV3=false")
     assert get(closed, "/openapi/v3").code == 404 == get(closed, "/openapi/v3/api/v1").code
@@ -56,13 +56,13 @@ def test_gate(tmp_path: Path) -> None:
     opened.stop()
 
 
-def test_clients_of_release_1_23(shared: InProcessServer) -> None:
+def test_index_needs_an_accept_header(shared: InProcessServer) -> None:
     """They name no media type that they accept, and find no index; the documents are there for all who know them."""
     assert run(shared.request("GET", "/openapi/v3")).code == 404
     assert run(shared.request("GET", "/openapi/v3/api/v1")).code == 200
 
 
-def test_index(shared: InProcessServer) -> None:
+def test_index_names_every_document(shared: InProcessServer) -> None:
     """It names the document of every group version, and those of discovery, each under its hash."""
     answer = get(shared, "/openapi/v3")
     assert answer.response.content_type == "application/json"
@@ -76,7 +76,7 @@ def test_index(shared: InProcessServer) -> None:
     assert get(shared, "/openapi/v3", If_None_Match=answer.headers["Etag"]).code == 304
 
 
-def test_hashes(shared: InProcessServer) -> None:
+def test_document_hashes_and_redirects(shared: InProcessServer) -> None:
     """A document with its hash may be kept, one without has to be asked for again; an old hash leads to the present one."""
     url = index(shared)["apis/apps/v1"]
     kept = get(shared, url)
@@ -100,7 +100,7 @@ def test_hashes(shared: InProcessServer) -> None:
     ("application/json;q=0.1, application/com.github.proto-openapi.spec.v3@v1.0+protobuf", v3_protobuf.MEDIA_TYPE),
     ("text/html", ""),
 ])
-def test_encodings(shared: InProcessServer, accept: str, media_type: str) -> None:
+def test_document_encodings_share_the_etag(shared: InProcessServer, accept: str, media_type: str) -> None:
     """The preferred one, with one tag for all; the index exists in JSON only, whatever is accepted."""
     answer = get(shared, "/openapi/v3/apis/apps/v1", Accept=accept)
     assert answer.response.content_type == media_type and answer.code == (200 if media_type else 406)
@@ -112,13 +112,13 @@ def test_encodings(shared: InProcessServer, accept: str, media_type: str) -> Non
     assert get(shared, "/openapi/v3", Accept=accept).json["paths"]
 
 
-def test_unknown_documents(shared: InProcessServer) -> None:
+def test_unknown_document_is_404(shared: InProcessServer) -> None:
     """404, whatever hash they are asked for with."""
     for path in ("apis/none/v1", "api/v2", "apis/apps/v1/more", "apis/none/v1?hash=x"):
         assert get(shared, f"/openapi/v3/{path}").code == 404
 
 
-def test_what_newer_clients_look_for(shared: InProcessServer) -> None:
+def test_documents_have_what_newer_clients_need(shared: InProcessServer) -> None:
     """Parameters of later releases, and kinds under the extension that stock clients know."""
     document = get(shared, "/openapi/v3/apis/apps/v1").json
     named = document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]
@@ -132,7 +132,7 @@ def test_what_newer_clients_look_for(shared: InProcessServer) -> None:
     assert any(path.endswith("/selfsubjectreviews") for path in reviews)
 
 
-def test_custom_kinds(server: Any) -> None:
+def test_definitions_add_and_change_documents(server: Any) -> None:
     """A definition adds a document, a change of it another one under another hash, and its end takes it away."""
     path = f"apis/{GROUP}/v1"
     before = index(server)
@@ -157,7 +157,7 @@ def test_custom_kinds(server: Any) -> None:
     assert path not in index(server) and get(server, second).code == 404
 
 
-def test_only_new_documents_are_made(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_definition_builds_only_its_own_document(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A definition costs its own document."""
     index(server)
     made: list[str] = []
@@ -174,13 +174,13 @@ def test_only_new_documents_are_made(server: Any, monkeypatch: pytest.MonkeyPatc
     assert set(made) == {GROUP}
 
 
-def test_documents_are_json(shared: InProcessServer) -> None:
+def test_served_bytes_are_those_hashed(shared: InProcessServer) -> None:
     """The bytes are those that were hashed."""
     answer = get(shared, "/openapi/v3/api/v1")
     assert orjson.dumps(answer.json) == answer.body
 
 
-def test_documents_of_other_servers(server: Any) -> None:
+def test_aggregated_documents_are_listed_without_a_hash(server: Any) -> None:
     """The index names them without a hash, and they are asked for where they are."""
     services = f"/apis/{ORCH('apiregistration.{abbr}.io/v1')}/apiservices"
     spec = {

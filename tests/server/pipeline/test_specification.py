@@ -1,4 +1,4 @@
-"""``/openapi/v2`` while the catalog changes: what is built when, and which document a request gets."""
+"""``/openapi/v2`` while the catalog changes: when documents are built, and which one a request gets."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def bench() -> Bench:
     return made
 
 
-def test_a_start_does_not_build_at_once() -> None:
+def test_first_document_is_built_soon_after_the_start() -> None:
     """The first document is built soon after the start, or by the first request, whichever comes first; once."""
     late, asked = Bench(), Bench()
     run(late.specification.build.start())
@@ -113,8 +113,8 @@ def test_a_start_does_not_build_at_once() -> None:
     assert not asked.working and not asked.clock.getDelayedCalls()
 
 
-def test_a_build_on_request_of_the_owner() -> None:
-    """`build` begins at once, and does nothing when the document is there or under construction."""
+def test_begin_builds_at_once() -> None:
+    """`begin` starts a build unless the document is current or being built."""
     bench = Bench()
     run(bench.specification.build.start())
     bench.specification.build.begin()
@@ -125,8 +125,8 @@ def test_a_build_on_request_of_the_owner() -> None:
     assert not bench.working and not bench.clock.getDelayedCalls()
 
 
-def test_built_in_the_background(bench: Bench) -> None:
-    """A change is in the document soon without a request; several changes at once are one build."""
+def test_changes_are_built_in_the_background(bench: Bench) -> None:
+    """A change is built soon without a request; several changes at once cause one build."""
     bench.change("ants")
     bench.change("ants", "bees")
     bench.clock.advance(SETTLE - 0.1)
@@ -137,8 +137,8 @@ def test_built_in_the_background(bench: Bench) -> None:
     assert not bench.working and not bench.clock.getDelayedCalls()
 
 
-def test_requests_wait_for_what_is_new(bench: Bench) -> None:
-    """A request right after a change gets the document with the change, and does not wait for the background's turn."""
+def test_request_after_a_change_waits_for_the_new_document(bench: Bench) -> None:
+    """A request after a change starts the build at once and gets the document with the change."""
     before = bench.ask()
     assert _plurals(before) == set()
     bench.change("ants")
@@ -150,8 +150,8 @@ def test_requests_wait_for_what_is_new(bench: Bench) -> None:
     assert not bench.working, "built twice"
 
 
-def test_requests_during_a_build(bench: Bench) -> None:
-    """A request waits for the end of a build that was begun too early, and for the one after it; not for later ones."""
+def test_request_during_a_build_waits_for_a_current_one(bench: Bench) -> None:
+    """A request during an outdated build waits for the next one, not for later ones."""
     bench.change("ants")
     bench.clock.advance(SETTLE)
     early = bench.ask()
@@ -168,8 +168,8 @@ def test_requests_during_a_build(bench: Bench) -> None:
     assert _plurals(bench.ask()) == {"bees", "cats"}
 
 
-def test_a_change_during_the_build_is_built_after_it(bench: Bench) -> None:
-    """The background comes back to what changed while it worked."""
+def test_change_during_a_build_causes_another_one(bench: Bench) -> None:
+    """A change during a build is built in the background afterwards."""
     bench.change("ants")
     bench.clock.advance(SETTLE)
     bench.change("bees")
@@ -179,8 +179,8 @@ def test_a_change_during_the_build_is_built_after_it(bench: Bench) -> None:
     assert _plurals(bench.ask()) == {"bees"}
 
 
-def test_failures(bench: Bench) -> None:
-    """Without a document of the catalog there is an error, not the one before; the next request tries again."""
+def test_failed_build_is_500_and_retried(bench: Bench) -> None:
+    """A failed build is a 500 error instead of an outdated document; the next request retries."""
     bench.change("ants")
     asked = bench.ask()
     bench.working.pop()[0].errback(ZeroDivisionError())
@@ -192,8 +192,8 @@ def test_failures(bench: Bench) -> None:
     assert _plurals(again) == {"ants"}
 
 
-def test_requests_that_are_given_up(bench: Bench) -> None:
-    """A client that leaves takes nothing from the others."""
+def test_cancelled_request_does_not_affect_others(bench: Bench) -> None:
+    """A cancelled request does not cancel the build for others."""
     bench.change("ants")
     gone, stays = bench.ask(), bench.ask()
     gone.addErrback(lambda failure: None)
@@ -202,8 +202,8 @@ def test_requests_that_are_given_up(bench: Bench) -> None:
     assert _plurals(stays) == {"ants"}
 
 
-def test_stopping(bench: Bench) -> None:
-    """Stopping waits for the build that runs and begins no other."""
+def test_stop_waits_for_the_running_build(bench: Bench) -> None:
+    """`stop` waits for the running build and starts no other."""
     bench.change("ants")
     bench.clock.advance(SETTLE)
     bench.change("bees")
@@ -213,9 +213,9 @@ def test_stopping(bench: Bench) -> None:
     assert stopped.called and not bench.working and not bench.clock.getDelayedCalls()
 
 
-def test_definitions_in_a_server(tmp_path: Path) -> None:
-    """The first document after a definition has its kind, in JSON and in protobuf, and another tag; after the
-    definition's end it has not."""
+def test_definition_changes_document_and_etag(tmp_path: Path) -> None:
+    """The document after a definition has its kind and a new Etag, in JSON and protobuf; deleting the definition restores
+    the Etag."""
     server = make_server(tmp_path)
     definitions = f"/apis/apiextensions.{server.dialect('{abbr}.io')}/v1/customresourcedefinitions"
     binary = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"

@@ -73,20 +73,20 @@ class TestDeadline:
         slow.waiting.callback(Response(body=b"y"))
         assert got[0].body == b"y" and not clock.getDelayedCalls()
 
-    def test_what_does_not_wait_costs_no_timer(self) -> None:
+    def test_synchronous_answer_creates_no_timer(self) -> None:
         """An answer from memory never meets the clock."""
         clock = Clock()
         assert run(Deadline(clock, 60)(ask(), at_once)).body == b"x"
         assert not clock.getDelayedCalls()
 
-    def test_a_late_read_is_stopped(self) -> None:
+    def test_late_read_is_cancelled_with_504(self) -> None:
         """A read that takes too long is cancelled and answered 504."""
         clock, slow = Clock(), Slow()
         got = outcome(start(Deadline(clock, 60)(ask(), slow)))
         clock.advance(61)
         assert slow.cancelled and got[0].value.code == 504
 
-    def test_a_late_write_goes_on(self) -> None:
+    def test_late_write_continues_after_504(self) -> None:
         """A write is answered 504 but ends as it would have; the stage knows of it until then."""
         clock, slow = Clock(), Slow()
         deadline = Deadline(clock, 60)
@@ -99,7 +99,7 @@ class TestDeadline:
         assert drained == [None] and not deadline.detached
 
     @pytest.mark.parametrize(("method", "stopped"), [("GET", True), ("PUT", False), ("DELETE", False)])
-    def test_a_client_that_goes(self, method: str, stopped: bool) -> None:
+    def test_disconnect_stops_reads_but_not_writes(self, method: str, stopped: bool) -> None:
         """When its client goes, a read stops and a write goes on; the caller sees CancelledError."""
         clock, slow = Clock(), Slow()
         deadline = Deadline(clock, 60)
@@ -109,7 +109,7 @@ class TestDeadline:
         assert got[0].check(CancelledError) and slow.cancelled is stopped
         assert bool(deadline.detached) is not stopped and not clock.getDelayedCalls()
 
-    def test_a_detached_bug_is_logged(self) -> None:
+    def test_failure_after_disconnect_is_logged(self) -> None:
         """A failure after the client disconnected is logged."""
         clock, slow = Clock(), Slow()
         seen: Any = []
@@ -125,13 +125,13 @@ class TestDeadline:
         assert any("log_failure" in event for event in seen)
 
     @pytest.mark.parametrize(("text", "seconds"), [("5s", 5), ("1m30s", 60), ("0s", 60), ("-3s", 60), ("100ms", 0.1)])
-    def test_a_request_may_ask_for_less(self, text: str, seconds: float) -> None:
+    def test_timeout_parameter_shortens_the_deadline(self, text: str, seconds: float) -> None:
         """`timeout` shortens the time that a request has and never lengthens it."""
         clock = Clock()
         outcome(start(Deadline(clock, 60)(ask(path=f"/api/v1/pods?timeout={text}"), Slow())))
         assert clock.getDelayedCalls()[0].getTime() == seconds
 
-    def test_nonsense_is_refused(self) -> None:
+    def test_invalid_timeout_is_400(self) -> None:
         """A `timeout` that is no duration is answered 400."""
         with pytest.raises(ApiError, match="invalid timeout specified in the request URL - time: invalid duration"):
             run(Deadline(Clock(), 60)(ask(path="/api/v1/pods?timeout=x"), at_once))
@@ -144,7 +144,7 @@ class TestDeadline:
 
 
 class TestInFlight:
-    def test_halves_are_counted_apart(self) -> None:
+    def test_reads_and_writes_are_limited_separately(self) -> None:
         """Reads do not take the places of writes; a place is free again when its request ends."""
         underway, slow = InFlightCount(), Slow()
         stage = InFlight(underway, reading=1, changing=1)
@@ -158,13 +158,13 @@ class TestInFlight:
         assert [underway.executing[half].read_peak() for half in (False, True)] == [1, 1]
         assert underway.refused == {False: 1, True: 0}
 
-    def test_masters_are_let_in(self) -> None:
+    def test_masters_are_not_limited(self) -> None:
         """Members of system:masters are never told to come back."""
         stage = InFlight(InFlightCount(), reading=1, changing=1)
         outcome(start(stage(ask(), Slow())))
         assert run(stage(ask(user=User(name="a", groups=("system:masters",))), at_once)).code == 200
 
-    def test_a_failure_frees_the_place(self) -> None:
+    def test_failed_request_frees_its_place(self) -> None:
         """However a request ends, its place is free."""
         underway, slow = InFlightCount(), Slow()
         stage = InFlight(underway, reading=1, changing=1)
@@ -173,7 +173,7 @@ class TestInFlight:
         call.cancel()
         assert underway.executing[False].current == 0
 
-    def test_watches_take_no_place(self) -> None:
+    def test_long_running_requests_are_not_limited(self) -> None:
         """Long-running requests are not counted."""
         underway = InFlightCount()
         stage = InFlight(underway, reading=1, changing=1)
@@ -193,11 +193,11 @@ class TestFailure:
 
         return run(Failure(render)(ask(), then))
 
-    def test_an_api_error_is_its_status(self) -> None:
+    def test_api_error_is_rendered_as_status(self) -> None:
         """ApiError is rendered as it is."""
         assert self.fail(errors.not_found("", "pods", "a")).code == 404
 
-    def test_a_bug_has_an_id_that_the_log_has(self) -> None:
+    def test_internal_error_shows_an_id_that_is_in_the_log(self) -> None:
         """Anything else is a 500 that tells nothing but an id; the log has the id and the traceback."""
         seen: list[dict[str, Any]] = []
         note: Any = seen.append
@@ -210,13 +210,13 @@ class TestFailure:
         logged = [e for e in seen if "incident" in e]
         assert logged and logged[0]["incident"].encode() in response.body and "log_failure" in logged[0]
 
-    def test_cancelling_is_no_failure(self) -> None:
+    def test_cancellation_passes_through(self) -> None:
         """CancelledError goes through."""
         with pytest.raises(CancelledError):
             self.fail(CancelledError())
 
     @pytest.mark.parametrize("inner", [errors.bad_request("x"), CancelledError()])
-    def test_one_of_several(self, inner: Exception) -> None:
+    def test_first_error_is_unwrapped(self, inner: Exception) -> None:
         """FirstError stands for what it wraps."""
         async def then(request: Request) -> Response:
             failing: Deferred[None] = Deferred()
@@ -237,7 +237,7 @@ class TestFailure:
 
 
 class TestIdentity:
-    def test_a_known_user_is_not_asked_for(self) -> None:
+    def test_known_user_is_not_authenticated_again(self) -> None:
         """Local callers bring their user; others are asked for once, and their annotations kept."""
         asked = []
 
@@ -255,7 +255,7 @@ class TestIdentity:
         assert known.user == User(name="me") and len(asked) == 1
 
     @pytest.mark.parametrize("decision", list(Decision))
-    def test_only_allow_lets_through(self, decision: Decision) -> None:
+    def test_only_allow_passes(self, decision: Decision) -> None:
         """Deny and no opinion are both 403."""
         class Authorizer:
             async def authorize(self, action: Action) -> Verdict:
@@ -273,7 +273,7 @@ class TestIdentity:
 
 
 class TestMeasuring:
-    def test_labels_cannot_be_made_up(self) -> None:
+    def test_unserved_requests_share_one_metric_series(self) -> None:
         """Requests for what is not served share one series, however they are spelled; so do odd dryRun values."""
         measuring = RequestMetrics(lambda: 0.0, lambda info: info.resource == "pods")
         for path in ("/api/v1/pods", "/api/v1/a", "/api/v1/b", "/api/v1/pods?dryRun=x", "/c", "/d"):
@@ -296,18 +296,18 @@ class TestPipeline:
 
         return run(Pipeline([], answer, FixedBits()).handle(ask(**headers)))  # type: ignore[arg-type]  # as much of a Random as is used
 
-    def test_warnings_are_said_once(self) -> None:
+    def test_warnings_are_deduplicated_and_escaped(self) -> None:
         """A text that several gave appears once; quotes are escaped and control characters dropped."""
         response = self.handle("a", "b", "a", 'c"\n\\')
         assert [v for n, v in response.headers if n == "Warning"] == ['299 - "a"', '299 - "b"', '299 - "c\\"\\\\"']
 
-    def test_warnings_fit_into_headers(self) -> None:
+    def test_warnings_are_truncated(self) -> None:
         """Too much text is cut to 256 characters each, and ends after 4096 altogether."""
         response = self.handle(*(f"{i:03}" + "x" * 1000 for i in range(100)))
         found = [v for n, v in response.headers if n == "Warning"]
         assert len(found) == 16 and all(len(v) == 256 + len('299 - ""') for v in found)
 
-    def test_the_audit_id_is_the_clients_or_a_new_one(self) -> None:
+    def test_audit_id_is_the_clients_or_new(self) -> None:
         """A client's id is taken, cut to 64 characters."""
         assert dict(self.handle(audit_id="x" * 70).headers)["Audit-Id"] == "x" * 70
         assert dict(self.handle().headers)["Audit-Id"].count("-") == 4

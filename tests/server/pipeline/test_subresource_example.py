@@ -48,7 +48,7 @@ def server(tmp_path: Path, builtin_tables: pytest.MonkeyPatch) -> Iterator[InPro
     running.stop()
 
 
-def test_it_is_served(server: InProcessServer) -> None:
+def test_example_subresource_is_served(server: InProcessServer) -> None:
     """GET answers with the keys, discovery lists it, and another method is refused."""
     maps = "/api/v1/namespaces/default/configmaps"
     made = run(server.request("POST", maps, body={"metadata": {"name": "a"}, "data": {"y": "1", "x": "2"}}))
@@ -60,7 +60,7 @@ def test_it_is_served(server: InProcessServer) -> None:
     assert listed["configmaps/keys"]["verbs"] == ["get"]
 
 
-def test_it_has_rights_of_its_own(server: InProcessServer) -> None:
+def test_example_subresource_needs_its_own_permission(server: InProcessServer) -> None:
     """RBAC asks for configmaps/keys: the right to read the ConfigMap is not enough."""
     run(server.request("POST", "/api/v1/namespaces/default/configmaps", body={"metadata": {"name": "a"}}))
     answer = run(server.request("GET", "/api/v1/namespaces/default/configmaps/a/keys", user=user("eve", "people")))

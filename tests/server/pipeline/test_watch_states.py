@@ -12,7 +12,7 @@ ENDINGS = (Input.CLOSE, Input.FAIL, Input.TOO_SLOW, Input.CLIENT_GONE)
 BEFORE_THE_END = [state for state in State if state is not State.ENDED]
 
 
-def test_every_state_has_its_rows() -> None:
+def test_every_state_is_reachable_and_has_transitions() -> None:
     """A state without rows, or an unreachable one, would be one in which a watch hangs."""
     reached = {State.NEW, *(state for rows in TRANSITIONS.values() for state, _ in rows.values())}
     assert set(TRANSITIONS) == reached == set(State)
@@ -20,20 +20,20 @@ def test_every_state_has_its_rows() -> None:
 
 @pytest.mark.parametrize("state", BEFORE_THE_END)
 @pytest.mark.parametrize("what", ENDINGS)
-def test_ends_from_everywhere(state: State, what: Input) -> None:
+def test_every_ending_releases_resources(state: State, what: Input) -> None:
     """Every ending releases what the watch holds, whatever it was doing."""
     after, actions = TRANSITIONS[state][what]
     assert after is State.ENDED
     assert [act.__name__ for act in actions].count("_release") == 1
 
 
-def test_nothing_follows_the_end() -> None:
+def test_no_transition_leaves_the_end() -> None:
     """Late events of timers, caches and clients find no row."""
     assert not TRANSITIONS[State.ENDED]
 
 
 @pytest.mark.parametrize("state", BEFORE_THE_END)
-def test_leads_to_changes(state: State) -> None:
+def test_every_state_leads_to_following_changes(state: State) -> None:
     """From every state the watch reaches the one in which it follows changes."""
     seen: set[Any] = set()
     open_ = [state]

@@ -71,7 +71,7 @@ class Watch:
         self.stream.stop()
 
 
-def test_from_nowhere_and_from_zero(space: Any) -> None:
+def test_watch_without_a_version_starts_with_the_state(space: Any) -> None:
     """Without a version, or with 0, everything there is comes first, as ADDED; then changes."""
     space.config("a")
     for query in ("", "&resourceVersion=0"):
@@ -81,7 +81,7 @@ def test_from_nowhere_and_from_zero(space: Any) -> None:
             assert reader.seen() == [f"ADDED n{len(query)}"]
 
 
-def test_from_a_version(space: Any) -> None:
+def test_watch_from_a_version_gets_later_changes(space: Any) -> None:
     """From a version come the changes after it, those before the watch was opened too, none twice."""
     made = space.config("a")
     space("PATCH", "configmaps/a", {"data": {"x": "1"}}, content_type=MERGE)
@@ -93,7 +93,7 @@ def test_from_a_version(space: Any) -> None:
     assert versions == sorted(versions) and versions[0] > int(made["metadata"]["resourceVersion"])
 
 
-def test_from_a_list(space: Any) -> None:
+def test_watch_from_a_lists_version_has_no_gap(space: Any) -> None:
     """A list and a watch from its version leave no gap."""
     space.config("a")
     version = space("GET", "configmaps").json["metadata"]["resourceVersion"]
@@ -103,7 +103,7 @@ def test_from_a_list(space: Any) -> None:
         assert reader.seen() == ["ADDED b", "ADDED c"]
 
 
-def test_in_and_out_of_sight(space: Any) -> None:
+def test_selector_changes_become_added_and_deleted(space: Any) -> None:
     """For a selector, what begins to match is ADDED and what ceases to is DELETED, as it last was, at the new version."""
     space.config("a")
     with Watch(space, "configmaps?watch=1&labelSelector=in%3Dyes") as reader:
@@ -118,7 +118,7 @@ def test_in_and_out_of_sight(space: Any) -> None:
 
 
 @pytest.mark.parametrize("query", ["configmaps?watch=1&fieldSelector=metadata.name%3Da", "watch"])
-def test_one_object(space: Any, query: str) -> None:
+def test_watch_of_one_object(space: Any, query: str) -> None:
     """One object is watched by a field selector, or under the deprecated prefix; its neighbours are not seen."""
     rest = query
     if query == "watch":
@@ -132,7 +132,7 @@ def test_one_object(space: Any, query: str) -> None:
         assert reader.seen() == ["DELETED a"]
 
 
-def test_other_namespaces_are_not_seen(space: Any) -> None:
+def test_watch_of_one_namespace(space: Any) -> None:
     """A watch of one namespace hears of no other."""
     with Watch(space, "configmaps?watch=1") as reader:
         elsewhere = {"metadata": {"name": f"w-{space.name}"}}
@@ -140,7 +140,7 @@ def test_other_namespaces_are_not_seen(space: Any) -> None:
         assert space.name not in str(reader.events())
 
 
-def test_too_old(space: Any) -> None:
+def test_expired_version_is_an_error_event_with_410(space: Any) -> None:
     """A version that is no longer known is answered by an ERROR event with 410, and the end."""
     space.config("a")
     space.config("b")
@@ -151,7 +151,7 @@ def test_too_old(space: Any) -> None:
         assert event["type"] == "ERROR" and event["object"]["code"] == 410 and reader.ended == "finished"
 
 
-def test_not_to_be_watched(space: Any) -> None:
+def test_invalid_watches_are_refused(space: Any) -> None:
     """What cannot be asked of a watch is refused before it begins."""
     assert space("GET", "configmaps?watch=1&resourceVersionMatch=Exact&resourceVersion=1").code == 422
     assert space("GET", "configmaps?watch=1&labelSelector=((").code == 400
@@ -160,7 +160,7 @@ def test_not_to_be_watched(space: Any) -> None:
 
 
 class TestEnds:
-    def test_after_its_time(self, space: Any) -> None:
+    def test_watch_ends_after_its_timeout(self, space: Any) -> None:
         """A watch ends when its time is up and leaves no timer and no subscription behind."""
         server = space.server.server
         cache = server.registry.cache(server.catalog.resource("", "v1", "configmaps"))
@@ -173,13 +173,13 @@ class TestEnds:
         assert len(space.server.clock.getDelayedCalls()) <= calls and len(server.api.watches.running) == running
 
     @pytest.mark.parametrize("seconds", ["-1", "0"])
-    def test_odd_times(self, space: Any, seconds: str) -> None:
+    def test_zero_and_negative_timeouts(self, space: Any, seconds: str) -> None:
         """0 is no limit of the client's; less than that ends at once."""
         with Watch(space, f"configmaps?watch=1&timeoutSeconds={seconds}") as reader:
             space.server.clock.advance(0)
             assert reader.ended == ("finished" if seconds == "-1" else "")
 
-    def test_bookmarks(self, space: Any) -> None:
+    def test_bookmarks_are_sent_on_request(self, space: Any) -> None:
         """Who allows bookmarks gets one now and then, at the version up to which nothing was missed."""
         with Watch(space, "configmaps?watch=1&allowWatchBookmarks=true&timeoutSeconds=600") as reader:
             made = space.config("a")
@@ -191,7 +191,7 @@ class TestEnds:
 
     @pytest.mark.parametrize("option", ["true", "x", ""])
     @pytest.mark.parametrize(("seconds", "marks"), [(1, 0), (2, 0), (4, 1)])
-    def test_bookmarks_of_short_watches(self, space: Any, option: str, seconds: int, marks: int) -> None:
+    def test_short_watches_get_no_bookmarks(self, space: Any, option: str, seconds: int, marks: int) -> None:
         """The bookmark before the end is sent two seconds before it, so that shorter watches have none. Every value of the
         option but false and 0 allows bookmarks."""
         with Watch(space, f"configmaps?watch=1&allowWatchBookmarks={option}&timeoutSeconds={seconds}") as reader:
@@ -202,7 +202,7 @@ class TestEnds:
 
 
 class TestSlowReaders:
-    def test_are_dropped(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_unread_client_is_dropped(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """A client with too much unread is cut, counted, and costs nothing more."""
         monkeypatch.setattr(watch, "MOST_BUFFERED", 2000)
         server = space.server.server
@@ -213,10 +213,10 @@ class TestSlowReaders:
             assert reader.ended == "aborted" and server.api.watches.dropped["configmaps"] == dropped + 1
             assert len(reader.data) < 4000
 
-    def test_get_the_first_state_as_they_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_initial_state_is_sent_as_it_is_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """However large the first state, no more of it waits than a little; what changes meanwhile follows it."""
         monkeypatch.setattr(watch, "MOST_BUFFERED", 4000)
-        monkeypatch.setattr(watch, "PACE", 1000)
+        monkeypatch.setattr(watch, "PAUSE_ABOVE", 1000)
         for number in range(40):
             space.config(f"c{number:02}")
         with Watch(space, "configmaps?watch=1&resourceVersion=0&allowWatchBookmarks=true", slow=True) as reader:
@@ -234,9 +234,9 @@ class TestSlowReaders:
             space.config("later")
             assert reader.seen() == ["ADDED later"]
 
-    def test_may_leave_in_the_middle(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_disconnect_during_the_initial_state(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """A client that goes during the first state leaves nothing behind."""
-        monkeypatch.setattr(watch, "PACE", 1000)
+        monkeypatch.setattr(watch, "PAUSE_ABOVE", 1000)
         server = space.server.server
         cache = server.registry.cache(server.catalog.resource("", "v1", "configmaps"))
         before, running = cache.subscribers, len(server.api.watches.running)
@@ -248,13 +248,13 @@ class TestSlowReaders:
         assert waiting is not None and waiting.called
         assert cache.subscribers == before and len(server.api.watches.running) == running
 
-    def test_get_the_past_as_they_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_history_is_sent_as_it_is_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         """Changes that a reconnecting client has missed come as it reads them: it is not dropped for them."""
         made = space.config("a")
         for number in range(20):
             space.config(f"c{number}")
         monkeypatch.setattr(watch, "MOST_BUFFERED", 2000)
-        monkeypatch.setattr(watch, "PACE", 1000)
+        monkeypatch.setattr(watch, "PAUSE_ABOVE", 1000)
         version = made["metadata"]["resourceVersion"]
         with Watch(space, f"configmaps?watch=1&resourceVersion={version}", slow=True) as reader:
             while reader.waiting is not None:
@@ -262,7 +262,7 @@ class TestSlowReaders:
             assert len(reader.events()) == 20 and not reader.ended
 
 
-def test_forms(space: Any) -> None:
+def test_table_and_metadata_events(space: Any) -> None:
     """A watch of tables has column definitions in its first event only; metadata-only events have no data."""
     meta = space.server.dialect.meta_group
     space.config("a")

@@ -75,7 +75,7 @@ def opened(space: Any, query: str = "", **headers: str) -> Taken:
     return taken
 
 
-def test_events_are_messages(space: Any) -> None:
+def test_each_event_is_a_text_message(space: Any) -> None:
     """What there is, then each change, one text message each; the end of the watch closes the socket."""
     space.config("a")
     taken = opened(space, "&timeoutSeconds=5")
@@ -88,7 +88,7 @@ def test_events_are_messages(space: Any) -> None:
     assert taken.messages() == [(8, (1000).to_bytes(2, "big"))] and taken.transport.disconnecting
 
 
-def test_protobuf_is_binary(space: Any) -> None:
+def test_protobuf_events_are_binary_messages(space: Any) -> None:
     """A protobuf event is a binary message without the length that streams put before it."""
     space.config("a")
     taken = opened(space, accept=space.server.dialect.protobuf)
@@ -97,7 +97,7 @@ def test_protobuf_is_binary(space: Any) -> None:
     taken.protocol.connectionLost()
 
 
-def test_subprotocols(space: Any) -> None:
+def test_first_subprotocol_is_chosen(space: Any) -> None:
     """Of the subprotocols that are offered the first is taken."""
     taken = opened(space, sec_websocket_protocol="a.example, b.example")
     assert b"Sec-WebSocket-Protocol: a.example" in taken.head  # type: ignore[attr-defined]  # see `opened`
@@ -115,7 +115,7 @@ def test_subprotocols(space: Any) -> None:
         ("sec-websocket-protocol", "a\r\nX: y", b"malformed Sec-WebSocket-Protocol"),
     ],
 )
-def test_bad_handshakes(space: Any, header: str, value: str, why: bytes) -> None:
+def test_invalid_handshakes_are_refused_over_http(space: Any, header: str, value: str, why: bytes) -> None:
     """A handshake of another version, or with values that no answer can repeat, is refused over HTTP: the connection is not
     taken over."""
     headers = {**HANDSHAKE, header: value}
@@ -128,7 +128,7 @@ def test_bad_handshakes(space: Any, header: str, value: str, why: bytes) -> None
     assert len(space.server.server.api.watches.running) == running
 
 
-def test_refusals_come_before(space: Any) -> None:
+def test_refused_watch_is_an_http_response(space: Any) -> None:
     """What is refused is refused over HTTP; without a connection to take over, the answer is a stream."""
     url = space.url("configmaps?watch=1&labelSelector=((")
     assert run(space.server.request("GET", url, headers=HANDSHAKE, hijack=Taken)).code == 400
@@ -138,7 +138,7 @@ def test_refusals_come_before(space: Any) -> None:
 
 
 class TestClients:
-    def test_may_close(self, space: Any) -> None:
+    def test_close_is_answered(self, space: Any) -> None:
         """A close is answered by one, and nothing is left behind."""
         server = space.server.server
         running = len(server.api.watches.running)
@@ -150,14 +150,14 @@ class TestClients:
         assert len(server.api.watches.running) == running
         taken.protocol.connectionLost()
 
-    def test_may_go(self, space: Any) -> None:
+    def test_lost_connection_ends_the_watch(self, space: Any) -> None:
         """So does a connection that is lost."""
         server = space.server.server
         running = len(server.api.watches.running)
         opened(space).protocol.connectionLost()
         assert len(server.api.watches.running) == running
 
-    def test_may_talk(self, space: Any) -> None:
+    def test_client_messages_are_ignored_and_pings_answered(self, space: Any) -> None:
         """Pings are answered, messages are left, however they arrive; a long control frame is the end."""
         taken = opened(space)
         taken.read()
@@ -167,7 +167,7 @@ class TestClients:
         taken.protocol.dataReceived(b"\x89\xfe\x01\x00")
         assert [opcode for opcode, _ in taken.messages()] == [8] and taken.transport.disconnecting
 
-    def test_may_ping_without_reading(self, space: Any) -> None:
+    def test_pings_of_a_full_connection_are_combined(self, space: Any) -> None:
         """While the transport is full pings are not answered; after that, the last of them is."""
         taken = opened(space)
         taken.read()
@@ -180,7 +180,7 @@ class TestClients:
         assert taken.messages() == []
         taken.protocol.connectionLost()
 
-    def test_may_be_slow(self, space: Any) -> None:
+    def test_unread_bytes_are_counted(self, space: Any) -> None:
         """What waits is counted while the transport is full."""
         taken = opened(space)
         taken.protocol.pauseProducing()

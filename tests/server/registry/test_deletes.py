@@ -22,7 +22,7 @@ def at(seconds: float) -> str:
 
 
 class TestPlain:
-    def test_gone(self, space: Any) -> None:
+    def test_delete_without_finalizers_is_immediate(self, space: Any) -> None:
         """An object without finalizers goes at once; the answer is a Status that names it, or the object."""
         uid = space.config("a")["metadata"]["uid"]
         answer = space("DELETE", "configmaps/a").json
@@ -32,7 +32,7 @@ class TestPlain:
         assert space("DELETE", "podtemplates/t").json["kind"] == "PodTemplate"
 
     @pytest.mark.parametrize("wanted", [{"uid": "other"}, {"resourceVersion": "1"}])
-    def test_preconditions(self, space: Any, wanted: Any) -> None:
+    def test_delete_preconditions(self, space: Any, wanted: Any) -> None:
         """uid and resourceVersion of DeleteOptions must be the object's."""
         metadata = space.config("a")["metadata"]
         refused = space("DELETE", "configmaps/a", {"preconditions": wanted})
@@ -40,7 +40,7 @@ class TestPlain:
         met = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
         assert space("DELETE", "configmaps/a", {"preconditions": met}).code == 200
 
-    def test_options_in_the_query(self, space: Any) -> None:
+    def test_delete_options_in_the_query(self, space: Any) -> None:
         """Without a body the query counts: uid too."""
         uid = space.config("a")["metadata"]["uid"]
         assert space("DELETE", "configmaps/a?uid=other").code == 409
@@ -50,7 +50,38 @@ class TestPlain:
         assert [cause["reason"] for cause in both["details"]["causes"]] == ["FieldValueInvalid", "FieldValueNotSupported"]
         assert space("DELETE", f"configmaps/a?uid={uid}").code == 200
 
-    def test_a_lost_race(self, space: Any) -> None:
+    @pytest.mark.parametrize("other", ["removed", "replaced", "changed"])
+    def test_forced_delete_races_with_a_node_agent(self, space: Any, other: str) -> None:
+        """A forced deletion succeeds also when somebody, who saw that the object is marked, is faster, or changes it in
+        between; an object that took its name stays."""
+        uid = space.make("pods", POD)["metadata"]["uid"]
+        bound = {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
+        assert space("POST", "pods/p/binding", bound).code == 201
+        store = space.server.server.registry.access.store
+        delete = store.delete
+        raced: list[Any] = []
+
+        async def slow(key: str, *, expected: int) -> int:
+            if not raced:
+                raced.append(key)
+                if other == "changed":
+                    assert space("PATCH", "pods/p/status", {"status": {"message": "m"}}, content_type=MERGE).code == 200
+                else:
+                    await delete(key, expected=expected)
+                if other == "replaced":
+                    space.make("pods", POD)
+            found: int = await delete(key, expected=expected)
+            return found
+
+        store.delete = slow
+        try:
+            answer = space("DELETE", "pods/p?gracePeriodSeconds=0")
+        finally:
+            store.delete = delete
+        assert (answer.code, answer.json["metadata"]["uid"]) == (200, uid)
+        assert space("GET", "pods/p").code == (200 if other == "replaced" else 404)
+
+    def test_delete_retries_after_a_concurrent_write(self, space: Any) -> None:
         """A delete without preconditions deletes what it finds then."""
         space.config("a")
         store = space.server.server.registry.access.store
@@ -73,7 +104,7 @@ class TestPlain:
 
 
 class TestFinalizers:
-    def test_marked_until_the_last_one_goes(self, space: Any) -> None:
+    def test_finalizers_delay_the_deletion(self, space: Any) -> None:
         """A delete only marks; removing the last finalizer ends it, and new ones are refused."""
         space.config("a", finalizers=["x.example/a", "x.example/b"])
         marked = space("DELETE", "configmaps/a")
@@ -101,14 +132,14 @@ class TestFinalizers:
             (["foregroundDeletion"], {"propagationPolicy": "Background"}, None),
         ],
     )
-    def test_propagation(self, space: Any, before: list[str], options: Any, after: list[str] | None) -> None:
+    def test_propagation_policy_becomes_a_finalizer(self, space: Any, before: list[str], options: Any, after: list[str] | None) -> None:
         """The policy becomes a finalizer, at most one of orphan and foregroundDeletion; others stay."""
         space.config("a", finalizers=before)
         space("DELETE", "configmaps/a", options)
         found = space("GET", "configmaps/a")
         assert found.code == 404 if after is None else found.json["metadata"]["finalizers"] == after
 
-    def test_generation_rises_once(self, space: Any) -> None:
+    def test_marking_raises_the_generation_once(self, space: Any) -> None:
         """Marking counts as a change; marking again does not."""
         body = {"metadata": {"name": "b", "finalizers": ["x.example/a"]}, "spec": {"podSelector": {}}}
         space.make("networkpolicies", body, group="networking.orch.io/v1")
@@ -121,7 +152,7 @@ class TestGrace:
     def bound(self, space: Any, **spec: Any) -> None:
         space.make("pods", {**POD, "spec": {**POD["spec"], "nodeName": "n", **spec}})
 
-    def test_pods_that_run_wait(self, space: Any) -> None:
+    def test_scheduled_pod_waits_for_its_grace_period(self, space: Any) -> None:
         """A bound pod is marked with its grace period; only shorter ones change that, counted from the beginning."""
         self.bound(space)
         first = space("DELETE", "pods/p").json["metadata"]
@@ -131,7 +162,7 @@ class TestGrace:
         shorter = space("DELETE", "pods/p?gracePeriodSeconds=10").json["metadata"]
         assert (shorter["deletionTimestamp"], shorter["deletionGracePeriodSeconds"]) == (at(10), 10)
 
-    def test_at_once(self, space: Any) -> None:
+    def test_grace_period_zero_deletes_at_once(self, space: Any) -> None:
         """Grace 0 deletes; watchers first see the pod marked with it, then gone."""
         self.bound(space)
         seen: list[Any] = []
@@ -146,7 +177,7 @@ class TestGrace:
         assert answer["metadata"]["deletionGracePeriodSeconds"] == 0
         assert answer["metadata"]["resourceVersion"] == str(seen[0].revision)
 
-    def test_waiting_is_not_disturbed(self, space: Any) -> None:
+    def test_longer_grace_period_changes_nothing(self, space: Any) -> None:
         """What does not shorten the grace changes nothing of a pod that waits, finalizers neither."""
         self.bound(space)
         first = space("DELETE", "pods/p").json
@@ -155,7 +186,7 @@ class TestGrace:
         less = space("DELETE", "pods/p", {"gracePeriodSeconds": -5}).json["metadata"]
         assert (less["deletionTimestamp"], less["deletionGracePeriodSeconds"]) == (at(1), 1)
 
-    def test_pods_that_nobody_runs_go(self, space: Any) -> None:
+    def test_unscheduled_pod_is_deleted_at_once(self, space: Any) -> None:
         """A pod without a node is deleted without a grace period."""
         space.make("pods", POD)
         assert space("DELETE", "pods/p").code == 200 and space("GET", "pods/p").code == 404
@@ -169,7 +200,7 @@ class TestGrace:
 
 
 class TestCollections:
-    def test_what_a_list_would_show(self, space: Any) -> None:
+    def test_collection_is_selected_as_a_list(self, space: Any) -> None:
         """Selectors choose; the answer is the list of what was there."""
         space.config("a", labels={"go": "1"})
         space.config("b")
@@ -177,7 +208,7 @@ class TestCollections:
         assert shown["kind"] == "ConfigMapList" and [o["metadata"]["name"] for o in shown["items"]] == ["a"]
         assert space.names("configmaps") == ["b"]
 
-    def test_one_namespace_only(self, space: Any) -> None:
+    def test_collection_is_limited_to_a_namespace(self, space: Any) -> None:
         """Other namespaces keep theirs, and there is no collection over all of them."""
         space.config("a")
         elsewhere = "/api/v1/namespaces/default/configmaps"
@@ -190,14 +221,14 @@ class TestCollections:
 
 
 class TestNamespaces:
-    def test_labelled_with_generated_names(self, space: Any) -> None:
+    def test_generated_name_is_in_the_namespace_label(self, space: Any) -> None:
         """The label is set once the name is known."""
         sent = {"metadata": {"generateName": "made-"}}
         made = run(space.server.request("POST", "/api/v1/namespaces", body=sent)).json
         name = made["metadata"]["name"]
         assert name.startswith("made-") and name in made["metadata"]["labels"].values()
 
-    def test_preconditions(self, space: Any) -> None:
+    def test_namespace_delete_preconditions(self, space: Any) -> None:
         """They have words of their own, as definitions have."""
         url = f"/api/v1/namespaces/{space.name}"
         uid = run(space.server.request("GET", url)).json["metadata"]["uid"]
@@ -207,7 +238,7 @@ class TestNamespaces:
             f"UID in precondition: other, UID in object meta: {uid}"
         )
 
-    def test_their_own_finalizers(self, space: Any) -> None:
+    def test_namespace_finalizers_are_removed_through_finalize(self, space: Any) -> None:
         """A namespace is marked, Terminating, until its own finalizers are taken through /finalize."""
         url = f"/api/v1/namespaces/{space.name}"
         marked = run(space.server.request("DELETE", url)).json
@@ -219,7 +250,7 @@ class TestNamespaces:
         ended = run(space.server.request("PUT", f"{url}/finalize", body={**put, "spec": {"finalizers": []}}))
         assert ended.code == 200 and run(space.server.request("GET", url)).code == 404
 
-    def test_no_finalizers(self, space: Any) -> None:
+    def test_namespace_without_finalizers_is_marked_first(self, space: Any) -> None:
         """A namespace without finalizers is marked all the same: what it contains has to go first. The second deletion ends
         it."""
         url = f"/api/v1/namespaces/{space.name}"
@@ -229,7 +260,7 @@ class TestNamespaces:
         assert marked["status"]["phase"] == "Terminating" and "deletionGracePeriodSeconds" not in marked["metadata"]
         assert run(space.server.request("DELETE", url)).code == 200 and run(space.server.request("GET", url)).code == 404
 
-    def test_a_missing_one_with_a_uid(self, space: Any) -> None:
+    def test_update_of_a_missing_namespace_checks_the_uid_first(self, space: Any) -> None:
         """The uid of an update is judged before whether the namespace is there."""
         for sub in ("", "/status", "/finalize"):
             sent = {"metadata": {"name": "none", "uid": "u"}}
@@ -244,7 +275,7 @@ class TestNamespaces:
             ({"propagationPolicy": "Background"}, None),
         ],
     )
-    def test_propagation(self, space: Any, options: Any, finalizers: Any) -> None:
+    def test_namespace_propagation_policy(self, space: Any, options: Any, finalizers: Any) -> None:
         """Not to orphan means the foreground here; while content is left, a further deletion changes nothing."""
         url = f"/api/v1/namespaces/{space.name}"
         marked = run(space.server.request("DELETE", url, body=options)).json
@@ -254,7 +285,7 @@ class TestNamespaces:
 
 
 class TestDefinitions:
-    def test_generation(self, space: Any) -> None:
+    def test_second_deletion_raises_the_generation(self, space: Any) -> None:
         """The first deletion of a definition is no new generation; a second one, which something holds, is."""
         names = {"plural": "foos", "kind": "Foo"}
         version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
@@ -270,7 +301,7 @@ class TestDefinitions:
 
 class TestWarnings:
     @pytest.mark.parametrize(("query", "warned"), [("", True), ("?propagationPolicy=Orphan", False), ("?orphanDependents=false", False)])
-    def test_jobs(self, space: Any, query: str, warned: bool) -> None:
+    def test_deleting_jobs_without_a_policy_warns(self, space: Any, query: str, warned: bool) -> None:
         """Who deletes jobs without saying what becomes of their pods is warned, whether there are any or not."""
         for rest in ("jobs/none", "jobs"):
             answer = space("DELETE", rest + query, group="batch/v1")
@@ -283,7 +314,7 @@ class TestSystemPriorityClasses:
 
     @pytest.mark.parametrize("name", ["system-node-critical", "system-cluster-critical"])
     @pytest.mark.parametrize("query", ["", "?dryRun=All", "?gracePeriodSeconds=0"])
-    def test_stay(self, space: Any, name: str, query: str) -> None:
+    def test_system_priority_classes_cannot_be_deleted(self, space: Any, name: str, query: str) -> None:
         """They cannot be deleted by any user, individually or in a collection."""
         server = space.server
         answer = run(server.request("DELETE", f"{self.ROOT}/{name}{query}"))
@@ -292,14 +323,14 @@ class TestSystemPriorityClasses:
         assert run(server.request("DELETE", f"{self.ROOT}?fieldSelector=metadata.name%3D{name}")).code == 403
         assert run(server.request("GET", f"{self.ROOT}/{name}")).code == 200
 
-    def test_others_go(self, space: Any) -> None:
+    def test_other_priority_classes_can_be_deleted(self, space: Any) -> None:
         """A class that users made is deleted like any object."""
         made = run(space.server.request("POST", self.ROOT, body={"metadata": {"name": "mine"}, "value": 1}))
         assert made.code == 201
         assert run(space.server.request("DELETE", f"{self.ROOT}/mine")).code == 200
 
 
-def test_without_garbage_collection(tmp_path: Path) -> None:
+def test_without_garbage_collection_no_finalizers_are_set(tmp_path: Path) -> None:
     """With --enable-garbage-collector=false no policy sets a finalizer: nothing would ever remove it."""
     server = make_server(tmp_path, "--enable-garbage-collector=false", "--controllers=*")
     try:

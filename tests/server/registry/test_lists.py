@@ -39,7 +39,7 @@ TABLE: list[tuple[str, str, int, Any, bool]] = [
 
 
 @pytest.mark.parametrize(("version", "match", "limit", "wanted", "more"), TABLE)
-def test_every_cell(space: Any, version: str, match: str, limit: int, wanted: Any, more: bool) -> None:
+def test_every_combination_of_version_match_and_limit(space: Any, version: str, match: str, limit: int, wanted: Any, more: bool) -> None:
     """Unset is consistent, 0 is anything (and never a page), N not older than N, Exact (or a limit with N) exactly N."""
     space.config("a")
     old = int(space.config("b")["metadata"]["resourceVersion"])
@@ -62,7 +62,7 @@ def test_every_cell(space: Any, version: str, match: str, limit: int, wanted: An
     assert shown["metadata"]["resourceVersion"] == (version if exact else str(now))
 
 
-def test_a_read_from_the_future_waits(space: Any) -> None:
+def test_list_of_a_future_version_waits(space: Any) -> None:
     """A list not older than a version that is still to come is answered once it has come, or 504 in the end."""
     made = int(space.config("a")["metadata"]["resourceVersion"])
     answers: list[Any] = []
@@ -78,7 +78,7 @@ def test_a_read_from_the_future_waits(space: Any) -> None:
 
 
 class TestPages:
-    def test_pages_show_one_version(self, space: Any) -> None:
+    def test_pages_show_one_revision(self, space: Any) -> None:
         """What is written between two pages is not seen; what remains is counted."""
         for name in "abcde":
             space.config(name)
@@ -93,14 +93,14 @@ class TestPages:
         third = space("GET", f"configmaps?limit=2&continue={second['metadata']['continue']}").json
         assert [o["metadata"]["name"] for o in third["items"]] == ["e"] and "continue" not in third["metadata"]
 
-    def test_selectors_hide_what_remains(self, space: Any) -> None:
+    def test_selectors_omit_the_remaining_item_count(self, space: Any) -> None:
         """With a selector, remainingItemCount is omitted."""
         for name in "abc":
             space.config(name, labels={"x": "y"})
         shown = space("GET", "configmaps?limit=1&labelSelector=x%3Dy").json
         assert "continue" in shown["metadata"] and "remainingItemCount" not in shown["metadata"]
 
-    def test_rules_of_continue(self, space: Any) -> None:
+    def test_continue_excludes_resource_version(self, space: Any) -> None:
         """A continue token goes with no resourceVersion but 0."""
         space.config("a")
         space.config("b")
@@ -108,7 +108,7 @@ class TestPages:
         assert space("GET", f"configmaps?continue={token}&resourceVersion=5").code == 400
         assert space("GET", f"configmaps?continue={token}&resourceVersion=0").code == 200
 
-    def test_a_forgotten_version(self, space: Any) -> None:
+    def test_compacted_version_is_410_with_a_new_token(self, space: Any) -> None:
         """410 for a version before the window; its token goes on at the current version."""
         meta = space.server.dialect.meta_group
         space.config("a")
@@ -125,7 +125,7 @@ class TestPages:
         shown = space("GET", f"configmaps?limit=1&continue={onwards}").json
         assert [o["metadata"]["name"] for o in shown["items"]] == ["b"] and "continue" in shown["metadata"]
 
-    def test_a_forged_version(self, space: Any) -> None:
+    def test_token_of_a_future_version_is_refused(self, space: Any) -> None:
         """A token of a version that never was is refused."""
         token = continuation.encode(space.server.dialect.meta_group, 10**9, "a\0")
         assert space("GET", f"configmaps?continue={token}").code == 500
@@ -156,7 +156,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("token", "why"), BAD)
-def test_tokens_that_are_not_ours(token: str, why: str) -> None:
+def test_invalid_continue_tokens_are_400(token: str, why: str) -> None:
     """A token that this server did not make is 400 with the reason, never a look elsewhere."""
     with pytest.raises(Exception, match=why) as refused:
         continuation.decode("meta", token)
@@ -164,7 +164,7 @@ def test_tokens_that_are_not_ours(token: str, why: str) -> None:
 
 
 @pytest.mark.parametrize(("revision", "start"), [(7, "a"), (-1, "ns/näme\0")])
-def test_tokens_round_trip(revision: int, start: str) -> None:
+def test_continue_tokens_round_trip(revision: int, start: str) -> None:
     """What is encoded is decoded."""
     assert continuation.decode("meta", continuation.encode("meta", revision, start)) == (revision, start)
 
@@ -193,7 +193,7 @@ ONE = "&fieldSelector=metadata.name%3Da"
         ("resourceVersionMatch=Exact&fieldSelector=x%3Dy", 422, "ListOptions.meta."),
     ],
 )
-def test_refusals(space: Any, query: str, code: int, message: str) -> None:
+def test_invalid_lists_are_refused_at_once(space: Any, query: str, code: int, message: str) -> None:
     """What is wrong with a list is said as soon as it is known; the store does not wait for versions to come."""
     space.config("a")
     space.config("b")
@@ -206,7 +206,7 @@ def test_refusals(space: Any, query: str, code: int, message: str) -> None:
         assert "retryAfterSeconds" not in answer.json["details"] and "Retry-After" not in answer.headers
 
 
-def test_events_come_from_the_store(space: Any) -> None:
+def test_events_are_listed_from_the_store(space: Any) -> None:
     """Events are not cached: limit applies at version 0 too, and reads do not wait for a version."""
     for name in "ab":
         space.make("events", {"metadata": {"name": name}, "involvedObject": {"namespace": space.name}})
@@ -216,7 +216,7 @@ def test_events_come_from_the_store(space: Any) -> None:
     assert space("GET", "events/a?resourceVersion=x").code == 400
 
 
-def test_exports_are_over(space: Any) -> None:
+def test_export_parameter_is_refused(space: Any) -> None:
     """The parameter export was given up long ago."""
     space.config("a")
     assert space("GET", "configmaps/a?export=false").code == 200
@@ -227,14 +227,14 @@ def test_exports_are_over(space: Any) -> None:
 @pytest.mark.parametrize(
     ("token", "position"), [("x", 0), ("abcde", 4), ("a b", 1), ("!", 0), ("ab%0Acde", 5), ("%C3%A9%C3%A9", 0)]
 )
-def test_positions_in_continue_tokens(space: Any, token: str, position: int) -> None:
+def test_base64_errors_name_the_byte(space: Any, token: str, position: int) -> None:
     """A token that is no base64 is refused with the byte at which it ends to be; line ends do not count."""
     answer = space("GET", f"configmaps?limit=1&continue={token.replace(' ', '%20')}")
     assert answer.code == 400 and answer.json["message"].endswith(f"illegal base64 data at input byte {position}")
 
 
 @pytest.mark.parametrize("query", ["", "limit=1&", "resourceVersionMatch=Exact&"])
-def test_versions_beyond_64_bits(space: Any, query: str) -> None:
+def test_resource_versions_beyond_64_bits_are_refused(space: Any, query: str) -> None:
     """A resourceVersion that does not fit 64 bits is no version: it is not waited for."""
     space.config("a")
     for path in ("configmaps", "configmaps/a"):

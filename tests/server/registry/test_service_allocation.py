@@ -10,9 +10,9 @@ import pytest
 
 from orchd.server.registry.ranges import (
     AddressRange,
-    Allocated,
+    AllocatedError,
     NumberRange,
-    OutOfRange,
+    OutOfRangeError,
     PretendedAddresses,
     PretendedNumbers,
 )
@@ -42,7 +42,7 @@ def spec(*addresses: str, **members: Any) -> Spec:
     # Who changed both is taken at the word.
     ({"clusterIP": "c", "clusterIPs": ["c", "d"]}, spec("a", "b"), ["c", "d"]),
 ])
-def test_one_address_and_all_of_them(new: Spec, old: Spec | None, wanted: list[str]) -> None:
+def test_cluster_ip_and_cluster_ips_agree(new: Spec, old: Spec | None, wanted: list[str]) -> None:
     assert fields.normalize(new, old).get("clusterIPs", []) == wanted
 
 
@@ -55,7 +55,7 @@ def test_one_address_and_all_of_them(new: Spec, old: Spec | None, wanted: list[s
     (spec("None", selector={"a": "b"}, **SINGLE), {}, ["IPv4"], ["IPv4"]),
     (spec("10.0.0.1", "fd00::1", ipFamilies=BOTH, **SINGLE), spec("10.0.0.1", "fd00::1", ipFamilies=BOTH), BOTH, ["IPv4"]),
 ])
-def test_families(new: Spec, old: Spec, configured: list[str], families: list[str]) -> None:
+def test_ip_family_defaults(new: Spec, old: Spec, configured: list[str], families: list[str]) -> None:
     out, causes = fields.with_families(new, old, configured)
     assert (out.get("ipFamilies"), causes) == (families, [])
 
@@ -69,12 +69,12 @@ def test_families(new: Spec, old: Spec, configured: list[str], families: list[st
     (spec("10.0.0.1", **PREFER), spec("10.0.0.1", "fd00::1"), BOTH,
      "spec.ipFamilyPolicy: must be 'SingleStack' to release the secondary cluster IP"),
 ])
-def test_families_that_cannot_be(new: Spec, old: Spec, configured: list[str], wanted: str) -> None:
+def test_invalid_ip_families_are_refused(new: Spec, old: Spec, configured: list[str], wanted: str) -> None:
     _, causes = fields.with_families(new, old, configured)
     assert [f"{c.field}: {c.message.split(': ', 2)[2]}" for c in causes] == [wanted]
 
 
-def test_policies() -> None:
+def test_ip_family_policy_on_update() -> None:
     """The policy from before stays; services without addresses and selector may have both families."""
     assert fields.with_policy(spec(), PREFER)["ipFamilyPolicy"] == "PreferDualStack"
     assert fields.with_policy(spec("None"), {})["ipFamilyPolicy"] == "RequireDualStack"
@@ -103,7 +103,7 @@ BALANCED: Spec = {
 }
 
 
-def test_what_belongs_to_another_type_goes() -> None:
+def test_type_change_clears_fields_of_the_old_type() -> None:
     """Only what the client did not change as well."""
     plain = fields.without_foreign({**BALANCED, "type": "ClusterIP"}, BALANCED)
     assert plain == {**spec("10.0.0.1", ipFamilies=["IPv4"], **SINGLE), "ports": ports(("a", 0))}
@@ -119,7 +119,7 @@ def test_what_belongs_to_another_type_goes() -> None:
     assert fields.without_foreign({**BALANCED, "allocateLoadBalancerNodePorts": False}, BALANCED)["ports"] == BALANCED["ports"]
 
 
-def test_another_address_for_one_that_is_not_sent() -> None:
+def test_cluster_ips_default_to_the_old_list() -> None:
     """The list is what it was, and follows the single one."""
     before = spec("10.0.0.1")
     moved = fields.normalize(fields.carried_over({"type": "ClusterIP", "clusterIP": "10.0.0.2"}, before), before)
@@ -134,13 +134,13 @@ def fields_of(answer: Any) -> list[str]:
     return [cause["field"] for cause in answer.json["details"]["causes"]]
 
 
-def test_address_fields_are_judged_before_the_rest(space: Any) -> None:
+def test_address_fields_are_validated_first(space: Any) -> None:
     """Of a service whose addresses make no sense nothing else is said."""
     answer = space("POST", "services", service("a", ports=[], clusterIP="x"))
     assert (answer.code, fields_of(answer)) == (422, ["spec.clusterIPs[0]"])
 
 
-def test_an_address_that_changes_is_not_looked_for(space: Any) -> None:
+def test_changed_address_is_refused_by_validation(space: Any) -> None:
     """Validation says that it may not change, whether it is free or not."""
     made = space.make("services", service("a"))
     for address in (space.make("services", service("b"))["spec"]["clusterIP"], "10.9.9.9"):
@@ -149,7 +149,7 @@ def test_an_address_that_changes_is_not_looked_for(space: Any) -> None:
         assert "may not change once set" in answer.json["message"]
 
 
-def test_leading_zeros_are_no_part_of_an_address(space: Any) -> None:
+def test_leading_zeros_are_ignored_in_addresses(space: Any) -> None:
     """An address with leading zeros is kept as written, and is the same address as without them."""
     address = space.make("services", service("a"))["spec"]["clusterIP"]
     padded = ".".join(octet.zfill(3) for octet in address.split("."))
@@ -158,7 +158,7 @@ def test_leading_zeros_are_no_part_of_an_address(space: Any) -> None:
     assert space.make("services", service("b", clusterIP=padded))["spec"]["clusterIP"] == padded
 
 
-def test_health_checks_have_a_port(space: Any) -> None:
+def test_health_check_node_port_is_allocated(space: Any) -> None:
     """Given or found for a balancer that sends traffic to its own nodes; one that cannot be had is the server's failure."""
     local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}
     made = space.make("services", service("a", **local))
@@ -174,7 +174,7 @@ def test_health_checks_have_a_port(space: Any) -> None:
     assert fields_of(space("PUT", "services/a", changed)) == ["spec.healthCheckNodePort"]
 
 
-def test_protocols_of_one_port_share_a_node_port(space: Any) -> None:
+def test_protocols_of_one_port_may_share_a_node_port(space: Any) -> None:
     """Ports of different numbers do not."""
     def two(first: int, second: int) -> Any:
         return service("a", type="NodePort", ports=[
@@ -189,7 +189,7 @@ def test_protocols_of_one_port_share_a_node_port(space: Any) -> None:
     assert len({p["nodePort"] for p in space.make("services", same)["spec"]["ports"]}) == 1
 
 
-def test_statuses_allocate_nothing(space: Any) -> None:
+def test_status_updates_allocate_nothing(space: Any) -> None:
     """What the spec of a status update says does not matter."""
     made = space.make("services", service("a"))
     body = {**made, "spec": {**made["spec"], "clusterIP": "x"}, "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}]}}}
@@ -197,7 +197,7 @@ def test_statuses_allocate_nothing(space: Any) -> None:
     assert answer.code == 200 and answer.json["spec"] == made["spec"]
 
 
-def test_dry_runs_reserve_nothing() -> None:
+def test_dry_run_allocations_are_not_reserved() -> None:
     """They get what the reference's get: numbers from a place of their own, and the network's own address."""
     numbers = NumberRange(30000, 32767, lambda: {30001}, Random(1))
     pretended = PretendedNumbers(numbers)
@@ -205,14 +205,14 @@ def test_dry_runs_reserve_nothing() -> None:
     pretended.take(40000)
     assert pretended.take_any() == 40001
     for taken in (30001, 40000):
-        with pytest.raises(Allocated):
+        with pytest.raises(AllocatedError):
             pretended.take(taken)
     addresses = AddressRange(ip_network("10.0.0.0/24"), lambda: {int(ip_network("10.0.0.9/32").network_address)}, Random(1))
     free = PretendedAddresses(addresses)
     assert free.take_any() == "10.0.0.0"
     free.take("10.0.0.9")
     for outside in ("10.0.0.0", "10.0.0.255", "1.2.3.4", "fd00::1"):
-        with pytest.raises(OutOfRange):
+        with pytest.raises(OutOfRangeError):
             free.take(outside)
     addresses.take("10.0.0.8")
     numbers.take(32000)

@@ -65,20 +65,20 @@ def owned(obj: dict[str, Any]) -> dict[tuple[str, str, str], Any]:
     }
 
 
-def test_create(server: InProcessServer) -> None:
+def test_creator_owns_labels_only(server: InProcessServer) -> None:
     """The creator owns labels, and neither spec nor status: writes of the main endpoint reset both."""
     made = run(server.request("POST", f"{PATH}?fieldManager=m", body=wanted(pem(), labels={"a": "b"}))).json
     labels: dict[str, Any] = {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}}
     assert owned(made) == {("m", "Update", ""): labels}
 
 
-def test_create_without_labels(server: InProcessServer) -> None:
+def test_create_without_labels_owns_nothing(server: InProcessServer) -> None:
     """Nothing is owned."""
     made = run(server.request("POST", f"{PATH}?fieldManager=m", body=wanted(pem()))).json
     assert "managedFields" not in made["metadata"]
 
 
-def test_apply(server: InProcessServer) -> None:
+def test_applier_owns_labels_only(server: InProcessServer) -> None:
     """An applier owns labels, never spec; what it leaves out is removed, and spec stays."""
     request = pem()
     made = patched(server, "r", "m", APPLY, wanted(request, labels={"a": "b"}))
@@ -89,7 +89,7 @@ def test_apply(server: InProcessServer) -> None:
     assert owned(left) == {}
 
 
-def test_subresources(server: InProcessServer) -> None:
+def test_approval_and_status_own_separate_fields(server: InProcessServer) -> None:
     """Approval owns conditions and not the certificate; status the certificate and not the conditions."""
     run(server.request("POST", f"{PATH}?fieldManager=m", body=wanted(pem(), labels={"a": "b"})))
     condition = {"type": "Approved", "status": "True", "reason": "r", "message": "m"}

@@ -10,37 +10,44 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.server.registry.ranges import AddressRange, Allocated, Exhausted, NumberRange, OutOfRange, first_address
+from orchd.server.registry.ranges import (
+    AddressRange,
+    AllocatedError,
+    ExhaustedError,
+    NumberRange,
+    OutOfRangeError,
+    first_address,
+)
 from orchd.server.registry.strategies import seccomp
 from orchd.server.registry.strategies.pods import qos_class
 
 
 class TestRanges:
-    def test_a_value_is_handed_out_once(self) -> None:
+    def test_range_values_are_unique(self) -> None:
         """Reserved or stored values are taken; settled ones are what the store says."""
         used: set[int] = {3}
         numbers = NumberRange(1, 4, lambda: used, Random(1))
         numbers.take(1)
         for value in (1, 3):
-            with pytest.raises(Allocated):
+            with pytest.raises(AllocatedError):
                 numbers.take(value)
         for value in (0, 5):
-            with pytest.raises(OutOfRange):
+            with pytest.raises(OutOfRangeError):
                 numbers.take(value)
         assert {numbers.take_any(), numbers.take_any()} == {2, 4}
-        with pytest.raises(Exhausted):
+        with pytest.raises(ExhaustedError):
             numbers.take_any()
-        numbers.settle(2)
+        numbers.release(2)
         assert numbers.take_any() == 2
 
     @pytest.mark.parametrize(("network", "first", "size"), [("10.0.0.0/29", "10.0.0.1", 6), ("fd00::/125", "fd00::1", 7)])
-    def test_usable_addresses(self, network: str, first: str, size: int) -> None:
+    def test_network_and_broadcast_addresses_are_not_allocated(self, network: str, first: str, size: int) -> None:
         """The network's own address and the broadcast address of IPv4 are not handed out."""
         space = AddressRange(ip_network(network), set, Random(1))
         assert first_address(ip_network(network)) == first
         space.check(first)
         assert len({space.take_any() for _ in range(size)}) == size
-        with pytest.raises(Exhausted):
+        with pytest.raises(ExhaustedError):
             space.take_any()
 
 
@@ -48,7 +55,7 @@ class TestServices:
     def service(self, name: str, **spec: Any) -> Any:
         return {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}}
 
-    def test_addresses_come_back(self, space: Any) -> None:
+    def test_deleted_service_frees_its_address(self, space: Any) -> None:
         """An address is free again when its service is gone, and only then."""
         made = space.make("services", self.service("a"))
         address = made["spec"]["clusterIP"]
@@ -59,7 +66,7 @@ class TestServices:
         space("DELETE", "services/a")
         assert space("POST", "services", wanted).json["spec"]["clusterIP"] == address
 
-    def test_a_refused_write_keeps_nothing(self, space: Any) -> None:
+    def test_refused_write_frees_its_reservations(self, space: Any) -> None:
         """What was reserved for a write that validation refused is free."""
         bad = self.service("NOT GOOD", type="NodePort", ports=[{"port": 80, "nodePort": 30999}])
         assert space("POST", "services", bad).code == 422
@@ -68,7 +75,7 @@ class TestServices:
         strategy = space.server.server.registry.strategy(space.server.server.catalog.resource("", "v1", "services"))
         assert not strategy.ports._reserved
 
-    def test_what_was_allocated_stays(self, space: Any) -> None:
+    def test_update_keeps_allocated_values(self, space: Any) -> None:
         """An update that leaves out address and node port keeps them; another type gives the node port back."""
         made = space.make("services", self.service("a", type="NodePort"))
         port = made["spec"]["ports"][0]["nodePort"]
@@ -80,13 +87,13 @@ class TestServices:
         other = self.service("b", type="NodePort", ports=[{"port": 1, "nodePort": port}])
         assert space("POST", "services", other).code == 201
 
-    def test_headless_and_names_hold_nothing(self, space: Any) -> None:
+    def test_headless_and_external_services_have_no_address(self, space: Any) -> None:
         """Headless services and external names have no address of the range."""
         assert space.make("services", self.service("a", clusterIP="None"))["spec"]["clusterIPs"] == ["None"]
         named = space.make("services", self.service("b", type="ExternalName", externalName="x.example"))
         assert "clusterIP" not in named["spec"]
 
-    def test_reading_once(self, space: Any) -> None:
+    def test_existing_services_are_read_once(self, space: Any) -> None:
         """Services that exist are read once; after that a create costs the same however many there are."""
         space.make("services", self.service("a"))
         resource = space.server.server.catalog.resource("", "v1", "services")
@@ -127,7 +134,7 @@ FULL = {"cpu": "1", "memory": "1Gi"}
         ([_container(FULL, FULL), _container()], "Burstable"),
     ],
 )
-def test_quality_of_service(containers: Any, wanted: str) -> None:
+def test_qos_class_of_pods(containers: Any, wanted: str) -> None:
     """Guaranteed where every container's requests are its limits, BestEffort where there are none of either."""
     assert qos_class({"containers": containers}) == wanted
 
@@ -144,7 +151,7 @@ POD_KEY, CONTAINER_KEY = "seccomp.security.alpha.orch.io/pod", "container.seccom
     ],
 )
 @pytest.mark.parametrize("key", [POD_KEY, CONTAINER_KEY])
-def test_seccomp_said_twice(text: str, profile: Any, key: str) -> None:
+def test_seccomp_annotation_and_field_are_synchronized(text: str, profile: Any, key: str) -> None:
     """An annotation becomes the field and the field the annotation, for a pod and for its containers."""
     bare: Any = {"metadata": {}, "spec": {"containers": [{"name": "c"}]}}
     annotated = {**bare, "metadata": {"annotations": {key: text}}}
@@ -157,21 +164,21 @@ def test_seccomp_said_twice(text: str, profile: Any, key: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["localhost/", "else"])
-def test_seccomp_nonsense_stays(text: str) -> None:
+def test_invalid_seccomp_annotation_is_kept(text: str) -> None:
     """An annotation that names no profile changes nothing; neither does a field beside another annotation."""
     pod: Any = {"metadata": {"annotations": {POD_KEY: text}}, "spec": {"containers": []}}
     assert seccomp.sync_profiles(pod, ORCH) is pod
 
 
 class TestKinds:
-    def test_gated_members_of_pods(self, space: Any) -> None:
+    def test_gated_pod_fields_are_dropped(self, space: Any) -> None:
         """What release 1.23 keeps behind gates is dropped from pods as from everything."""
         context = {"securityContext": {"procMount": "Odd"}}
         pod = {"metadata": {"name": "p"}, "spec": {"os": {"name": "linux"}, "containers": [{"name": "c", "image": "i", **context}]}}
         made = space.make("pods", pod)["spec"]
         assert "os" not in made and made["containers"][0]["securityContext"] == {"procMount": "Default"}
 
-    def test_foreign_data_sources(self, space: Any) -> None:
+    def test_unsupported_claim_data_sources_are_dropped(self, space: Any) -> None:
         """A claim keeps another claim as its source and drops anything else."""
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
         for name, kind, kept in (("a", "PersistentVolumeClaim", True), ("b", "Other", False)):
@@ -179,7 +186,7 @@ class TestKinds:
             made = space.make("persistentvolumeclaims", {"metadata": {"name": name}, "spec": {**spec, **source}})
             assert ("dataSource" in made["spec"]) is kept and made["status"]["phase"] == "Pending"
 
-    def test_jobs_select_by_uid(self, space: Any) -> None:
+    def test_job_selector_uses_the_uid(self, space: Any) -> None:
         """A job's selector and its pods' labels name the job."""
         template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
         made = space.make("jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
@@ -187,7 +194,7 @@ class TestKinds:
         assert made["spec"]["selector"] == {"matchLabels": {"controller-uid": uid}}
         assert made["spec"]["template"]["metadata"]["labels"] == {"controller-uid": uid, "job-name": "j"}
 
-    def test_labels_of_jobs(self, space: Any) -> None:
+    def test_job_labels_default_to_the_templates(self, space: Any) -> None:
         """A job without labels has all labels of its pods; labels that were given stay as they are."""
         spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
         template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
@@ -197,7 +204,7 @@ class TestKinds:
             own = {} if given else {"controller-uid": made["metadata"]["uid"], "job-name": name}
             assert made["metadata"]["labels"] == {"a": "b", **own}
 
-    def test_events_go_by_themselves(self, space: Any) -> None:
+    def test_events_have_a_time_to_live(self, space: Any) -> None:
         """Events are stored with the time to live of --event-ttl, again with every update."""
         store, times = space.server.server.registry.access.store, []
         create, update = store.create, store.update

@@ -28,14 +28,14 @@ class TestAutoscalers:
         return {"metadata": {"name": "a"}, "spec": {"maxReplicas": 3, "scaleTargetRef": TARGET, **spec}}
 
     @pytest.mark.parametrize("version", ["v2", "v2beta2"])
-    def test_what_version_1_cannot_say_is_refused_all_the_same(self, space: Any, version: str) -> None:
+    def test_invalid_metric_target_is_refused_before_v1_storage(self, space: Any, version: str) -> None:
         """A wrong type of target is lost in storage, but not on validation."""
         metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "x", "averageUtilization": 5}}}
         answer = space("POST", "horizontalpodautoscalers", self.scaler(metrics=[metric]), group=HPA.format(version))
         assert answer.code == 422
         assert [c["field"] for c in answer.json["details"]["causes"]] == ["spec.metrics[0].resource.target.type"]
 
-    def test_an_empty_list_of_policies_is_not_none(self, space: Any) -> None:
+    def test_empty_policy_list_is_refused(self, space: Any) -> None:
         """Where none is given there are defaults; an empty one is refused."""
         path, group = "horizontalpodautoscalers", HPA.format("v2")
         answer = space("POST", path, self.scaler(behavior={"scaleUp": {"policies": []}}), group=group)
@@ -43,7 +43,7 @@ class TestAutoscalers:
         made = space.make(path, self.scaler(behavior={"scaleUp": {}}), group=group)
         assert len(made["spec"]["behavior"]["scaleUp"]["policies"]) == 2
 
-    def test_metrics_of_containers_are_behind_a_gate(self, space: Any) -> None:
+    def test_container_metrics_are_gated(self, space: Any) -> None:
         """Beside another source they are dropped, alone they are missed."""
         target = {"type": "Utilization", "averageUtilization": 5}
         gated = {"containerResource": {"name": "cpu", "container": "c", "target": target}}
@@ -54,7 +54,7 @@ class TestAutoscalers:
         alone = {**self.scaler(metrics=[{"type": "ContainerResource", **gated}]), "metadata": {"name": "b"}}
         assert "only allowed when HPAContainerMetrics" in space("POST", path, alone, group=group).json["message"]
 
-    def test_annotations_that_mean_nothing_go(self, space: Any) -> None:
+    def test_invalid_autoscaler_annotations_are_dropped(self, space: Any) -> None:
         """Annotations of version 1 are regenerated: invalid values are dropped, and a status in them is ignored."""
         notes = {
             ORCH("autoscaling.alpha.{long}.io/metrics"): "{", ORCH("autoscaling.alpha.{long}.io/conditions"):
@@ -66,7 +66,7 @@ class TestAutoscalers:
         assert made["metadata"]["annotations"] == {"mine": "x"}
         assert made["spec"]["targetCPUUtilizationPercentage"] == 80
 
-    def test_a_status_survives_changes_through_version_1(self, space: Any) -> None:
+    def test_autoscaler_status_survives_v1_updates(self, space: Any) -> None:
         """Conditions are annotations in version 1, and only the status endpoint can change them."""
         path = "horizontalpodautoscalers"
         space.make(path, self.scaler(), group=HPA.format("v2"))
@@ -88,7 +88,7 @@ class TestSlices:
         made = space.make("endpointslices", self.slice(deprecatedTopology={"a b": "c"}), group=SLICES.format("v1"))
         assert "deprecatedTopology" not in made["endpoints"][0]
 
-    def test_topology_goes_with_the_endpoints(self, space: Any) -> None:
+    def test_topology_stays_with_unchanged_endpoints(self, space: Any) -> None:
         """It stays while endpoints do; an endpoint that changes keeps its node."""
         node = ORCH("{long}.io/hostname")
         old, new = SLICES.format("v1beta1"), SLICES.format("v1")
@@ -101,7 +101,7 @@ class TestSlices:
 
 
 class TestJobs:
-    def test_labels_that_are_there_stay(self, space: Any) -> None:
+    def test_existing_labels_are_kept(self, space: Any) -> None:
         """A selector that cannot be is refused, not mended."""
         template = {**TEMPLATE, "metadata": {"labels": {"controller-uid": "x"}}}
         answer = space("POST", "jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
@@ -111,14 +111,14 @@ class TestJobs:
         ]
 
     @pytest.mark.parametrize("given", [{}, {"app": "a"}])
-    def test_labels_are_those_of_the_template(self, space: Any, given: Any) -> None:
+    def test_labels_default_to_the_templates(self, space: Any, given: Any) -> None:
         """A job without labels gets those of its template, with the two that the server adds there."""
         template = {**TEMPLATE, "metadata": {"labels": given}}
         made = space.make("jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
         own = {"controller-uid": made["metadata"]["uid"], "job-name": "j"}
         assert made["metadata"]["labels"] == {**given, **own}
 
-    def test_tracking_is_off(self, space: Any) -> None:
+    def test_job_tracking_annotation_is_dropped_on_create(self, space: Any) -> None:
         """The annotation that asks for it is dropped from new jobs."""
         metadata = {"name": "j", "annotations": {ORCH("batch.{long}.io/job-tracking"): ""}}
         made = space.make("jobs", {"metadata": metadata, "spec": {"template": TEMPLATE}}, group="batch/v1")
@@ -146,7 +146,7 @@ class TestWarnings:
 
 
 class TestStatusEndpoints:
-    def test_local_services_are_available_at_once(self, space: Any) -> None:
+    def test_local_api_service_is_available_at_once(self, space: Any) -> None:
         group = ORCH("apiregistration.{abbr}.io/v1")
         spec = {"group": "x.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
         body = {"metadata": {"name": "v1.x.example.com"}, "spec": spec}
@@ -159,7 +159,7 @@ class TestStatusEndpoints:
 class TestRevisions:
     """Bodies of the tests have blanks, what a patch makes has none."""
 
-    def test_data_is_the_same_as_long_as_its_text_is(self, space: Any) -> None:
+    def test_unchanged_text_is_unchanged_data(self, space: Any) -> None:
         path, group = "controllerrevisions", "apps/v1"
         url = space.url(path, group)
 

@@ -1,7 +1,8 @@
-"""The write sequence: create, update, patch and what of it a client may count on."""
+"""The write sequence: create, update, patch, dry run and status."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -13,28 +14,28 @@ APPLY = "application/apply-patch+yaml"
 
 
 def revision(space: Any) -> int:
-    """Of the store: unchanged means that nothing was written."""
+    """Revision of the store: unchanged if nothing was written."""
     found: int = space.server.server.storage.store.revision
     return found
 
 
 class TestCreate:
-    def test_the_servers_own_fields(self, space: Any) -> None:
-        """uid, creation time and version are the server's; deletion fields are not taken from a client."""
+    def test_server_sets_system_fields(self, space: Any) -> None:
+        """The server sets uid, creation time and version; deletion fields of a client are ignored."""
         made = space.config("a", uid="mine", creationTimestamp="2000-01-01T00:00:00Z", deletionGracePeriodSeconds=3)
         metadata = made["metadata"]
         assert metadata["uid"] != "mine" and not metadata["creationTimestamp"].startswith("2000")
         assert "deletionGracePeriodSeconds" not in metadata and metadata["namespace"] == space.name
 
-    def test_generated_names(self, space: Any) -> None:
-        """A name is the prefix, cut to 58 characters, and five random ones."""
+    def test_generate_name_adds_five_characters(self, space: Any) -> None:
+        """The name is the prefix, cut to 58 characters, and five random characters."""
         made = space.make("configmaps", {"metadata": {"generateName": "x" * 60}})
         assert made["metadata"]["name"].startswith("x" * 58) and len(made["metadata"]["name"]) == 63
         answer = space("POST", "configmaps?dryRun=All", {"metadata": {"generateName": "p-"}})
         assert answer.code == 201 and len(answer.json["metadata"]["name"]) == 7
 
-    def test_taken_names(self, space: Any) -> None:
-        """A taken name is 409; one that was generated says that trying again helps. A dry run says the same."""
+    def test_existing_name_is_409(self, space: Any) -> None:
+        """An existing name is 409; a generated one comes with Retry-After. A dry run answers the same."""
         space.config("a")
         for query in ("", "?dryRun=All"):
             taken = space("POST", f"configmaps{query}", {"metadata": {"name": "a"}})
@@ -43,7 +44,7 @@ class TestCreate:
             both = space("POST", f"configmaps{query}", {"metadata": {"name": "a", "generateName": "a"}})
             assert both.json["details"]["retryAfterSeconds"] == 1 and both.headers["Retry-After"] == "1"
 
-    def test_a_name_of_a_terminating_object(self, space: Any) -> None:
+    def test_name_of_a_terminating_object_is_409(self, space: Any) -> None:
         """A taken name is 409, also in a dry run and with a generated name."""
         space.config("a", finalizers=["example.com/hold"])
         space("DELETE", "configmaps/a")
@@ -62,47 +63,47 @@ class TestCreate:
             ({}, 422),
         ],
     )
-    def test_refusals(self, space: Any, metadata: Any, code: int) -> None:
-        """What cannot be created leaves no trace."""
+    def test_refused_create_writes_nothing(self, space: Any, metadata: Any, code: int) -> None:
+        """A rejected create does not change the store."""
         before = revision(space)
         assert space("POST", "configmaps", {"metadata": metadata}).code == code
         assert revision(space) == before
 
     @pytest.mark.parametrize("version", ["0", "00", "text", "-1", "9" * 30])
-    def test_versions_that_are_none(self, space: Any, version: str) -> None:
-        """A new object may carry a resourceVersion that is 0 or no number of 64 bits; it gets its own."""
+    def test_create_ignores_invalid_resource_versions(self, space: Any, version: str) -> None:
+        """A resourceVersion of 0 or outside 64 bits is ignored on create."""
         made = space.config("a", resourceVersion=version)
         assert made["metadata"]["resourceVersion"] == str(revision(space))
 
-    def test_a_dry_run_keeps_the_version(self, space: Any) -> None:
-        """A dry run never reaches the store's check: it shows the resourceVersion that was sent."""
+    def test_dry_run_shows_the_sent_resource_version(self, space: Any) -> None:
+        """A dry run does not reach the store's check and shows the resourceVersion that was sent."""
         answer = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "a", "resourceVersion": "5"}})
         assert (answer.code, answer.json["metadata"]["resourceVersion"]) == (201, "5")
 
     @pytest.mark.parametrize(("version", "code"), [("0", 201), ("7", 201), ("text", 500), ("9" * 30, 500)])
-    def test_versions_of_what_an_update_creates(self, space: Any, version: str, code: int) -> None:
-        """PUT and apply that create ask for a version that can be read, and ignore it."""
+    def test_creating_update_needs_a_readable_version(self, space: Any, version: str, code: int) -> None:
+        """PUT and apply that create refuse an unreadable resourceVersion and ignore a readable one."""
         meta = {"name": "a", "resourceVersion": version}
         limits = {"spec": {"limits": [{"type": "Pod"}]}, "metadata": meta}
         assert space("PUT", "limitranges/a", limits).code == code
         config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
         assert space("PATCH", "configmaps/a?fieldManager=m", config, content_type=APPLY).code == code
 
-    def test_a_uid_of_a_missing_object(self, space: Any) -> None:
-        """A uid is a precondition, checked before whether PUT may create; a dry run's key is not complete."""
+    def test_uid_of_a_missing_object_is_a_conflict(self, space: Any) -> None:
+        """The uid is checked before whether PUT may create; the key of a dry run lacks its prefix."""
         for query, root in (("", "/registry"), ("?dryRun=All", "")):
             for plural in ("configmaps", "limitranges"):
                 answer = space("PUT", f"{plural}/a{query}", {"metadata": {"name": "a", "uid": "u"}})
                 assert (answer.code, answer.json["reason"]) == (409, "Conflict")
                 assert f"Key: {root}/{plural}/{space.name}/a, ResourceVersion: 0" in answer.json["message"]
 
-    def test_a_missing_namespace(self, space: Any) -> None:
-        """Objects are made in namespaces that exist."""
+    def test_create_in_a_missing_namespace_is_404(self, space: Any) -> None:
+        """The error names the missing namespace."""
         answer = run(space.server.request("POST", "/api/v1/namespaces/nowhere/configmaps", body={"metadata": {"name": "a"}}))
         assert (answer.code, answer.json["details"]["kind"]) == (404, "namespaces")
 
-    def test_owners_are_named_once(self, space: Any) -> None:
-        """Equal owner references come down to one, with a warning that names the uid."""
+    def test_duplicate_owner_references_are_merged_with_a_warning(self, space: Any) -> None:
+        """Equal owner references are merged, and a warning names the uid."""
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u-1"}
         body = {"metadata": {"name": "a", "ownerReferences": [owner, owner, {**owner, "uid": "u-2"}]}}
         answer = space("POST", "configmaps", body)
@@ -111,7 +112,7 @@ class TestCreate:
 
 
 class TestUpdate:
-    def test_only_one_writer_wins(self, space: Any) -> None:
+    def test_second_write_of_a_version_is_409(self, space: Any) -> None:
         """Of two writes with the same resourceVersion the second is 409."""
         made = space.config("a")
         assert space("PUT", "configmaps/a", {**made, "data": {"k": "1"}}).code == 200
@@ -119,21 +120,21 @@ class TestUpdate:
         assert (lost.code, lost.json["reason"]) == (409, "Conflict")
         assert space("GET", "configmaps/a").json["data"] == {"k": "1"}
 
-    def test_without_a_version_the_last_wins(self, space: Any) -> None:
+    def test_update_without_a_version_replaces(self, space: Any) -> None:
         """A PUT without resourceVersion replaces whatever is there, where the kind allows that."""
         space.config("a")
         assert space("PUT", "configmaps/a", {"metadata": {"name": "a"}, "data": {"n": "1"}}).json["data"] == {"n": "1"}
 
-    def test_guarded_kinds_want_a_version(self, space: Any) -> None:
-        """Leases and their like may not be replaced blindly."""
+    def test_guarded_kinds_need_a_resource_version(self, space: Any) -> None:
+        """Leases and similar kinds cannot be replaced without a resourceVersion."""
         group = "coordination.orch.io/v1"
         space.make("leases", {"metadata": {"name": "a"}, "spec": {}}, group=group)
         body = {"metadata": {"name": "a"}, "spec": {"holderIdentity": "x"}}
         refused = space("PUT", "leases/a", body, group=group)
         assert refused.code == 422 and refused.json["details"]["causes"][0]["field"] == "metadata.resourceVersion"
 
-    def test_nothing_changed_nothing_written(self, space: Any) -> None:
-        """A PUT or PATCH that changes nothing leaves version and store alone."""
+    def test_unchanged_object_is_not_written(self, space: Any) -> None:
+        """A PUT or PATCH without a change keeps the version and writes nothing."""
         made, before = space.config("a"), revision(space)
         assert space("PUT", "configmaps/a", made).json["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
         assert space("PATCH", "configmaps/a", {"data": {"k": "v"}}, content_type=MERGE).code == 200
@@ -149,36 +150,49 @@ class TestUpdate:
             ({"name": "a", "deletionTimestamp": "2030-01-01T00:00:00Z"}, 422),
         ],
     )
-    def test_refusals(self, space: Any, metadata: Any, code: int) -> None:
+    def test_refused_update_writes_nothing(self, space: Any, metadata: Any, code: int) -> None:
         """Name, namespace, uid and version in the body must be the object's; clients cannot set deletion fields."""
         space.config("a")
         before = revision(space)
         assert space("PUT", "configmaps/a", {"metadata": metadata}).code == code
         assert revision(space) == before
 
-    def test_missing(self, space: Any) -> None:
-        """PUT makes no ConfigMap, but a Role: kinds differ. A uid is then a precondition that fails."""
+    def test_update_of_a_missing_object_depends_on_the_kind(self, space: Any) -> None:
+        """PUT creates a Role but not a ConfigMap; a uid is a precondition that fails."""
         assert space("PUT", "configmaps/a", {"metadata": {"name": "a"}}).code == 404
         group = "rbac.authorization.orch.io/v1"
         assert space("PUT", "roles/b", {"metadata": {"name": "b", "uid": "u"}}, group=group).code == 409
         assert space("PUT", "roles/b", {"metadata": {"name": "b"}}, group=group).code == 201
 
     @pytest.mark.parametrize("name", ["%2E%2E", "a%25b", "."])
-    def test_impossible_names(self, space: Any, name: str) -> None:
-        """A path segment that no key may hold is 400 on every verb."""
+    def test_invalid_name_in_the_path_is_400(self, space: Any, name: str) -> None:
+        """A name that no key may contain is 400 for every verb."""
         for method in ("GET", "DELETE"):
             answer = space(method, f"configmaps/{name}")
             assert answer.code == 400 and "Name parameter invalid" in answer.json["message"]
 
 
 class TestPatch:
-    def test_names_and_uids_stay(self, space: Any) -> None:
-        """A patch cannot rename (400), nor change the uid (422), nor guard with another version (409)."""
+    def test_patch_cannot_change_name_uid_or_version(self, space: Any) -> None:
+        """Changing the name is 400, the uid 422, the version 409."""
         space.config("a")
         for change, code in (({"name": "b"}, 400), ({"uid": "x"}, 422), ({"resourceVersion": "1"}, 409)):
             assert space("PATCH", "configmaps/a", {"metadata": change}, content_type=MERGE).code == code
 
-    def test_patches_meet(self, space: Any) -> None:
+    def test_objects_of_other_releases(self, space: Any) -> None:
+        """A patch gives an object that this process has not written the defaults and the order of members of this release."""
+        spec = {"containers": [{"name": "c", "image": "i"}]}
+        space.make("podtemplates", {"metadata": {"name": "a"}, "template": {"spec": spec}})
+        store = space.server.server.storage.store
+        stored = run(store.get(f"/podtemplates/{space.name}/a"))
+        older = b'"spec":{"terminationGracePeriodSeconds":5,"containers":[{"image":"i","name":"c"}]}}}'
+        value = re.sub(b'"spec":{.*}', older, stored.value)
+        run(store.update(stored.key, value, expected=stored.revision))
+        patched = space("PATCH", "podtemplates/a", {"metadata": {"labels": {"x": "y"}}}, content_type=MERGE).json["template"]["spec"]
+        assert patched["dnsPolicy"] == "ClusterFirst" and patched["terminationGracePeriodSeconds"] == 5
+        assert next(iter(patched)) == "containers" and list(patched["containers"][0])[:2] == ["name", "image"]
+
+    def test_patch_is_reapplied_after_a_concurrent_write(self, space: Any) -> None:
         """A patch without a version is applied again after a concurrent write."""
         space.config("a")
         registry = space.server.server.registry
@@ -200,7 +214,7 @@ class TestPatch:
             del store.update
         assert raced and answer.json["data"] == {"k": "v", "first": "1", "second": "2"}
 
-    def test_a_race_to_create(self, space: Any) -> None:
+    def test_apply_that_loses_a_create_race_updates(self, space: Any) -> None:
         """An apply that loses the race to create its object is applied to the existing one."""
         store = space.server.server.registry.access.store
         raced: list[Any] = []
@@ -221,8 +235,8 @@ class TestPatch:
             del store.create
         assert raced and answer.code == 200 and answer.json["data"] == {"k": "v", "mine": "1"}
 
-    def test_apply_makes(self, space: Any) -> None:
-        """Apply creates what is missing, 201; other patches are 404."""
+    def test_apply_creates_missing_objects(self, space: Any) -> None:
+        """Apply creates a missing object; other patches of it are 404."""
         config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"x": "1"}}
         assert space("PATCH", "configmaps/a?fieldManager=me", config, content_type=APPLY).code == 201
         assert space("PATCH", "configmaps/a?fieldManager=me", config, content_type=APPLY).code == 200
@@ -230,8 +244,8 @@ class TestPatch:
 
 
 class TestDryRun:
-    def test_no_trace(self, space: Any) -> None:
-        """A dry run answers as the write would and leaves store, ranges and watchers alone."""
+    def test_dry_run_changes_nothing(self, space: Any) -> None:
+        """A dry run answers as the write and changes neither store nor ranges."""
         space.config("a")
         before = revision(space)
         made = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "b"}})
@@ -245,8 +259,8 @@ class TestDryRun:
         assert revision(space) == before and space("GET", "configmaps/a").json["data"] == {"k": "v"}
         assert space("POST", "services", service).code == 201
 
-    def test_other_values(self, space: Any) -> None:
-        """All is the only dry run there is."""
+    def test_invalid_dry_run_value_is_refused(self, space: Any) -> None:
+        """All is the only valid value of dryRun."""
         assert space("POST", "configmaps?dryRun=Some", {"metadata": {"name": "b"}}).code == 422
 
 
@@ -259,8 +273,8 @@ class TestStatusAndGeneration:
         body = {"metadata": {"name": "d"}, "spec": spec, "status": {"replicas": 7}}
         return space.make("deployments", body, group=self.GROUP)
 
-    def test_each_endpoint_writes_its_half(self, space: Any) -> None:
-        """Status is cleared on create, kept on PUT, and all that /status changes."""
+    def test_main_and_status_endpoints_write_separate_parts(self, space: Any) -> None:
+        """The main endpoint ignores status changes, the status endpoint everything else."""
         made = self.deployment(space)
         assert made["status"] == {} and made["metadata"]["generation"] == 1
         both = {**made, "spec": {**made["spec"], "replicas": 3}, "status": {"replicas": 9}}
@@ -273,16 +287,16 @@ class TestStatusAndGeneration:
         assert on_main["metadata"]["generation"] == 2
         assert space("GET", "deployments/d/status", group=self.GROUP).json == on_main
 
-    def test_who_writes_where(self, space: Any) -> None:
-        """An owner of status fields is one of that endpoint, apart from the same manager's other fields."""
+    def test_status_writes_have_their_own_owner(self, space: Any) -> None:
+        """Fields written through /status have an entry of their own for the same manager."""
         made = self.deployment(space)
         changed = {**made, "status": {"replicas": 2}}
         after = space("PUT", "deployments/d/status", changed, group=self.GROUP, user_agent="me/1").json
         entries = {(e["manager"], e.get("subresource", "")) for e in after["metadata"]["managedFields"]}
         assert entries == {("test", ""), ("me", "status")}
 
-    def test_without_a_status_endpoint(self, space: Any) -> None:
-        """Kinds without status have no such path."""
+    def test_kind_without_status_has_no_status_path(self, space: Any) -> None:
+        """The status path of a kind without status is 404."""
         space.config("a")
         assert space("GET", "configmaps/a/status").code == 404
 
@@ -296,7 +310,7 @@ class TestStatusAndGeneration:
         ("apps/v1", "deployments", {"spec": {}}, ("apps", "Deployment")),
     ],
 )
-def test_refusals_name_the_home_of_a_kind(space: Any, group: str, plural: str, body: Any, named: Any) -> None:
+def test_errors_name_the_home_group_of_a_kind(space: Any, group: str, plural: str, body: Any, named: Any) -> None:
     """Refusals name a kind by the group in which the reference has it at home, which may be another than that of the path."""
     answer = space("POST", plural, {"metadata": {"name": "a"}, **body}, group=space.server.dialect(group))
     details = answer.json["details"]
@@ -304,7 +318,7 @@ def test_refusals_name_the_home_of_a_kind(space: Any, group: str, plural: str, b
 
 
 class TestKinds:
-    def test_template_generation(self, space: Any) -> None:
+    def test_daemon_set_template_generation(self, space: Any) -> None:
         """A daemon set may start with a template generation; an invalid number is 400."""
         template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template, "updateStrategy": {"rollingUpdate": {}}}
@@ -318,8 +332,8 @@ class TestKinds:
         refused = space("POST", "daemonsets", body, group="apps/v1")
         assert refused.code == 400 and refused.json["message"].endswith('strconv.ParseInt: parsing "x": invalid syntax')
 
-    def test_balancers_of_other_types(self, space: Any) -> None:
-        """A service that has no balancer any more does not show the one it had."""
+    def test_type_change_clears_the_load_balancer_status(self, space: Any) -> None:
+        """A service that is no load balancer any more loses its load balancer status."""
         made = space.make("services", {"metadata": {"name": "s"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}})
         status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
         known = space("PUT", "services/s/status", {**made, "status": status}).json

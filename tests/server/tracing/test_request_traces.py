@@ -120,7 +120,7 @@ def trace_id(span: ReadableSpan) -> str:
     return f"{span.context.trace_id:032x}"
 
 
-def test_the_spans_of_a_request() -> None:
+def test_request_span_tree() -> None:
     """The request is the root; authentication, authorization and the verb are below it, the store below the verb."""
     memory = MemoryStore(Clock())
     memory.start()
@@ -162,7 +162,7 @@ def test_the_spans_of_a_request() -> None:
     (ANN, 1.0, "rubbish", True, False),
     (None, 0.0, PARENT, False, False),
 ])  # fmt: skip
-def test_sampling(user: User | None, ratio: float, header: str, recorded: bool, followed: bool) -> None:
+def test_sampling_follows_trusted_clients(user: User | None, ratio: float, header: str, recorded: bool, followed: bool) -> None:
     """The decision of trusted clients is followed, whatever the rate; other clients' traces are linked, and decide nothing."""
     passed: list[str] = []
 
@@ -185,7 +185,7 @@ def test_sampling(user: User | None, ratio: float, header: str, recorded: bool, 
         assert (trace == TRACE) is followed and bool(int(flags, 16) & 1) is recorded
 
 
-def test_failures() -> None:
+def test_failed_spans() -> None:
     """Rejected credentials are a span as well; server errors and exceptions are failed spans."""
     rejected = Server(1.0, fine, None)
     assert result_of(rejected.get()).code == 401
@@ -203,7 +203,7 @@ def test_failures() -> None:
     assert found["part"].status.description == "Internal error occurred: no luck"
 
 
-def test_clients_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_client_input_is_bounded_in_spans_and_log(caplog: pytest.LogCaptureFixture) -> None:
     """Long queries are cut and invalid headers ignored without a line of the library for each request."""
     server = Server(1.0, fine)
     headers = {"traceparent": "ff" + PARENT[2:] + "-" + "b" * 1000, "tracestate": "=" * 1000}
@@ -213,7 +213,7 @@ def test_clients_do_not_fill_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert not caplog.records
 
 
-def test_requests_inside_of_requests() -> None:
+def test_nested_requests_are_child_spans() -> None:
     """A request of the server to itself is below the work that made it, or not there if that is not recorded."""
 
     async def nested(request: Request) -> Response:
@@ -234,7 +234,7 @@ def test_requests_inside_of_requests() -> None:
     assert server.spans() == {}
 
 
-def test_work_after_the_end_is_not_recorded() -> None:
+def test_background_work_after_the_request_records_nothing() -> None:
     """Background work that a request began records nothing after the request has ended."""
     kept: list[Any] = []
 
@@ -254,7 +254,7 @@ def test_work_after_the_end_is_not_recorded() -> None:
     assert len(server.spans()) == count
 
 
-def test_requests_after_the_end_are_their_own() -> None:
+def test_later_requests_begin_their_own_trace() -> None:
     """A request that background work makes later begins a trace, below nothing; and the context stays as it was."""
     kept: list[Any] = []
 
@@ -276,7 +276,7 @@ def test_requests_after_the_end_are_their_own() -> None:
     assert parent(second) == 0 and trace_id(first) != trace_id(second) and second.kind is SpanKind.SERVER
 
 
-def test_before_the_start_and_after_the_end() -> None:
+def test_requests_without_a_collector_are_served() -> None:
     """Without a connection to a collector requests are served without spans."""
     server = Server(1.0, fine)
     result_of(server.telemetry.stop())

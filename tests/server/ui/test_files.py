@@ -1,4 +1,4 @@
-"""The files of the page."""
+"""Static files of the page."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ FILES = page_files()
 SCRIPTS = sorted(path for path in FILES if path.endswith(".js"))
 
 
-def test_the_page_and_its_files() -> None:
-    """Every file of the folder is served under its own name, with its type; the page at the root too."""
+def test_every_static_file_is_served() -> None:
+    """Every file of the folder is served under its name and with its type; the root serves index.html."""
     names = {entry.name for entry in resources.files("orchd.server.ui").joinpath("static").iterdir()}
     assert {f"{ROOT}/{name}" for name in names} | {f"{ROOT}/"} == set(FILES)
     assert FILES[f"{ROOT}/"] is FILES[f"{ROOT}/index.html"]
     assert FILES[f"{ROOT}/main.js"].content_type == "text/javascript; charset=utf-8"
 
 
-def test_a_known_file_is_not_sent_again() -> None:
-    """304 for the tag, also as a weak one in a list; the file for another tag."""
+def test_matching_etag_is_304() -> None:
+    """A matching Etag is 304, also as a weak one in a list; another Etag gets the file."""
     file = FILES[f"{ROOT}/main.js"]
     for tag in (file.etag, f'"other", W/{file.etag}', "*"):
         answer = file.answer(ask(if_none_match=tag))
@@ -33,14 +33,14 @@ def test_a_known_file_is_not_sent_again() -> None:
 
 
 def test_files_are_read_only() -> None:
-    """Other methods than GET and HEAD are refused."""
+    """Methods other than GET and HEAD are refused."""
     with pytest.raises(ApiError) as caught:
         FILES[f"{ROOT}/"].answer(ask("POST"))
     assert caught.value.code == 405
 
 
 def test_security_headers() -> None:
-    """Nothing is loaded from elsewhere, nothing runs inside documents, and no other page shows this one."""
+    """The policy allows only own scripts and styles, no inline code, and no framing by other pages."""
     headers = dict(FILES[f"{ROOT}/"].answer(ask()).headers)
     policy = headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'") and "frame-ancestors 'none'" in policy
@@ -56,7 +56,7 @@ def test_no_code_or_style_inside_the_page() -> None:
 
 @pytest.mark.parametrize("path", SCRIPTS)
 def test_scripts_parse_no_markup_and_load_nothing_from_elsewhere(path: str) -> None:
-    """No script has a way to make markup or code of text, or names another server."""
+    """No script uses an API that parses markup or code from text, or a URL of another server."""
     text = FILES[path].body.decode()
     forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setAttribute\('style'|localStorage|document\.cookie"
     assert re.findall(forbidden, text) == []

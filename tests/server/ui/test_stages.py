@@ -25,7 +25,7 @@ def asked(path: str, remote: str = "127.0.0.1", method: str = "GET", certificate
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"])
-def test_clients_on_this_machine_get_the_page(address: str) -> None:
+def test_local_clients_get_the_page_without_credentials(address: str) -> None:
     """Without credentials; the root leads to the page, so that relative addresses work."""
     assert send(LocalPage(FILES), asked("/ui/", address))[0].content_type.startswith("text/html")
     browser = asked("/ui", address)
@@ -37,14 +37,14 @@ def test_clients_on_this_machine_get_the_page(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["10.1.2.3", "::ffff:10.1.2.3", "", "/run/socket", "0.0.0.0", "128.0.0.1", "fe80::1%lo"])
-def test_others_go_on_to_authentication(address: str) -> None:
+def test_remote_requests_pass_on_to_authentication(address: str) -> None:
     """The stage says nothing to them, not even that there is a page."""
     assert send(LocalPage(FILES), asked("/ui/", address))[0].body == b"answer"
     assert not is_loopback(address)
 
 
 @pytest.mark.parametrize("path", ["/ui/../pki/ca.key", "/ui/%2e%2e/x", "/ui//etc/passwd", "/ui/static/main.js", "/uix", "/ui/main.js/", "/UI/main.js"])
-def test_paths_lead_to_no_other_file(path: str) -> None:
+def test_only_exact_file_names_are_served(path: str) -> None:
     """Only exact names are served."""
     assert send(LocalPage(FILES), asked(path))[0].body == b"answer"
 
@@ -65,20 +65,20 @@ def test_the_session_names_the_user() -> None:
     assert names_of(ORCH)["meta"] == ORCH.meta_group
 
 
-def test_the_session_of_nobody() -> None:
+def test_anonymous_user_has_no_session() -> None:
     """The anonymous user has no session."""
     request = asked("/ui/session")
     request.user = User(name=ANONYMOUS)
     assert orjson.loads(session(request)) == {"user": None, "certificate": False, "names": {}}
 
 
-def test_the_session_is_for_those_who_get_the_page() -> None:
+def test_session_endpoint_follows_the_ui_flag() -> None:
     """The session endpoint answers other machines with --ui=true only."""
     assert session(asked("/ui/session", "10.1.2.3")) == b"answer"
     assert orjson.loads(session(asked("/ui/session", "10.1.2.3"), local=False))["user"]["name"] == "alice"
 
 
-def test_endpoints_behind_authorization() -> None:
+def test_ui_endpoints_behind_authorization() -> None:
     """The same files, for --ui=true."""
     endpoints = page_endpoints(FILES)
     assert run(endpoints["/ui/main.js"](asked("/ui/main.js"))).body == FILES["/ui/main.js"].body  # type: ignore[arg-type]

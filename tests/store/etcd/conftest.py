@@ -14,8 +14,9 @@ from twisted.internet import reactor
 
 from orchd.store.etcd.servers import TlsFiles, make_servers
 from orchd.store.etcd.store import EtcdStore
-from orchd.testing.etcd import Etcd, find_etcd
+from orchd.testing.etcd import Etcd
 from orchd.testing.process import PATIENCE
+from tests.etcd import etcd_program, running_etcd
 from tests.store.etcd.etcd_support import Open
 
 _numbers = count()
@@ -23,28 +24,21 @@ _numbers = count()
 
 @pytest.fixture(scope="session")
 def program() -> str:
-    found = find_etcd()
-    if found is None:
-        pytest.skip("no etcd on the path (Debian: etcd-server)")
-    return found
+    return etcd_program()
 
 
 @pytest.fixture(scope="module")
 def etcd(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
     """One for all tests of a module, which keep to prefixes of their own."""
-    server = Etcd(program, tmp_path_factory.mktemp("etcd"))
-    server.start()
-    yield server
-    server.kill()
+    with running_etcd(tmp_path_factory.mktemp("etcd")) as server:
+        yield server
 
 
 @pytest.fixture
 def own_etcd(program: str, tmp_path: Path) -> Iterator[Etcd]:
     """One that a test may ill-treat."""
-    server = Etcd(program, tmp_path / "etcd")
-    server.start()
-    yield server
-    server.kill()
+    with running_etcd(tmp_path / "etcd") as server:
+        yield server
 
 
 @pytest.fixture

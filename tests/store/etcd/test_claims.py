@@ -18,7 +18,7 @@ from tests.store.etcd.etcd_support import Open
 
 
 @pytest_twisted.ensureDeferred
-async def test_claims(etcd: Etcd, opened: Open) -> None:
+async def test_claim_lasts_from_write_to_write(etcd: Etcd, opened: Open) -> None:
     """A claim is its key's from the write that took it to the one that leaves it, and a refused write changes nothing."""
     async with opened(etcd.url) as one, opened(etcd.url) as two:
         verifyObject(ISharedStore, one)
@@ -45,7 +45,7 @@ async def test_claims(etcd: Etcd, opened: Open) -> None:
 
 @pytest.mark.parametrize("trusted", [True, False])
 @pytest_twisted.ensureDeferred
-async def test_claims_are_no_events(etcd: Etcd, opened: Open, trusted: bool) -> None:
+async def test_claims_cause_no_watch_events(etcd: Etcd, opened: Open, trusted: bool) -> None:
     """Watches see the write and nothing of its claims; each write has one revision."""
     async with opened(etcd.url, trust_progress=trusted) as store:
         seen = Seen()
@@ -57,7 +57,7 @@ async def test_claims_are_no_events(etcd: Etcd, opened: Open, trusted: bool) -> 
 
 
 @pytest_twisted.ensureDeferred
-async def test_only_one_wins(etcd: Etcd, opened: Open) -> None:
+async def test_one_of_concurrent_claims_wins(etcd: Etcd, opened: Open) -> None:
     """Of any number of writes on two servers that want the same, one gets it."""
     async with opened(etcd.url) as one, opened(etcd.url) as two:
         writes = [
@@ -73,7 +73,7 @@ async def test_only_one_wins(etcd: Etcd, opened: Open) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_freed_only_as_seen(etcd: Etcd, opened: Open) -> None:
+async def test_claim_is_freed_only_unchanged(etcd: Etcd, opened: Open) -> None:
     """An unused claim can be freed, unless it has been claimed again."""
     async with opened(etcd.url) as store:
         await store.write("/a", b"", expected=0, take=["x"], leave=[])
@@ -91,7 +91,7 @@ async def test_freed_only_as_seen(etcd: Etcd, opened: Open) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_claims_of_sealed_values(etcd: Etcd, opened: Open) -> None:
+async def test_claims_work_with_encrypted_values(etcd: Etcd, opened: Open) -> None:
     """Encryption does not stand in the way, and conflicts show values in clear."""
     rule = Rule("services", (AesGcm(b"sealed:", b"k" * 16),), b"sealed:")
     async with opened(etcd.url) as inner:

@@ -186,7 +186,7 @@ def check(double: Double, consumers: list[Consumer]) -> None:
 @given(seed=st.integers(0, 1 << 32), release=st.sampled_from(((True, True), (True, False), (False, False))))
 @example(seed=0, release=(True, True))
 @example(seed=0, release=(False, False))
-def test_under_load(seed: int, release: tuple[bool, bool]) -> None:
+def test_progress_follows_events_in_any_order(seed: int, release: tuple[bool, bool]) -> None:
     """Whatever the order in which answers arrive: progress is never told before the events up to it, and whoever waits
     for a revision gets there, whether it is ours or somebody else's. Releases that answer too early are not asked."""
     double, consumers, in_vain = run(seed, strict=release[0], trusted=release[1])
@@ -194,7 +194,7 @@ def test_under_load(seed: int, release: tuple[bool, bool]) -> None:
     assert not in_vain
 
 
-def test_trusting_the_wrong_release() -> None:
+def test_early_progress_of_old_releases_loses_events() -> None:
     """Asking a release that answers too early loses events: that is why the release decides."""
     with pytest.raises(AssertionError):
         for seed in range(50):
@@ -202,7 +202,7 @@ def test_trusting_the_wrong_release() -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_a_real_one_under_load(etcd: Etcd, opened: Open) -> None:
+async def test_progress_with_a_real_etcd_under_load(etcd: Etcd, opened: Open) -> None:
     """With the etcd that is installed: two of ours and a stranger write without pause, and what reads and watches are
     told is never ahead of the events that they were sent."""
     async with opened(etcd.url) as one, opened(etcd.url) as two, opened(etcd.url, prefix="/stranger") as stranger:

@@ -52,7 +52,7 @@ def why(failure: Any) -> str:
 
 
 @pytest_twisted.ensureDeferred
-async def test_nothing_twice(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
+async def test_concurrent_servers_allocate_uniquely(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
     """Two servers start at once and hand out all that there is at once: each address and port to one service."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
@@ -90,7 +90,7 @@ def one_of_ours(server: ApiServer) -> str:
 
 
 @pytest_twisted.ensureDeferred
-async def test_what_is_asked_for(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
+async def test_one_of_concurrent_requests_for_a_value_wins(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
     """Of concurrent requests for the same address or port one succeeds; the others get the usual error."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
@@ -117,7 +117,7 @@ async def test_what_is_asked_for(etcd: Etcd, tmp_path: Path, prefix: str) -> Non
 
 
 @pytest_twisted.ensureDeferred
-async def test_holders_that_went_past_the_servers(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
+async def test_leaked_allocations_are_released(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
     """The allocations of a service that was deleted directly in etcd are released."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
     async with serving(tmp_path / "one", *flags) as one:
@@ -132,7 +132,7 @@ async def test_holders_that_went_past_the_servers(etcd: Etcd, tmp_path: Path, pr
         assert again["spec"]["clusterIP"] == "10.1.0.5"
 
 
-def test_killed_while_handing_out(program: str, tmp_path: Path) -> None:
+def test_killed_servers_leak_and_duplicate_nothing(program: str, tmp_path: Path) -> None:
     """Servers are killed amid creates and deletes: nothing is handed out twice, and nothing is lost for ever."""
     url = "/api/v1/namespaces/default/services"
     stop = threading.Event()

@@ -23,7 +23,7 @@ from tests.store.etcd.etcd_support import Open, until
 
 
 @pytest_twisted.ensureDeferred
-async def test_two_stores(etcd: Etcd, opened: Open) -> None:
+async def test_two_stores_share_revisions_and_watches(etcd: Etcd, opened: Open) -> None:
     """What one store wrote the other reads at once, sees in its watches and guards against, under the same revisions."""
     async with opened(etcd.url) as one, opened(etcd.url) as two:
         seen = Seen()
@@ -42,7 +42,7 @@ async def test_two_stores(etcd: Etcd, opened: Open) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_counters_of_two_stores(etcd: Etcd, opened: Open) -> None:
+async def test_guarded_updates_of_two_stores_lose_nothing(etcd: Etcd, opened: Open) -> None:
     """Guarded updates through two stores lose no step, and both see the same history."""
     async with opened(etcd.url) as one, opened(etcd.url) as two:
         await one.create("/n", b"0")
@@ -70,7 +70,7 @@ async def test_counters_of_two_stores(etcd: Etcd, opened: Open) -> None:
 
 @pytest.mark.parametrize("trusted", [False, True])
 @pytest_twisted.ensureDeferred
-async def test_foreign_writes(etcd: Etcd, opened: Open, trusted: bool) -> None:
+async def test_foreign_writes_raise_the_revision(etcd: Etcd, opened: Open, trusted: bool) -> None:
     """Writes of other users of etcd raise the revision; consistent reads reach it, and watches report progress."""
     async with opened(etcd.url, trust_progress=trusted) as store, opened(etcd.url, prefix="/elsewhere") as other:
         seen, late = Seen(), Seen()
@@ -90,7 +90,7 @@ async def test_foreign_writes(etcd: Etcd, opened: Open, trusted: bool) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_history_of_before(etcd: Etcd, opened: Open) -> None:
+async def test_new_store_serves_earlier_revisions(etcd: Etcd, opened: Open) -> None:
     """A store that has just started serves watches and ranges from revisions before its start, among foreign writes."""
     async with opened(etcd.url) as store, opened(etcd.url, prefix="/elsewhere-2") as other:
         begin = store.revision
@@ -112,7 +112,7 @@ async def test_history_of_before(etcd: Etcd, opened: Open) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_pages(etcd: Etcd, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_range_has_one_revision(etcd: Etcd, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """A range that takes several answers is of one revision all the same, limits included."""
     monkeypatch.setattr("orchd.store.etcd.store._PAGE", 7)
     async with opened(etcd.url) as store:
@@ -143,7 +143,7 @@ async def test_leases_are_shared(etcd: Etcd, opened: Open) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_compaction_by_others(etcd: Etcd, opened: Open) -> None:
+async def test_foreign_compaction_is_noticed(etcd: Etcd, opened: Open) -> None:
     """A store learns from etcd that history is gone, at start and when it asks."""
     async with opened(etcd.url) as one, opened(etcd.url, recent_events=1) as two:
         first = await one.create("/a", b"1")
@@ -165,7 +165,7 @@ async def test_compaction_by_others(etcd: Etcd, opened: Open) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_refusals(etcd: Etcd, opened: Open, prefix: str) -> None:
+async def test_foreign_prefixes_are_refused(etcd: Etcd, opened: Open, prefix: str) -> None:
     """A prefix of the other dialect, or with keys of another program, is not touched; the messages say what to do."""
     async with opened(etcd.url, dialect_name="one"):
         pass
@@ -187,7 +187,7 @@ async def test_refusals(etcd: Etcd, opened: Open, prefix: str) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_too_large(etcd: Etcd, opened: Open) -> None:
+async def test_oversized_value_names_the_flag(etcd: Etcd, opened: Open) -> None:
     """A value that etcd does not take is refused with the flag to change, and nothing else suffers."""
     async with opened(etcd.url) as store:
         error = await raises(ValueTooLargeError, store.create("/large", b"x" * 5_000_000))
@@ -198,7 +198,7 @@ async def test_too_large(etcd: Etcd, opened: Open) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_another_member(etcd: Etcd, opened: Open) -> None:
+async def test_unavailable_member_is_skipped(etcd: Etcd, opened: Open) -> None:
     """A member that is away is passed over."""
     async with opened("http://127.0.0.1:1", etcd.url, "http://127.0.0.1:2") as store:
         await store.create("/a", b"")
@@ -210,7 +210,7 @@ async def test_another_member(etcd: Etcd, opened: Open) -> None:
     [("3.4.23", False), ("3.4.25", True), ("3.5.0", False), ("3.5.7", False), ("3.5.8", True), ("3.6.0-rc.1", True),
      ("4.0.0", True), ("3.3.27", False), ("", False)],
 )  # fmt: skip
-def test_releases_that_tell_progress(version: str, told: bool) -> None:
+def test_progress_is_requested_from_fixed_releases_only(version: str, told: bool) -> None:
     """Only releases with the correction of etcd issue 15220 are asked how far a watch is."""
     assert tells_progress(version) is told
 
@@ -253,7 +253,7 @@ def _certificates(folder: Path) -> dict[str, str]:
 
 
 @pytest_twisted.ensureDeferred
-async def test_tls(program: str, opened: Open, tmp_path: Path) -> None:
+async def test_mutual_tls_with_etcd(program: str, opened: Open, tmp_path: Path) -> None:
     """With https the server's certificate is checked, and ours is shown."""
     names = _certificates(tmp_path)
     server = Etcd(

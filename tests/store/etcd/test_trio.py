@@ -11,7 +11,7 @@ from tests.waiting import ELECTION, until
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
-def test_trio(program: str, tmp_path: Path) -> None:
+def test_three_servers_serve_the_same_objects(program: str, tmp_path: Path) -> None:
     """All three serve the same objects under the same versions, a killed one is not missed, and a second start goes on."""
     with Trio(tmp_path) as trio:
         one, two, three = trio.servers

@@ -60,7 +60,7 @@ def frequent_checks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_restart(own_etcd: Etcd, opened: Open) -> None:
+async def test_watches_continue_after_an_etcd_restart(own_etcd: Etcd, opened: Open) -> None:
     """After a restart of etcd watches go on where they were; while it is away health says so and writes fail in time."""
     async with opened(own_etcd.url, recent_events=5) as store:
         seen = Seen()
@@ -85,7 +85,7 @@ async def test_restart(own_etcd: Etcd, opened: Open) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_pause(own_etcd: Etcd, opened: Open) -> None:
+async def test_paused_member_is_noticed(own_etcd: Etcd, opened: Open) -> None:
     """A member that stops answering is noticed although its connection stands; nothing is lost when it goes on."""
     async with opened(own_etcd.url) as store:
         seen = Seen()
@@ -106,7 +106,7 @@ async def test_pause(own_etcd: Etcd, opened: Open) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_out_of_reach(etcd: Etcd, opened: Open) -> None:
+async def test_writes_during_a_partition_arrive_in_order(etcd: Etcd, opened: Open) -> None:
     """What others write while the way to etcd is cut comes when it is back, in order, none twice."""
     relay = Relay(etcd.url)
     async with opened(etcd.url) as other, opened(await relay.open()) as store:
@@ -131,7 +131,7 @@ async def test_out_of_reach(etcd: Etcd, opened: Open) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_compacted_while_out_of_reach(own_etcd: Etcd, opened: Open) -> None:
+async def test_watch_ends_after_a_missed_compaction(own_etcd: Etcd, opened: Open) -> None:
     """A watch that missed what is compacted ends and says so; the store goes on from the present."""
     relay = Relay(own_etcd.url)
     async with opened(own_etcd.url) as other, opened(await relay.open()) as store:
@@ -157,7 +157,7 @@ async def test_compacted_while_out_of_reach(own_etcd: Etcd, opened: Open) -> Non
 
 
 @pytest_twisted.ensureDeferred
-async def test_counters_through_trouble(own_etcd: Etcd, opened: Open) -> None:
+async def test_guarded_updates_survive_failures(own_etcd: Etcd, opened: Open) -> None:
     """Guarded steps of a counter through a pause and a restart: every acknowledged one counts once, in order."""
     keys = ["/n/a", "/n/b"]
     async with opened(own_etcd.url) as store, opened(own_etcd.url) as two:
@@ -215,7 +215,7 @@ async def test_counters_through_trouble(own_etcd: Etcd, opened: Open) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_stop_while_away(own_etcd: Etcd, opened: Open) -> None:
+async def test_store_stops_while_etcd_is_away(own_etcd: Etcd, opened: Open) -> None:
     """A store can be stopped while etcd is away; what waits then fails."""
     async with opened(own_etcd.url) as store:
         seen = Seen()
@@ -234,7 +234,7 @@ async def _all(work: list[Any]) -> list[Any]:
 
 
 @pytest_twisted.ensureDeferred
-async def test_many_calls(etcd: Etcd, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_exhausted_stream_numbers_open_a_new_connection(etcd: Etcd, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """When a connection has no stream numbers left another takes its place, and no call fails."""
     monkeypatch.setattr("orchd.store.etcd.connection._LAST_STREAM", 61)
     async with opened(etcd.url) as store:

@@ -55,7 +55,7 @@ async def serving(folder: Path, *flags: str) -> AsyncIterator[ApiServer]:
 
 
 @pytest_twisted.ensureDeferred
-async def test_one_cluster(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
+async def test_write_is_visible_on_the_other_server(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
     """A write on one server is in the other's watches, and in its consistent reads as soon as it is acknowledged."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", "--storage-backend=etcd3")
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
@@ -88,7 +88,7 @@ async def test_one_cluster(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_first_starts_at_once(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
+async def test_concurrent_first_starts(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
     """Any number of servers may make a new cluster together: each comes up, and what they make is there once."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", "--authorization-mode=RBAC")
     servers = [make(tmp_path / str(number), *flags) for number in range(3)]
@@ -113,7 +113,7 @@ async def test_first_starts_at_once(etcd: Etcd, tmp_path: Path, prefix: str) -> 
 
 
 @pytest_twisted.ensureDeferred
-async def test_ready_only_with_etcd(own_etcd: Etcd, tmp_path: Path) -> None:
+async def test_readiness_needs_etcd(own_etcd: Etcd, tmp_path: Path) -> None:
     """Without etcd the server says that it is not ready, and answers consistent reads and writes with an error."""
     async with serving(tmp_path, f"--etcd-servers={own_etcd.url}", "--etcd-healthcheck-timeout=1s") as server:
         store = server.storage.store
@@ -131,7 +131,7 @@ async def test_ready_only_with_etcd(own_etcd: Etcd, tmp_path: Path) -> None:
 
 
 @pytest_twisted.ensureDeferred
-async def test_where_the_service_leads(
+async def test_service_endpoints_are_the_live_servers(
     etcd: Etcd, tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The API's own service leads to every server that is there: one that stops is out at once, one that was killed

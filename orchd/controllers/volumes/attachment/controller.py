@@ -176,7 +176,7 @@ class AttachDetachController(Controller):
             self._in_use.pop(node_name, None)
 
     def _forget(self, node_name: str, wanted: dict[str, Wanted]) -> None:
-        """The node was deleted; nothing is attached to it any more, and what is left is detached with its last pod."""
+        """Drop the state of a deleted node. Its remaining attachments are detached with its last pod."""
         self._blocked.pop(node_name, None)
         for key in [each for each in self._leaving if each[0] == node_name and each[1] not in wanted]:
             del self._leaving[key]
@@ -194,7 +194,7 @@ class AttachDetachController(Controller):
         return found
 
     async def _detach(self, node_name: str, node: Object | None, wanted: dict[str, Wanted]) -> list[float]:
-        """Report what is attached, then delete attachments that no pod wants. Seconds after which to look again."""
+        """Report the attached volumes, then delete attachments that no pod needs. Returns seconds until the next check."""
         own = self._own_attachments(node_name)
         unwanted = {
             each: volume for each, volume in own.items() if volume is None or volume.unique_name not in wanted
@@ -224,7 +224,7 @@ class AttachDetachController(Controller):
         return waits
 
     def _mount_name(self, called: str, volume: Attachable | None) -> str:
-        """The unique name of an attachment's volume; how it begins when the volume itself was deleted."""
+        """The unique name of an attachment's volume; the prefix of possible names if the volume was deleted."""
         if volume is not None:
             return volume.unique_name
         found = self._attachments.get("", called)
@@ -259,7 +259,7 @@ class AttachDetachController(Controller):
         ready: set[str],
         waits: list[float],
     ) -> Object | None:
-        """Write what is attached into the node's status. The node as it is then; None when it was deleted meanwhile."""
+        """Write the attached volumes into the node's status. Returns the updated node, None if it was deleted."""
         before = reported(node)
         after = {each for each in before if not is_attachable_name(each, self.dialect)}
         for each, volume in own.items():
@@ -306,7 +306,7 @@ class AttachDetachController(Controller):
         return found
 
     async def _attach(self, node_name: str, node: Object, wanted: dict[str, Wanted]) -> list[float]:
-        """Ask drivers for what is missing, and tell pods what became of it. Seconds after which to look again."""
+        """Request missing attachments, and record results for the pods. Returns seconds until the next check."""
         waits: list[float] = []
         clear = True
         for each in wanted.values():
@@ -337,7 +337,7 @@ class AttachDetachController(Controller):
         return self._attempts.failed(name(made), "", self.env.clock.seconds())[1]
 
     def _follow_attachment(self, found: Object, wanted: Wanted) -> list[float]:
-        """An attachment that is there: attached, failed, or awaited."""
+        """Process an existing attachment: attached, failed, or pending."""
         if deleting(found):
             return []
         if _attached(found):
@@ -353,7 +353,7 @@ class AttachDetachController(Controller):
             self.record(pod, NORMAL, "SuccessfulAttachVolume", note)
 
     def _record_failure(self, called: str, wanted: Wanted, error: str) -> float:
-        """Tell the pods, not too often. Seconds after which to look again."""
+        """Record an Event for each pod, with backoff. Returns seconds until the next check."""
         due, wait = self._attempts.failed(called, error, self.env.clock.seconds())
         late = (
             f"timed out waiting for external-attacher of {wanted.volume.driver} CSI driver to attach volume "

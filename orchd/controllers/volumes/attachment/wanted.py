@@ -15,7 +15,7 @@ from orchd.kinds.jsonvalues import Object
 
 #: Index of pods: the node of those that have a volume which may have to be attached.
 BY_NODE: Final = "attachdetach/node"
-#: Annotation of nodes: this controller attaches for them, and not they themselves.
+#: Annotation of nodes whose volumes this controller attaches, instead of the node itself.
 _MANAGED: Final = "volumes.{long}.io/controller-managed-attach-detach"
 #: Annotation of nodes: volumes of pods that have ended stay attached.
 _KEEP: Final = "volumes.{long}.io/keep-terminated-pod-volumes"
@@ -39,7 +39,7 @@ def node_of(pod: Object) -> Iterable[str]:
 
 
 def managed(node: Object, dialect: Dialect) -> bool:
-    """True if this controller attaches volumes for the node."""
+    """True if this controller attaches the volumes of the node."""
     return dialect(_MANAGED) in annotations_of(node)
 
 

@@ -83,7 +83,7 @@ class ClaimReconciler:
         self._writer.record_claim(claim, NORMAL, reason, note)
 
     async def _bind_chosen(self, claim: Object) -> None:
-        """The claim names its volume."""
+        """Bind a claim that names its volume."""
         volume = self._writer.volumes.get("", spec(claim)["volumeName"])
         if volume is None:
             await self._writer.claim_phase(claim, "Pending")
@@ -104,7 +104,7 @@ class ClaimReconciler:
                 await self._writer.claim_phase(claim, "Pending")
 
     async def _check_bound(self, claim: Object) -> None:
-        """The claim was bound once."""
+        """Check a claim that was bound before."""
         chosen = spec(claim).get("volumeName")
         volume = self._writer.volumes.get("", chosen) if chosen else None
         if not chosen:

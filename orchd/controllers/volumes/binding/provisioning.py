@@ -51,7 +51,7 @@ class ProvisioningRequests:
         await self._ask(claim, driver or provisioner)
 
     async def _ask(self, claim: Object, provisioner: str) -> None:
-        """Name the provisioner in the claim, which makes it begin."""
+        """Request provisioning: annotate the claim with the provisioner."""
         note = (
             f'waiting for a volume to be created, either by external provisioner "{provisioner}" or manually created by '
             "system administrator"
@@ -60,7 +60,7 @@ class ProvisioningRequests:
         self._writer.record_claim(claim, NORMAL, "ExternalProvisioning", note)
 
     async def _refuse(self, claim: Object, plugin: str) -> None:
-        """Record why a plugin of the core API makes no volume: these plugins need a storage backend."""
+        """Record why an in-tree plugin cannot provision: in-tree plugins need a storage backend."""
         if plugin == self._dialect(_HOST_PATH):
             note = f'Failed to create provisioner: provisioning in volume plugin "{plugin}" is disabled'
             claim = await self._assign(claim, plugin)

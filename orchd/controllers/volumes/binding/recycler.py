@@ -1,4 +1,4 @@
-"""Recycling: a pod that empties a volume, so that other claims can have it."""
+"""Recycling: a pod that empties a volume, so that other claims can use it."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def with_volume_phase(volume: Object, phase: str, message: str) -> Object:
 
 
 def bound_claim(claim: Object, volume: Object, dialect: Dialect) -> Object:
-    """A claim that is bound to a volume; a volume that the user did not choose is marked as a controller's choice."""
+    """A claim bound to a volume. The binding is marked as the controller's unless the user had chosen the volume."""
     notes, name = annotations_of(claim), volume["metadata"]["name"]
     chosen = spec(claim).get("volumeName") == name
     marks = {} if chosen or dialect(BOUND_BY_CONTROLLER) in notes else {dialect(BOUND_BY_CONTROLLER): "yes"}
@@ -69,7 +69,7 @@ def unbound_volume(volume: Object, dialect: Dialect) -> Object:
 
 
 def mismatch(volume: Object, claim: Object, dialect: Dialect) -> str:
-    """Why a volume that a claim names does not suit it; "" when it does."""
+    """Why a claim cannot be bound to the volume that it names; "" if it can."""
     if volume["metadata"].get("deletionTimestamp"):
         return f'the volume is marked for deletion "{volume["metadata"]["name"]}"'
     if capacity(volume) < requested_storage(claim):
@@ -82,7 +82,8 @@ def mismatch(volume: Object, claim: Object, dialect: Dialect) -> str:
 
 
 def best_volume(claim: Object, volumes: Iterable[Object], dialect: Dialect, *, delayed: bool) -> Object | None:
-    """The volume for a claim: of those with the fewest access modes the smallest that suits. None when none does."""
+    """The best volume for a claim: of those with the fewest access modes the smallest that is large enough; None if there
+    is none."""
     groups: dict[frozenset[str], list[Object]] = {}
     for volume in volumes:
         if has_access_modes(volume, claim):

@@ -78,7 +78,8 @@ class BindingWriter:
             self.record_volume(saved, "Warning", reason, note)
 
     async def bind(self, volume: Object, claim: Object) -> None:
-        """Bind both to each other, the volume first. After a failure in between the next turn continues."""
+        """Bind claim and volume to each other, the volume first. After a failure in between, the next reconcile
+        continues."""
         wanted, changed = bind(volume, claim, self.dialect)
         if changed:
             volume = await self.save_volume(wanted)
@@ -89,5 +90,5 @@ class BindingWriter:
         await self.claim_phase(bound, "Bound", volume)
 
     async def unbind(self, volume: Object) -> None:
-        """Take back what `bind` did to the volume."""
+        """Revert the changes of `bind` to the volume."""
         await self.volume_phase(await self.save_volume(unbound_volume(volume, self.dialect)), "Available")

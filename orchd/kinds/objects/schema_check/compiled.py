@@ -24,7 +24,7 @@ Schema = Mapping[str, Any]
 #: Findings about a value, empty if it is valid. Paths are relative to the value.
 Check = Callable[[Any], Sequence[Finding]]
 
-_FINE: Final[tuple[Finding, ...]] = ()
+_VALID: Final[tuple[Finding, ...]] = ()
 
 
 def compile_schema(schema: Schema, dialect: Dialect) -> Check:
@@ -32,34 +32,34 @@ def compile_schema(schema: Schema, dialect: Dialect) -> Check:
     return _node(schema, dialect(INT_OR_STRING))
 
 
-def _node(schema: Schema, either: str) -> Check:
+def _node(schema: Schema, int_or_string: str) -> Check:
     steps: list[Check] = []
-    type_step = _type(schema, either)
+    type_step = _type(schema, int_or_string)
     if type_step is not None:
         steps.append(type_step)
     if any(schema.get(word) for word in ("anyOf", "oneOf", "allOf")) or schema.get("not") is not None:
-        steps.append(_junctors(schema, either))
+        steps.append(_junctors(schema, int_or_string))
     enum_step = _enum(schema)
     for step in (
-        _string(schema), _format(schema), _number(schema), _list(schema, either), enum_step, _object(schema, either)
+        _string(schema), _format(schema), _number(schema), _list(schema, int_or_string), enum_step, _object(schema, int_or_string)
     ):  # fmt: skip
         if step is not None:
             steps.append(step)
     if not steps:
         return _anything
     whole = steps[0] if len(steps) == 1 else _all_of(tuple(steps))
-    nothing = [step for step in (type_step, enum_step) if step is not None]
+    null_steps = [step for step in (type_step, enum_step) if step is not None]
 
     def check(value: Any) -> Sequence[Finding]:
         if value is None:
-            return [found for step in nothing for found in step(None)] if nothing else _FINE
+            return [found for step in null_steps for found in step(None)] if null_steps else _VALID
         return whole(value)
 
     return check
 
 
 def _anything(value: Any) -> Sequence[Finding]:
-    return _FINE
+    return _VALID
 
 
 def _all_of(steps: tuple[Check, ...]) -> Check:
@@ -72,7 +72,7 @@ def _all_of(steps: tuple[Check, ...]) -> Check:
                     out = list(found)
                 else:
                     out.extend(found)
-        return _FINE if out is None else out
+        return _VALID if out is None else out
 
     return check
 
@@ -90,9 +90,9 @@ def type_name(value: Any) -> str:
 _NAMES: Final = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 
 
-def _type(schema: Schema, either: str) -> Check | None:
+def _type(schema: Schema, int_or_string: str) -> Check | None:
     named = schema.get("type") or ""
-    wanted = (named,) if named else ("integer", "string") if schema.get(either) else ()
+    wanted = (named,) if named else ("integer", "string") if schema.get(int_or_string) else ()
     format_ = schema.get("format") if schema.get("format") in FORMATS else ""
     if not wanted and not format_:
         return None
@@ -102,17 +102,17 @@ def _type(schema: Schema, either: str) -> Check | None:
 
     def check(value: Any) -> Sequence[Finding]:
         if value is None:
-            return _FINE if nullable or not wanted else [_wrong_type(shown, "null")]
+            return _VALID if nullable or not wanted else [_wrong_type(shown, "null")]
         actual = type_name(value)
         if actual in wanted or (actual == "integer" and "number" in wanted):
-            return _FINE
+            return _VALID
         if actual == "number" and "integer" in wanted and value.is_integer():
-            return _FINE
+            return _VALID
         if format_ and not numeric:
             if actual in ("string", "array"):
-                return _FINE
+                return _VALID
             return [_wrong_type(format_, {"integer": "int64", "number": "double"}.get(actual, ""))]
-        return [_wrong_type(shown, actual)] if wanted else _FINE
+        return [_wrong_type(shown, actual)] if wanted else _VALID
 
     return check
 
@@ -129,7 +129,7 @@ def _enum(schema: Schema) -> Check | None:
     values = frozenset(map(_comparable, allowed))
 
     def check(value: Any) -> Sequence[Finding]:
-        return _FINE if _comparable(value) in values else [Finding(UNSUPPORTED, text, value)]
+        return _VALID if _comparable(value) in values else [Finding(UNSUPPORTED, text, value)]
 
     return check
 
@@ -154,14 +154,14 @@ def _string(schema: Schema) -> Check | None:
 
     def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not str:
-            return _FINE
+            return _VALID
         if most is not None and len(value) > most:
             return [Finding(INVALID, f"should be at most {most} chars long", value)]
         if least and len(value) < least:
             return [Finding(INVALID, f"should be at least {least} chars long", value)]
         if matches is not None and matches(value) is None:
             return [Finding(INVALID, f"should match '{regex}'", value)]
-        return _FINE
+        return _VALID
 
     return check
 
@@ -183,7 +183,7 @@ def _format(schema: Schema) -> Check | None:
 
     def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not str or good(value):
-            return _FINE
+            return _VALID
         return [Finding(INVALID, f"must be of type {name}: {quote(value)}", value)]
 
     return check
@@ -210,7 +210,7 @@ def _number(schema: Schema) -> Check | None:
 
     def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not int and not isinstance(value, float):
-            return _FINE
+            return _VALID
         wrong: list[str] = []
         if factor is not None and step is not None and (Fraction(str(value)) / factor).denominator != 1:
             wrong.append(f"should be a multiple of {_format_bound(step, value)}")
@@ -218,7 +218,7 @@ def _number(schema: Schema) -> Check | None:
             wrong.append(f"should be greater than {'' if open_low else 'or equal to '}{_format_bound(low, value)}")
         if high is not None and (value >= high if open_high else value > high):
             wrong.append(f"should be less than {'' if open_high else 'or equal to '}{_format_bound(high, value)}")
-        return [Finding(INVALID, text, value) for text in wrong] if wrong else _FINE
+        return [Finding(INVALID, text, value) for text in wrong] if wrong else _VALID
 
     return check
 
@@ -226,16 +226,16 @@ def _number(schema: Schema) -> Check | None:
 # --- lists and objects --------------------------------------------------------------------------
 
 
-def _list(schema: Schema, either: str) -> Check | None:
+def _list(schema: Schema, int_or_string: str) -> Check | None:
     items, least, most = schema.get("items"), schema.get("minItems"), schema.get("maxItems")
     unique = bool(schema.get("uniqueItems"))
-    each = _node(items, either) if isinstance(items, dict) else _anything
+    each = _node(items, int_or_string) if isinstance(items, dict) else _anything
     if each is _anything and least is None and most is None and not unique:
         return None
 
     def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not list:
-            return _FINE
+            return _VALID
         # As in the reference, paths have no index, and equal findings are merged.
         out: list[Finding] = []
         if each is not _anything:
@@ -254,7 +254,7 @@ def _list(schema: Schema, either: str) -> Check | None:
     return check
 
 
-def _object(schema: Schema, either: str) -> Check | None:
+def _object(schema: Schema, int_or_string: str) -> Check | None:
     properties: Mapping[str, Schema] = schema.get("properties") or {}
     rest = schema.get("additionalProperties")
     least, most = schema.get("minProperties"), schema.get("maxProperties")
@@ -263,14 +263,14 @@ def _object(schema: Schema, either: str) -> Check | None:
     )
     # Member schemas are compiled at their first use: most schemas describe more members than objects have.
     checks: dict[str, Check] = {}
-    others = _node(rest, either) if isinstance(rest, dict) else None
+    others = _node(rest, int_or_string) if isinstance(rest, dict) else None
     closed = rest is False
     if not (properties or needed or others or closed or least is not None or most is not None):
         return None
 
     def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not dict:
-            return _FINE
+            return _VALID
         if least is not None and len(value) < least:
             return [Finding(INVALID, f"should have at least {least} properties", least)]
         if most is not None and len(value) > most:
@@ -280,7 +280,7 @@ def _object(schema: Schema, either: str) -> Check | None:
             inner = checks.get(name)
             if inner is None:
                 if name in properties:
-                    inner = checks[name] = _node(properties[name], either)
+                    inner = checks[name] = _node(properties[name], int_or_string)
                 elif others is not None:
                     inner = others
                 elif closed:
@@ -300,7 +300,7 @@ def _object(schema: Schema, either: str) -> Check | None:
                 if out is None:
                     out = []
                 out.append(Finding(REQUIRED).under(name))
-        return _FINE if out is None else out
+        return _VALID if out is None else out
 
     return check
 
@@ -308,11 +308,11 @@ def _object(schema: Schema, either: str) -> Check | None:
 # --- junctors -----------------------------------------------------------------------------------
 
 
-def _junctors(schema: Schema, either: str) -> Check:
+def _junctors(schema: Schema, int_or_string: str) -> Check:
     any_of, one_of, all_of = (
-        tuple(_node(inner, either) for inner in schema.get(word) or ()) for word in ("anyOf", "oneOf", "allOf")
+        tuple(_node(inner, int_or_string) for inner in schema.get(word) or ()) for word in ("anyOf", "oneOf", "allOf")
     )
-    never = _node(schema["not"], either) if schema.get("not") is not None else None
+    never = _node(schema["not"], int_or_string) if schema.get("not") is not None else None
 
     def check(value: Any) -> Sequence[Finding]:
         out: list[Finding] = []

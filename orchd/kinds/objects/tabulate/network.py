@@ -9,10 +9,10 @@ from orchd.kinds.objects.tabulate.text import (
     Cells,
     Json,
     Printing,
+    first_few,
     labels,
     load_balancer,
     selector,
-    some,
 )
 
 
@@ -55,7 +55,7 @@ def endpoints(o: Json, x: Printing) -> Cells:
             found += addresses
         for port in ports or ():
             found += [f"[{ip}]:{port['port']}" if ":" in ip else f"{ip}:{port['port']}" for ip in addresses]
-    return [metadata["name"], some(found) if subsets else NONE, x.age(metadata.get("creationTimestamp"))]
+    return [metadata["name"], first_few(found) if subsets else NONE, x.age(metadata.get("creationTimestamp"))]
 
 
 def endpoint_slice(o: Json, x: Printing) -> Cells:
@@ -65,7 +65,7 @@ def endpoint_slice(o: Json, x: Printing) -> Cells:
     ]
     addresses = [address for endpoint in o.get("endpoints") or () for address in endpoint.get("addresses") or ()]
     return [
-        metadata["name"], o.get("addressType") or "", some(ports) or UNSET, some(addresses) or UNSET,
+        metadata["name"], o.get("addressType") or "", first_few(ports) or UNSET, first_few(addresses) or UNSET,
         x.age(metadata.get("creationTimestamp")),
     ]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from orchd.kinds.conditions import find_condition
 from orchd.kinds.objects.tabulate.ages import human_duration
-from orchd.kinds.objects.tabulate.text import EMPTY, NONE, UNSET, Cells, Json, Printing, some
+from orchd.kinds.objects.tabulate.text import EMPTY, NONE, UNSET, Cells, Json, Printing, first_few
 
 
 def _age(o: Json, x: Printing) -> str:
@@ -119,4 +119,4 @@ def priority_level(o: Json, x: Printing) -> Cells:
 def storage_version(o: Json, x: Printing) -> Cells:
     status = o.get("status") or EMPTY
     encodings = [f"{v['apiServerID']}={v['encodingVersion']}" for v in status.get("storageVersions") or ()]
-    return [o["metadata"]["name"], status.get("commonEncodingVersion") or UNSET, some(encodings) or UNSET, _age(o, x)]
+    return [o["metadata"]["name"], status.get("commonEncodingVersion") or UNSET, first_few(encodings) or UNSET, _age(o, x)]

@@ -53,7 +53,7 @@ def containers(template: Json) -> tuple[str, str]:
     return ",".join(c["name"] for c in listed), ",".join(c.get("image") or "" for c in listed)
 
 
-def some(items: Sequence[str], limit: int = 3) -> str:
+def first_few(items: Sequence[str], limit: int = 3) -> str:
     """The first values, and the number of the others."""
     if len(items) <= limit:
         return ",".join(items)

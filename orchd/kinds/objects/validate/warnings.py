@@ -96,13 +96,13 @@ class _Warnings:
         self._dialect = settings.dialect
         self._labels = _replaced_labels(settings.dialect)
 
-    def _say(self, at: Path, text: str) -> None:
+    def _warn(self, at: Path, text: str) -> None:
         self.texts.append(f"{at}: {text}")
 
     def labels(self, selector: Object, at: Path) -> None:
         for key in selector:
             if key in self._labels:
-                self._say(at[key], self._labels[key])
+                self._warn(at[key], self._labels[key])
 
     def node_terms(self, terms: list[Object], at: Path) -> None:
         for i, term in enumerate(terms):
@@ -112,7 +112,7 @@ class _Warnings:
         for i, requirement in enumerate(term.get("matchExpressions") or ()):
             key = requirement.get("key")
             if key in self._labels:
-                self._say((at / "matchExpressions")[i] / "key", f"{key} is {self._labels[key]}")
+                self._warn((at / "matchExpressions")[i] / "key", f"{key} is {self._labels[key]}")
 
     def pod(self, pod: Object, above: Path | None) -> None:
         """Warnings of a pod, or of the template at `above`."""
@@ -130,13 +130,13 @@ class _Warnings:
             key = spread.get("topologyKey")
             if key in self._labels:
                 where = (at / "topologySpreadConstraints")[i] / "topologyKey"
-                self._say(where, f"{key} is {self._labels[key]}")
+                self._warn(where, f"{key} is {self._labels[key]}")
         given = metadata.get("annotations") or {}
         if given:
             for key, text in _OLD_ANNOTATIONS.items():
                 if self._dialect(key) in given:
-                    self._say(annotations_at[self._dialect(key)], text)
-        self._repeated(spec, at)
+                    self._warn(annotations_at[self._dialect(key)], text)
+        self._volumes_and_names(spec, at)
         self._fractions((spec.get("overhead"),), (at / "overhead",))
         pod_key, prefix = map(self._dialect, _SECCOMP)
         self._seccomp(spec, pod_key, given, annotations_at)
@@ -148,28 +148,28 @@ class _Warnings:
     def _seccomp(self, holder: Object, key: str, given: Object, at: Path) -> None:
         """Warn if `holder` (a pod spec, a container) has a seccomp profile in an annotation and none in the field."""
         if key in given and not (holder.get("securityContext") or {}).get("seccompProfile"):
-            self._say(at[key], 'deprecated since v1.19; use the "seccompProfile" field instead')
+            self._warn(at[key], 'deprecated since v1.19; use the "seccompProfile" field instead')
 
-    def _repeated(self, spec: Object, at: Path) -> None:
+    def _volumes_and_names(self, spec: Object, at: Path) -> None:
         for i, volume in enumerate(spec.get("volumes") or ()):
             for member, text in _OLD_VOLUMES.items():
                 if volume.get(member) is not None:
-                    self._say((at / "volumes")[i] / ("storageOS" if member == "storageos" else member), text)
+                    self._warn((at / "volumes")[i] / ("storageOS" if member == "storageos" else member), text)
         seen: set[str] = set()
         for i, alias in enumerate(spec.get("hostAliases") or ()):
             address = alias.get("ip") or ""
             if address in seen:
-                self._say((at / "hostAliases")[i] / "ip", f"duplicate ip {quote(address)}")
+                self._warn((at / "hostAliases")[i] / "ip", f"duplicate ip {quote(address)}")
             seen.add(address)
         seen = set()
         names = [secret.get("name") or "" for secret in spec.get("imagePullSecrets") or ()]
         for i, name in enumerate(names):
             if name in seen:
-                self._say((at / "imagePullSecrets")[i] / "name", f"duplicate name {quote(name)}")
+                self._warn((at / "imagePullSecrets")[i] / "name", f"duplicate name {quote(name)}")
             seen.add(name)
         for i, name in enumerate(names):
             if not name:
-                self._say((at / "imagePullSecrets")[i] / "name", f"invalid empty name {quote(name)}")
+                self._warn((at / "imagePullSecrets")[i] / "name", f"invalid empty name {quote(name)}")
 
     def _container(self, container: Object, at: Path) -> None:
         resources = container.get("resources")
@@ -180,7 +180,7 @@ class _Warnings:
         for i, variable in enumerate(container.get("env") or ()):
             name = variable.get("name") or ""
             if name in seen:
-                self._say((at / "env")[i] / "name", f"duplicate name {quote(name)}")
+                self._warn((at / "env")[i] / "name", f"duplicate name {quote(name)}")
             seen.add(name)
 
     def _fractions(self, lists: tuple[Object | None, ...], paths: tuple[Path, ...]) -> None:
@@ -191,7 +191,7 @@ class _Warnings:
             for amounts, at in zip(lists, paths, strict=True):
                 value = (amounts or {}).get(name)
                 if value is not None and not is_integer(value):
-                    self._say(at[name], f"fractional byte value {quote(str(value))} is invalid, must be an integer")
+                    self._warn(at[name], f"fractional byte value {quote(str(value))} is invalid, must be an integer")
 
     def schedule(self, value: Object) -> None:
         if "TZ" in ((value.get("spec") or {}).get("schedule") or ""):

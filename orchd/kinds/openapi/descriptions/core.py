@@ -13,6 +13,7 @@ _REPLICAS: Final[dict[str, str]] = {
 }
 
 TEXTS: Final[Texts] = {
+    "core.ServiceList": {"items": "List of services."},
     "core.Service": {"": "Stable name and address for a set of pods."},
     "core.ServiceSpec": {
         "": "Desired state of a Service.",

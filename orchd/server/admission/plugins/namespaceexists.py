@@ -16,7 +16,7 @@ NAMESPACES = ResourceRef("", "v1", "namespaces")
 class _InNamespace(Plugin):
     informers = (("", "v1", "namespaces"),)
 
-    def interested(self, resource: Resource, subresource: str) -> bool:
+    def handles_resource(self, resource: Resource, subresource: str) -> bool:
         return resource.namespaced
 
 

@@ -30,7 +30,7 @@ class NamespaceLifecycle(Plugin):
         self._reviews = self.dialect("authorization.{abbr}.io")
         self._going: dict[str, float] = {}
 
-    def interested(self, resource: Resource, subresource: str) -> bool:
+    def handles_resource(self, resource: Resource, subresource: str) -> bool:
         if resource.group == "" and resource.plural == "namespaces":
             return True
         return resource.namespaced and not (

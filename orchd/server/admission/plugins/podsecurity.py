@@ -27,6 +27,7 @@ from orchd.server.admission.plugins.podsecuritychecks import (
     evaluate,
 )
 from orchd.txkit.instruments import Counter
+from orchd.values import value_class
 
 _REQUEST = ("request_operation", "resource", "subresource")
 #: Labels of metrics for the resources that are not controllers.
@@ -37,7 +38,7 @@ _MODES = ("enforce", "audit", "warn")
 _MAX_PODS = 3000
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class Policy:
     """A level and a version; `version` as written (``latest``, ``v1.22``)."""
 
@@ -168,7 +169,7 @@ class PodSecurity(Plugin):
     # --- pods
 
     async def _pod(self, review: Review, pod: Object, *, enforce: bool) -> None:
-        if self._exempt(review, pod):
+        if self._is_exempt(review, pod):
             return
         await self.wait_ready(review)
         try:
@@ -182,7 +183,7 @@ class PodSecurity(Plugin):
         if all(policy.level == PRIVILEGED for policy in policies.values()):
             if enforce:
                 review.annotate(self._prefix + "enforce-policy", str(policies["enforce"]))
-                self._evaluated(review, policies["enforce"], "enforce", [])
+                self._count_evaluation(review, policies["enforce"], "enforce", [])
             return
         known: dict[tuple[str, int], list[Violation]] = {}
 
@@ -197,19 +198,19 @@ class PodSecurity(Plugin):
             review.annotate(self._prefix + "enforce-policy", str(policy))
         refused = violations(policies["enforce"]) if enforce else []
         if enforce:
-            self._evaluated(review, policies["enforce"], "enforce", refused)
+            self._count_evaluation(review, policies["enforce"], "enforce", refused)
         if found := violations(policies["audit"]):
             review.annotate(
                 self._prefix + "audit-violations", f'would violate PodSecurity "{policies["audit"]}": {_describe(found)}'
             )
-            self._evaluated(review, policies["audit"], "audit", found)
+            self._count_evaluation(review, policies["audit"], "audit", found)
         if refused:
             raise refuse(review, f'violates PodSecurity "{policies["enforce"]}": {_describe(refused)}')
         if found := violations(policies["warn"]):
             review.warn(f'would violate PodSecurity "{policies["warn"]}": {_describe(found)}')
-            self._evaluated(review, policies["warn"], "warn", found)
+            self._count_evaluation(review, policies["warn"], "warn", found)
 
-    def _evaluated(self, review: Review, policy: Policy, mode: str, found: list[Violation]) -> None:
+    def _count_evaluation(self, review: Review, policy: Policy, mode: str, found: list[Violation]) -> None:
         """Count an evaluation. As in the reference, those of the modes audit and warn count when they find violations."""
         version = policy.version
         if policy.level == PRIVILEGED:
@@ -218,7 +219,7 @@ class PodSecurity(Plugin):
             version = "future"
         self._evaluations.add("deny" if found else "allow", policy.level, version, mode, *_request(review))
 
-    def _exempt(self, review: Review, pod: Object) -> bool:
+    def _is_exempt(self, review: Review, pod: Object) -> bool:
         for members, value, word in (
             (self._config.namespaces, review.namespace, "namespace"),
             (self._config.users, review.user.name, "user"),
@@ -274,7 +275,7 @@ class PodSecurity(Plugin):
         if new.version == before.version and LEVELS.index(new.level) < LEVELS.index(before.level):
             return
         await self.wait_ready(review)
-        warnings = self._existing(review.name, new)
+        warnings = self._check_existing_pods(review.name, new)
         if warnings:
             review.warn(
                 f'existing pods in namespace "{review.name}" violate the new PodSecurity enforce level "{new}"'
@@ -282,7 +283,7 @@ class PodSecurity(Plugin):
             for text in warnings:
                 review.warn(text)
 
-    def _existing(self, namespace: str, policy: Policy) -> list[str]:
+    def _check_existing_pods(self, namespace: str, policy: Policy) -> list[str]:
         """One line per distinct violation among the pods of a namespace, naming the first pod."""
         found: dict[str, list[str]] = {}
         owners: set[str] = set()

@@ -1,32 +1,59 @@
 """ResourceQuota: rejects writes that exceed a quota of their namespace, and records usage.
 
 Usage is added to the status of every matching quota before the object is stored, guarded by the quota's version, so
-that concurrent writes cannot exceed it together. Within this process, writes of one namespace are serialized.
+that concurrent writes cannot exceed it together. Within this process, writes of one namespace that arrive while a status is
+written are checked together afterwards, so that one status update records the usage of all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from twisted.internet.defer import DeferredLock
+from twisted.internet.defer import Deferred, TimeoutError
 from zope.interface import implementer
 
+from orchd import errors
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
 from orchd.kinds.digits import integer
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.quota.amounts import Usage, add, amounts, format_amounts, subtract
-from orchd.kinds.objects.quota.scopes import in_scopes
-from orchd.kinds.objects.quota.usage import concerns, unspecified, usage_of
-from orchd.kinds.objects.scalars import Quantity
+from orchd.kinds.objects.quota.amounts import Usage, subtract
+from orchd.kinds.objects.quota.usage import usage_of
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, metadata, refuse
+from orchd.server.admission.quota_ledger import Ledger
+from orchd.txkit.background import Background
+from orchd.txkit.timeouts import within
+from orchd.txkit.turns import shared_budget
 
 QUOTAS = ResourceRef("", "v1", "resourcequotas")
 _ATTEMPTS = 4
 _REMEMBERED = 1024
+#: Maximum seconds that a write waits for the check.
+_PATIENCE = 10.0
+
+
+class _Waiter:
+    """A write that waits for its check. `charged` names the quotas whose status has its usage."""
+
+    def __init__(self, review: Review, delta: Usage) -> None:
+        self.review = review
+        self.delta = delta
+        self.charged: set[str] = set()
+        #: Fires when the usage is recorded, fails with an ApiError if the write is rejected.
+        self.outcome: Deferred[None] = Deferred()
+        self.settled = False
+
+    def settle(self, error: Exception | None = None) -> None:
+        """Set the outcome. Further calls have no effect, nor have calls for a write that has stopped waiting."""
+        if self.settled:
+            return
+        self.settled = True
+        if error is None:
+            self.outcome.callback(None)
+        else:
+            self.outcome.errback(error)
 
 
 def _version(obj: Object) -> int:
@@ -42,11 +69,15 @@ class ResourceQuota(Plugin):
 
     def setup(self) -> None:
         self.index_namespaces(0)
-        self._locks: dict[str, DeferredLock] = {}
+        #: Writes to be checked, by namespace; a namespace is here while it is being served.
+        self._waiting: dict[str, list[_Waiter]] = {}
+        self._serving = Background()
+        reactor = self.context.reactor
+        self._turns = None if reactor is None else shared_budget(reactor)
         #: Quotas as written by this plugin, until the informer has caught up.
         self._written: dict[tuple[str, str], Object] = {}
 
-    def interested(self, resource: Resource, subresource: str) -> bool:
+    def handles_resource(self, resource: Resource, subresource: str) -> bool:
         ignored = resource.group == "" and resource.plural == "events"
         return resource.namespaced and resource.stored and not subresource and not ignored
 
@@ -60,17 +91,14 @@ class ResourceQuota(Plugin):
         if not self.in_namespace(0, review.namespace):
             return
         delta = self._delta(review)
-        if review.dry_run:
-            self._check(review, delta, self._quotas(review.namespace))
+        ledgers = [ledger for ledger in self._ledgers(review.namespace) if ledger.concerns(review)]
+        if not ledgers:
             return
-        lock = self._locks.setdefault(review.namespace, DeferredLock())
-        await lock.acquire()
-        try:
-            await self._charge(review, delta)
-        finally:
-            lock.release()
-            if not lock.locked and not lock.waiting:
-                self._locks.pop(review.namespace, None)
+        if review.dry_run:
+            for ledger in ledgers:
+                ledger.check(review, delta)
+            return
+        await self._charge(review, delta)
 
     def _delta(self, review: Review) -> Usage:
         used = usage_of(review.resource, review.object or {}, self.dialect)
@@ -94,68 +122,92 @@ class ResourceQuota(Plugin):
             quotas.append(quota)
         return sorted(quotas, key=lambda q: q["metadata"]["name"])
 
-    def _check(self, review: Review, delta: Usage, quotas: list[Object]) -> list[tuple[Object, dict[str, str]]]:
-        """The quotas to update, each with its new ``status.used``. Raises ApiError 403."""
-        changed = []
-        for quota in quotas:
-            status = quota.get("status") or {}
-            hard = amounts(status.get("hard"))
-            names = [n for n in hard if concerns(review.resource, n, self.dialect)]
-            if not names or not in_scopes(review.resource, review.object or {}, quota):
-                continue
-            used = amounts(status.get("used"))
-            self._check_known(review, quota, names, used)
-            asked = {n: delta[n] for n in names if n in delta}
-            if not asked:
-                continue
-            new = add(used, asked)
-            _check_hard(review, quota, asked, used, new, hard)
-            changed.append((quota, {n: str(v) for n, v in new.items()}))
-        return changed
-
-    def _check_known(self, review: Review, quota: Object, names: list[str], used: Mapping[str, Quantity]) -> None:
-        title = quota["metadata"]["name"]
-        if review.resource.plural == "pods" and review.resource.group == "":
-            missing = unspecified(review.object or {}, names, self.dialect)
-            if missing:
-                raise refuse(review, f"failed quota: {title}: must specify {','.join(missing)}")
-        if any(n not in used for n in names):
-            raise refuse(review, f"status unknown for quota: {title}, resources: {','.join(sorted(names))}")
+    def _ledgers(self, namespace: str) -> list[Ledger]:
+        return [Ledger(quota, self.dialect) for quota in self._quotas(namespace)]
 
     async def _charge(self, review: Review, delta: Usage) -> None:
-        charged: set[str] = set()
-        fresh: dict[str, Object] = {}
-        for attempt in range(_ATTEMPTS):
-            quotas = [fresh.get(q["metadata"]["name"], q) for q in self._quotas(review.namespace)]
-            quotas = [q for q in quotas if q["metadata"]["name"] not in charged]
-            raced: list[str] = []
-            for quota, used in self._check(review, delta, quotas):
-                name = quota["metadata"]["name"]
-                try:
-                    await self._write(review.namespace, quota, used)
-                    charged.add(name)
-                except ApiError as error:
-                    if error.code not in (404, 409) or attempt == _ATTEMPTS - 1:
-                        raise
-                    raced.append(name)
-            if not raced:
-                return
-            for name in raced:
-                live = await self._live(review.namespace, name)
-                if live is None:
-                    # Deleted: it no longer limits the write.
-                    charged.add(name)
-                else:
-                    fresh[name] = live
+        """Record the usage of a write in all quotas that limit it. Raises ApiError 403 if it exceeds one."""
+        waiter = _Waiter(review, delta)
+        waiting = self._waiting.get(review.namespace)
+        if waiting is None:
+            self._waiting[review.namespace] = [waiter]
+            self._serving.add(self._serve(review.namespace), f"quotas of namespace {review.namespace}")
+        else:
+            waiting.append(waiter)
+        try:
+            if self.context.reactor is None:
+                await waiter.outcome
+            else:
+                await within(waiter.outcome, _PATIENCE, self.context.reactor)
+        except TimeoutError as error:
+            raise errors.internal("resource quota evaluation timed out") from error
+        finally:
+            waiter.settled = True
+        if self._turns is not None:
+            await self._turns.wait()
 
-    async def _write(self, namespace: str, quota: Object, used: Mapping[str, str]) -> None:
-        status: dict[str, Any] = {**(quota.get("status") or {}), "used": dict(used)}
-        name = quota["metadata"]["name"]
-        body = {"apiVersion": "v1", "kind": "ResourceQuota", **quota, "status": status}
-        written = await self.context.client.update(QUOTAS, namespace, name, body, subresource="status")
+    async def _serve(self, namespace: str) -> None:
+        """Check the waiting writes of a namespace until none is left."""
+        try:
+            while self._waiting[namespace]:
+                batch, self._waiting[namespace] = self._waiting[namespace], []
+                try:
+                    await self._charge_together(namespace, batch)
+                except Exception as error:  # each write must get an outcome, and those that follow must be checked
+                    for waiter in batch:
+                        waiter.settle(error)
+        finally:
+            del self._waiting[namespace]
+
+    async def _charge_together(self, namespace: str, batch: list[_Waiter]) -> None:
+        """Check writes in their order, and write the status of each changed quota once. Of quotas that were changed by others
+        meanwhile, the live state is checked again."""
+        fresh: dict[str, Object] = {}
+        for left in reversed(range(_ATTEMPTS)):
+            charges: dict[str, tuple[Ledger, list[_Waiter]]] = {}
+            ledgers = [Ledger(fresh.get(q["metadata"]["name"], q), self.dialect) for q in self._quotas(namespace)]
+            for waiter in batch:
+                if not waiter.settled:
+                    self._add(waiter, [each for each in ledgers if each.name not in waiter.charged], charges)
+            for ledger, charged in charges.values():
+                try:
+                    await self._write(namespace, ledger)
+                except ApiError as error:
+                    if error.code not in (404, 409) or not left:
+                        for waiter in charged:
+                            waiter.settle(error)
+                        continue
+                    live = await self._live(namespace, ledger.name)
+                    if live is not None:
+                        fresh[ledger.name] = live
+                        continue
+                    # Deleted: it no longer limits the writes.
+                for waiter in charged:
+                    waiter.charged.add(ledger.name)
+            for waiter in batch:
+                if all(ledger.name in waiter.charged for ledger, charged in charges.values() if waiter in charged):
+                    waiter.settle()
+
+    def _add(self, waiter: _Waiter, ledgers: list[Ledger], charges: dict[str, tuple[Ledger, list[_Waiter]]]) -> None:
+        """Add the usage of a write to the ledgers that count it, and the write to their charges; to none if one rejects it."""
+        concerned = [ledger for ledger in ledgers if ledger.concerns(waiter.review)]
+        try:
+            asked = [ledger.check(waiter.review, waiter.delta) for ledger in concerned]
+        except ApiError as error:
+            waiter.settle(error)
+            return
+        for ledger, usage in zip(concerned, asked, strict=True):
+            if usage:
+                ledger.add(usage)
+                charges.setdefault(ledger.name, (ledger, []))[1].append(waiter)
+
+    async def _write(self, namespace: str, ledger: Ledger) -> None:
+        status: dict[str, Any] = {**(ledger.quota.get("status") or {}), "used": ledger.used}
+        body = {"apiVersion": "v1", "kind": "ResourceQuota", **ledger.quota, "status": status}
+        written = await self.context.client.update(QUOTAS, namespace, ledger.name, body, subresource="status")
         if len(self._written) >= _REMEMBERED:
             self._written.clear()
-        self._written[(namespace, name)] = written
+        self._written[(namespace, ledger.name)] = written
 
     async def _live(self, namespace: str, name: str) -> Object | None:
         try:
@@ -165,15 +217,3 @@ class ResourceQuota(Plugin):
                 raise
             return None
         return found
-
-
-def _check_hard(
-    review: Review, quota: Object, asked: Usage, used: Mapping[str, Quantity], new: Usage, hard: Mapping[str, Quantity]
-) -> None:
-    over = [n for n in asked if new[n] > hard[n]]
-    if over:
-        raise refuse(
-            review,
-            f"exceeded quota: {quota['metadata']['name']}, requested: {format_amounts({n: asked[n] for n in over})}, "
-            f"used: {format_amounts({n: used[n] for n in over})}, limited: {format_amounts({n: hard[n] for n in over})}",
-        )

@@ -153,8 +153,8 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         working_version = (review.object or {}).get("apiVersion") or review.resource.api_version
         if review.resource.converter is not None:
             # Objects with a conversion webhook are processed in the requested version.
-            return self.services.settle(review.resource, await self.in_version(review.resource, shaped))
-        return self.services.settle(review.resource, convert.convert(shaped, working_version, self.context.catalog()))
+            return self.services.to_working(review.resource, await self.in_version(review.resource, shaped))
+        return self.services.to_working(review.resource, convert.convert(shaped, working_version, self.context.catalog()))
 
 
 def _annotation_prefix(call: Call) -> str:

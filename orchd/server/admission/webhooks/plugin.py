@@ -24,7 +24,7 @@ from orchd.txkit.tracing import traced
 GROUP = "admissionregistration.{abbr}.io"
 _NAMESPACES = ResourceRef("", "v1", "namespaces")
 #: Maximum number of cached matches.
-_MOST_SORTS = 4096
+_MOST_MATCHES = 4096
 
 
 class FailedCallError(Exception):
@@ -46,7 +46,7 @@ class WebhookPlugin(Plugin):
     def setup(self) -> None:
         self._credentials = _credentials(self)
         self._hooks: list[Hook] | None = None
-        self._chosen: dict[Any, list[Call]] = {}
+        self._matches: dict[Any, list[Call]] = {}
         self._read[0].add_listener(self._changed)
 
     @property
@@ -57,9 +57,9 @@ class WebhookPlugin(Plugin):
 
     def _changed(self, *_: Any) -> None:
         self._hooks = None
-        self._chosen.clear()
+        self._matches.clear()
 
-    def interested(self, resource: Resource, subresource: str) -> bool:
+    def handles_resource(self, resource: Resource, subresource: str) -> bool:
         """Webhook configurations themselves are exempt, so that broken webhooks can be repaired."""
         return not (resource.group == self.dialect(GROUP) and resource.plural.endswith("webhookconfigurations"))
 
@@ -68,27 +68,27 @@ class WebhookPlugin(Plugin):
         if self.context.webhooks is None:
             return []
         if not self._read[0].synced:
-            if not self._asks(review):
+            if not self._may_call(review):
                 return []
             await self.wait_ready(review)
         if self._hooks is None:
             self._hooks = matching.hooks_of(self._read[0].list())
-        if not self._hooks or not self._asks(review):
+        if not self._hooks or not self._may_call(review):
             return []
         namespaced = bool(review.namespace)
         catalog = self.context.catalog()
         # Another catalog may have other equivalent versions.
         key = (review.operation, review.resource, review.subresource, namespaced, catalog)
-        found = self._chosen.get(key)
+        found = self._matches.get(key)
         if found is None:
-            if len(self._chosen) >= _MOST_SORTS:
-                self._chosen.clear()
-            found = self._chosen[key] = matching.calls_for(
+            if len(self._matches) >= _MOST_MATCHES:
+                self._matches.clear()
+            found = self._matches[key] = matching.calls_for(
                 self._hooks, review.operation, review.resource, review.subresource, namespaced=namespaced, catalog=catalog
             )
         return found
 
-    def _asks(self, review: Review) -> bool:
+    def _may_call(self, review: Review) -> bool:
         """False for the server's own writes during bootstrap: webhooks may depend on their completion."""
         return self.services.serving() or review.user.name != "system:apiserver"
 
@@ -122,9 +122,9 @@ class WebhookPlugin(Plugin):
             raise errors.bad_request(f"admission webhook {quoted(hook.name)} does not support dry run")
         version = reviews.version_for(hook.versions)
         if not version:
-            raise FailedCallError(hook, f"webhook does not accept known AdmissionReview versions ({', '.join(reviews.SPOKEN)})")
+            raise FailedCallError(hook, f"webhook does not accept known AdmissionReview versions ({', '.join(reviews.SUPPORTED_VERSIONS)})")
         uid = self.services.uid()
-        document = reviews.question(
+        document = reviews.build_review(
             review,
             call.resource,
             await self.to_webhook_version(call, review, review.object),
@@ -136,7 +136,7 @@ class WebhookPlugin(Plugin):
         try:
             with traced(f"Call {'mutating' if self.mutating else 'validating'} webhook", {"webhook": hook.name, "uid": uid}):
                 given = await self.services.client.post(hook.where, document, hook.seconds, self._credentials)
-            verdict = reviews.answer(given, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect)
+            verdict = reviews.parse_response(given, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect)
         except WebhookError as error:
             raise FailedCallError(hook, f"failed to call webhook: {error}", code=error.code) from error
         except reviews.BadReviewError as error:

@@ -11,13 +11,14 @@ from typing import Any
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, quoted
 from orchd.kinds.catalog import Resource
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CONNECT, CREATE, DELETE, UPDATE, Review
 
 GROUP = "admission.{abbr}.io"
 KIND = "AdmissionReview"
 #: Supported versions of the document, preferred first.
-SPOKEN = ("v1", "v1beta1")
+SUPPORTED_VERSIONS = ("v1", "v1beta1")
 _OPTIONS = {CREATE: "CreateOptions", UPDATE: "UpdateOptions", DELETE: "DeleteOptions"}
 #: Members of the response -> type check, and the type's name in errors.
 _TYPES: Mapping[str, tuple[type, str]] = {
@@ -29,7 +30,6 @@ _TYPES: Mapping[str, tuple[type, str]] = {
     "auditAnnotations": (dict, "map[string]string"),
     "status": (dict, "v1.Status"),
 }
-_JSON_NAMES = {str: "string", bool: "bool", dict: "object", list: "array", int: "number", float: "number"}
 
 
 class BadReviewError(Exception):
@@ -54,10 +54,10 @@ class Verdict:
 
 def version_for(accepted: tuple[str, ...]) -> str:
     """The first supported version that a webhook accepts, "" without one."""
-    return next((v for v in accepted if v in SPOKEN), "")
+    return next((v for v in accepted if v in SUPPORTED_VERSIONS), "")
 
 
-def question(
+def build_review(
     review: Review, target: Resource, obj: Object | None, old: Object | None, *, uid: str, version: str, dialect: Dialect
 ) -> Object:
     """The AdmissionReview for a webhook that receives `target`'s version; the objects are already converted."""
@@ -99,7 +99,7 @@ def _options(review: Review, dialect: Dialect) -> Object | None:
     return {"kind": _OPTIONS[review.operation], "apiVersion": f"{dialect.meta_group}/v1", **given}
 
 
-def answer(document: Object, *, uid: str, version: str, mutating: bool, dialect: Dialect) -> Verdict:
+def parse_response(document: Object, *, uid: str, version: str, mutating: bool, dialect: Dialect) -> Verdict:
     """Parse a response. Raises BadReviewError."""
     group_version = f"{dialect(GROUP)}/{version}"
     given_version, kind = document.get("apiVersion") or "", document.get("kind") or ""
@@ -135,20 +135,19 @@ def answer(document: Object, *, uid: str, version: str, mutating: bool, dialect:
 def _check_types(response: Any) -> None:
     """Check the types of members. Raises BadReviewError."""
     if not isinstance(response, dict):
-        raise _wrong(response, "AdmissionReview.response", "v1.AdmissionResponse")
+        raise _type_mismatch(response, "AdmissionReview.response", "v1.AdmissionResponse")
     for member, (wanted, name) in _TYPES.items():
         value = response.get(member)
         if value is not None and not isinstance(value, wanted):
-            raise _wrong(value, f"AdmissionResponse.response.{member}", name)
+            raise _type_mismatch(value, f"AdmissionResponse.response.{member}", name)
     texts = [*(response.get("warnings") or ()), *(response.get("auditAnnotations") or {}).values()]
     for value in texts:
         if not isinstance(value, str):
-            raise _wrong(value, "AdmissionResponse.response.warnings", "string")
+            raise _type_mismatch(value, "AdmissionResponse.response.warnings", "string")
 
 
-def _wrong(value: Any, where: str, wanted: str) -> BadReviewError:
-    found = _JSON_NAMES.get(type(value), "object")
-    return BadReviewError(f"json: cannot unmarshal {found} into Go struct field {where} of type {wanted}", called=False)
+def _type_mismatch(value: Any, where: str, wanted: str) -> BadReviewError:
+    return BadReviewError(f"json: cannot unmarshal {json_name(value)} into Go struct field {where} of type {wanted}", called=False)
 
 
 def _patch(text: str) -> bytes:

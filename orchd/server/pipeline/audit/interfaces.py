@@ -13,7 +13,7 @@ class IAuditSink(Interface):
 
     name: str = Attribute("For metrics and messages: log, webhook.")
     lost: int = Attribute("Events lost so far.")
-    strict: bool = Attribute("Must a request be refused whose RequestReceived event cannot be taken?")
+    strict: bool = Attribute("True if a request is rejected when its RequestReceived event cannot be accepted.")
 
     async def take(event: Mapping[str, Any]) -> bool:
         """Write, send or queue one event, depending on the sink's mode. False when the event is lost. Never raises."""

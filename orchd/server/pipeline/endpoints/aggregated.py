@@ -37,7 +37,7 @@ class AggregatedDocuments:
         self._foreign = foreign
         self._discovery = AggregatedDiscovery(priorities)
         self._made_for: tuple[Catalog, Sequence[ForeignVersion]] | None = None
-        #: By "the core group alone": the items and their tag.
+        #: Items and their tag: of the core group at True, of the named groups at False.
         self._items: dict[bool, tuple[bytes, str]] = {}
         self._bodies: dict[tuple[bool, str, bool], bytes] = {}
 

@@ -8,7 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, WATCHERS, FairnessMetrics
-from orchd.server.pipeline.fairness.queues import GUESS
+from orchd.server.pipeline.fairness.queues import ESTIMATED_SECONDS
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.txkit.histogram import cumulative
 from orchd.txkit.instruments import Gauge, families
@@ -57,7 +57,7 @@ def _virtual_times(fairness: Fairness) -> Iterable[Metric]:
         latest.set(level.seats.latest_start, name)
         starts = level.seats.next_starts()
         if starts:
-            less = [start - GUESS * running for start, running in starts]
+            less = [start - ESTIMATED_SECONDS * running for start, running in starts]
             for bound, choose in (("min", min), ("max", max)):
                 bounds.set(choose(start for start, _ in starts), name, bound)
                 discounted.set(choose(less), name, bound)

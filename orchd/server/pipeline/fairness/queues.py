@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 #: Estimated duration of a request in seconds, until it is known.
-GUESS = 0.003
+ESTIMATED_SECONDS = 0.003
 
 
-class Full(Exception):
+class RejectedError(Exception):
     """The request is rejected; `reason` is the reference's label value ("queue-full", "concurrency-limit")."""
 
     def __init__(self, reason: str) -> None:
@@ -63,7 +63,7 @@ class Queuing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class Watermarks:
     """Highest and lowest values during a period."""
 
     seats: tuple[int, int]
@@ -82,7 +82,7 @@ class Level:
         self.queuing = queuing
         #: Occupied seats, executing requests, waiting requests.
         self.seats = self.running = self.waiting = 0
-        #: Extremes of these three since `read_marks`.
+        #: Extremes of these three since `read_watermarks`.
         self._most_seats = self._most_running = self._most_waiting = 0
         self._least_seats = self._least_running = self._least_waiting = 0
         self._queues: dict[int, _Queue] = {}
@@ -93,16 +93,16 @@ class Level:
         return not self.running and not self.waiting
 
     def enter(self, flow: str, seats: int, now: float) -> Ticket:
-        """Admit a request of `flow`, executing or waiting. Raises Full."""
+        """Admit a request of `flow`, executing or waiting. Raises RejectedError."""
         ticket = Ticket(seats=seats, arrived=now)
         if not self.waiting and self._fits(seats):
             self._begin(ticket, now)
             return ticket
         if self.queuing is None:
-            raise Full("concurrency-limit")
+            raise RejectedError("concurrency-limit")
         queue = self._choose(flow, self.queuing)
         if len(queue.waiting) >= self.queuing.length:
-            raise Full("queue-full")
+            raise RejectedError("queue-full")
         if not queue.waiting:
             # An idle queue accumulates no credit; one with executing requests keeps its virtual time.
             queue.next_start = max(queue.next_start, self._virtual) if queue.running else self._virtual
@@ -129,7 +129,7 @@ class Level:
                 self._least_seats = self.seats
             if queue is not None:
                 queue.running -= 1
-                queue.next_start += (now - ticket.started - GUESS) * ticket.seats
+                queue.next_start += (now - ticket.started - ESTIMATED_SECONDS) * ticket.seats
         if queue is not None and not queue.running and not queue.waiting:
             self._forget(queue)
 
@@ -141,13 +141,13 @@ class Level:
         busy = [queue for queue in self._queues.values() if queue.waiting] if self.waiting else ()
         if not busy:
             return None
-        queue = min(busy, key=lambda q: q.next_start + GUESS * q.waiting[0].seats)
+        queue = min(busy, key=lambda q: q.next_start + ESTIMATED_SECONDS * q.waiting[0].seats)
         if not self._fits(queue.waiting[0].seats):
             return None
         ticket = queue.waiting.popleft()
         self._dequeued()
         self._virtual = max(self._virtual, queue.next_start)
-        queue.next_start += GUESS * ticket.seats
+        queue.next_start += ESTIMATED_SECONDS * ticket.seats
         queue.running += 1
         self._begin(ticket, now)
         return ticket
@@ -170,9 +170,9 @@ class Level:
         if self.waiting < self._least_waiting:
             self._least_waiting = self.waiting
 
-    def read_marks(self) -> Marks:
+    def read_watermarks(self) -> Watermarks:
         """The highest and lowest numbers of seats, executing and waiting requests since the last call."""
-        marks = Marks(
+        watermarks = Watermarks(
             seats=(self._most_seats, self._least_seats),
             running=(self._most_running, self._least_running),
             waiting=(self._most_waiting, self._least_waiting),
@@ -180,7 +180,7 @@ class Level:
         self._most_seats = self._least_seats = self.seats
         self._most_running = self._least_running = self.running
         self._most_waiting = self._least_waiting = self.waiting
-        return marks
+        return watermarks
 
     @property
     def latest_start(self) -> float:

@@ -1,7 +1,7 @@
 """Samples of how full the priority levels are, and their extremes between two samples.
 
-Samples are parts of what is possible: of a level's seats for executing requests, of all its queues for waiting ones. The numbers
-of reading and of mutating requests are samples of their own.
+A sample of a level is a fraction: executing requests of its seats, waiting requests of the places in its queues. The numbers of
+read-only and of mutating requests of the whole server are sampled as they are.
 """
 
 from __future__ import annotations
@@ -23,45 +23,45 @@ _KINDS: Final = ((False, "readOnly"), (True, "mutating"))
 
 
 class FairnessSamples:
-    """Samples `fairness` and the requests `underway` between `start` and `stop`."""
+    """Samples `fairness` and the requests `in_flight` between `start` and `stop`."""
 
-    def __init__(self, fairness: Fairness, underway: InFlightCount, clock: IReactorTime) -> None:
-        self._fairness, self._underway = fairness, underway
+    def __init__(self, fairness: Fairness, in_flight: InFlightCount, clock: IReactorTime) -> None:
+        self._fairness, self._in_flight = fairness, in_flight
         self._sampling = LoopingCall(self._sample)
         self._sampling.clock = clock
         by_level, by_kind = ("phase", "priority_level"), ("phase", "request_kind")
         self._requests = _pair("priority_level_request_count", "requests of a priority level, as a part of its limit", by_level)
         self._seats = _pair("priority_level_seat_count", "occupied seats of a priority level, as a part of its seats", by_level)
-        self._halves = _pair("read_vs_write_request_count", "requests, by whether they change something", by_kind)
+        self._by_kind = _pair("read_vs_write_request_count", "requests, by whether they change something", by_kind)
 
     @property
     def instruments(self) -> tuple[Instrument, ...]:
         """Metrics."""
-        return *self._requests, *self._seats, *self._halves
+        return *self._requests, *self._seats, *self._by_kind
 
     async def start(self) -> None:
-        """Begin to sample."""
+        """Sample once per `_PERIOD` from now on."""
         self._sampling.start(_PERIOD, now=False)
 
     async def stop(self) -> None:
-        """End it."""
+        """Stop sampling."""
         if self._sampling.running:
             self._sampling.stop()
 
     def _sample(self) -> None:
         for name, level in self._fairness.levels.items():
             self._sample_level(name, level)
-        for half, kind in _KINDS:
-            for phase, count in (("executing", self._underway.executing[half]), ("waiting", self._underway.queued[half])):
-                _observe(self._halves, count.current, count.read_marks(), 1.0, phase, kind)
+        for mutating, kind in _KINDS:
+            for phase, count in (("executing", self._in_flight.executing[mutating]), ("waiting", self._in_flight.queued[mutating])):
+                _observe(self._by_kind, count.current, count.read_watermarks(), 1.0, phase, kind)
 
     def _sample_level(self, name: str, level: LimitedLevel) -> None:
         seats = level.seats
-        marks = seats.read_marks()
+        watermarks = seats.read_watermarks()
         places = max(1, seats.queuing.queues * seats.queuing.length) if seats.queuing is not None else 1
-        _observe(self._requests, seats.running, marks.running, seats.limit, "executing", name)
-        _observe(self._requests, seats.waiting, marks.waiting, places, "waiting", name)
-        _observe(self._seats, seats.seats, marks.seats, seats.limit, "executing", name)
+        _observe(self._requests, seats.running, watermarks.running, seats.limit, "executing", name)
+        _observe(self._requests, seats.waiting, watermarks.waiting, places, "waiting", name)
+        _observe(self._seats, seats.seats, watermarks.seats, seats.limit, "executing", name)
 
 
 def _pair(name: str, what: str, labels: tuple[str, ...]) -> tuple[Distribution, Distribution]:
@@ -75,9 +75,9 @@ def _pair(name: str, what: str, labels: tuple[str, ...]) -> tuple[Distribution, 
 
 
 def _observe(
-    pair: tuple[Distribution, Distribution], now: int, marks: tuple[int, int], whole: float, phase: str, name: str
+    pair: tuple[Distribution, Distribution], now: int, watermarks: tuple[int, int], whole: float, phase: str, name: str
 ) -> None:
     samples, extremes = pair
     samples.observe(now / whole, phase, name)
-    for mark, value in zip(("high", "low"), marks, strict=True):
+    for mark, value in zip(("high", "low"), watermarks, strict=True):
         extremes.observe(value / whole, mark, phase, name)

@@ -20,7 +20,7 @@ from orchd.kinds.digits import integer
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import ObjectView
 from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, WATCHERS, FairnessMetrics
-from orchd.server.pipeline.fairness.queues import Full, Level, Queuing, Ticket
+from orchd.server.pipeline.fairness.queues import Level, Queuing, RejectedError, Ticket
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
 from orchd.server.pipeline.stages.limits import InFlightCount, PeakCount, long_running, mutating, too_many
@@ -194,7 +194,7 @@ class Fairness:
         """The ticket of a request that may begin; None when it is rejected."""
         try:
             ticket = level.seats.enter(flow, seats, self._clock.seconds())
-        except Full as full:
+        except RejectedError as full:
             numbers.reject(full.reason)
             return None
         if ticket.queue is not None:

@@ -24,7 +24,7 @@ def mutating(info: RequestInfo | None) -> bool:
 
 
 class PeakCount:
-    """A count, and the highest value since it was last read. `high` and `low` are the extremes since `read_marks`, which
+    """A count, and the highest value since it was last read. `high` and `low` are the extremes since `read_watermarks`, which
     another reader calls."""
 
     __slots__ = ("_peak", "current", "high", "low")
@@ -45,11 +45,11 @@ class PeakCount:
         if self.current < self.low:
             self.low = self.current
 
-    def read_marks(self) -> tuple[int, int]:
+    def read_watermarks(self) -> tuple[int, int]:
         """The highest and the lowest value since the last call."""
-        marks = self.high, self.low
+        watermarks = self.high, self.low
         self.high = self.low = self.current
-        return marks
+        return watermarks
 
     def read_peak(self) -> int:
         """The highest value since the last call."""

@@ -25,6 +25,7 @@ from orchd.server.pipeline.representation import Presenter, Representation
 from orchd.server.pipeline.verbs.options import WriteOptions, write_options
 from orchd.server.registry.interfaces import Context, IRegistry, ListPage, Written
 from orchd.txkit.aside import LARGE, Aside
+from orchd.values import value_class
 
 #: Bytes of the objects of a list above which it is encoded away from the reactor.
 _LARGE_LIST = 256 * 1024
@@ -32,7 +33,7 @@ _LARGE_LIST = 256 * 1024
 BODY_LIMIT = 3 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@value_class()
 class ResourceTarget:
     """Resource, object name and subresource of a request ("" where absent)."""
 
@@ -132,16 +133,16 @@ class VerbContext:
             return self._recognize_value(request, request.body.value, resource, options_kind)
         data = await self.body(request)
         options = write_options(self.dialect, request, options_kind)
-        looks = self.strictness(request, options)
-        settled = await self.aside(len(data), _decode, data, form, resource, self.catalog(), self.settings, looks)
-        request.sent = settled
-        return settled, options
+        handling = self.strictness(request, options)
+        canonical = await self.aside(len(data), _decode, data, form, resource, self.catalog(), self.settings, handling)
+        request.sent = canonical
+        return canonical, options
 
     def _recognize_value(
         self, request: Request, value: Object, resource: Resource, options_kind: str
     ) -> tuple[Object, WriteOptions]:
         """As `decode_object`, for an object that a client in this process hands over: like one from YAML, it is complete
-        without its text. Its size and number of values are bounded like those of a body."""
+        without its text. It is encoded only to bound its size and number of values like those of a body."""
         options = write_options(self.dialect, request, options_kind)
         text = orjson.dumps(value, default=dict)
         if len(text) > BODY_LIMIT:
@@ -149,19 +150,12 @@ class VerbContext:
         bounds.check_json(text)
         request.size = len(text)
         obj = decode.decode_object(
-            b"",
-            Form.YAML,
-            parsed=value,
-            catalog=self.catalog(),
-            api_version=resource.api_version,
-            kind=resource.kind,
-            type_=resource.type,
-            custom=resource.custom,
+            b"", Form.YAML, decode.ExpectedKind.of(resource), catalog=self.catalog(), parsed=value
         )
-        settled = canonicalize(obj, resource, self.settings)
+        canonical = canonicalize(obj, resource, self.settings)
         self.check_fields(request, options, b"", Form.YAML, obj, resource)
-        request.sent = settled
-        return settled, options
+        request.sent = canonical
+        return canonical, options
 
     def check_fields(
         self, request: Request, options: WriteOptions, data: bytes, form: Form, obj: Object, resource: Resource
@@ -185,32 +179,24 @@ def _decode(
     data: bytes, form: Form, resource: Resource, catalog: Catalog, settings: ObjectSettings, strictness: Strictness
 ) -> Object:
     """The object of a body, with canonical shape and defaults. Raises ApiError."""
-    obj = decode.decode_object(
-        data,
-        form,
-        catalog=catalog,
-        api_version=resource.api_version,
-        kind=resource.kind,
-        type_=resource.type,
-        custom=resource.custom,
-    )
+    obj = decode.decode_object(data, form, decode.ExpectedKind.of(resource), catalog=catalog)
     try:
-        settled = canonicalize(obj, resource, settings)
+        canonical = canonicalize(obj, resource, settings)
     except ApiError:
         if form is not Form.JSON:
             raise
         # Decode again with the original spelling of numbers: the message quotes them.
-        settled = canonicalize(json_.decode_exact(data), resource, settings)
-    if (form is Form.YAML or json_.may_be_too_deep(data)) and json_.too_deep(settled):
+        canonical = canonicalize(json_.decode_exact(data), resource, settings)
+    if (form is Form.YAML or json_.may_be_too_deep(data)) and json_.too_deep(canonical):
         raise too_deep(resource)
     _check_fields(strictness, data, form, obj, resource)
     if form is Form.JSON and resource.row.verbatim:
-        settled = verbatim.preserve_text(settled, data, resource.row.verbatim)
-    return settled
+        canonical = verbatim.preserve_text(canonical, data, resource.row.verbatim)
+    return canonical
 
 
 def _check_fields(strictness: Strictness, data: bytes, form: Form, obj: Object, resource: Resource) -> None:
-    if strictness.looks:
+    if strictness.checks:
         why = strictness.refusal(of_body(data, form, obj, resource.type, located=strictness.located))
         if why:
             raise shape.cannot_handle(resource.kind, resource.version, resource.kind, why)

@@ -8,6 +8,7 @@ from typing import Any
 from orchd.cache.interfaces import Entry
 from orchd.errors import ApiError
 from orchd.kinds.codec import decode, mediatype
+from orchd.kinds.codec.decode import ExpectedKind
 from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.objects import shape
 from orchd.server.pipeline.interfaces import Request, Response
@@ -27,8 +28,10 @@ async def _options(context: VerbContext, request: Request, scheme: str) -> dict[
         type_ = context.catalog().type("meta/v1.DeleteOptions")
         try:
             sent = decode.decode_object(
-                data, form, catalog=context.catalog(), api_version="v1", kind="DeleteOptions", type_=type_,
-                any_version=True, scheme=scheme,
+                data,
+                form,
+                ExpectedKind(api_version="v1", kind="DeleteOptions", type=type_, any_version=True, scheme=scheme),
+                catalog=context.catalog(),
             )
             body = shape.canonical(sent, type_)
             named = form is Form.PROTOBUF or b"apiVersion" in data

@@ -16,6 +16,8 @@ from orchd.server.pipeline.interfaces import Request
 
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _POLICIES = ("Foreground", "Background", "Orphan")
+#: Query parameters of writes.
+_PARAMETERS = frozenset(("dryRun", "fieldManager", "fieldValidation", "force"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,13 +56,13 @@ def _dry_run(values: Sequence[str] | None, causes: list[Cause]) -> bool:
 
 def write_options(dialect: Dialect, request: Request, kind: str, *, apply: bool = False) -> WriteOptions:
     """Options of a write; `kind` is CreateOptions, UpdateOptions or PatchOptions. Raises ApiError 422."""
-    causes: list[Cause] = []
     query = request.query
+    if not apply and _PARAMETERS.isdisjoint(query):
+        return _PLAIN
+    causes: list[Cause] = []
     manager = request.param("fieldManager")
     force = boolean(request, "force") if kind == "PatchOptions" else None
     validation = request.param("fieldValidation")
-    if not ({"dryRun", "fieldManager", "fieldValidation", "force"} & query.keys()) and not apply:
-        return _PLAIN
     if kind == "PatchOptions":
         if apply and not manager:
             causes.append(Cause("FieldValueRequired", "Required value: is required for apply patch", "fieldManager"))

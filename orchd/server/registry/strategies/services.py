@@ -19,10 +19,10 @@ from orchd.kinds.objects.validate.report import Report
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.ranges import (
     AddressRange,
-    Allocated,
-    Exhausted,
+    AllocatedError,
+    ExhaustedError,
     NumberRange,
-    OutOfRange,
+    OutOfRangeError,
     PretendedAddresses,
     PretendedNumbers,
 )
@@ -76,24 +76,24 @@ class ServiceStrategy(Strategy):
         if old is not None:
             spec = fields.carried_over(spec, before)
         spec = fields.normalize(spec, None if old is None else before)
-        settlers: list[Callable[[], None]] = []
+        releases: list[Callable[[], None]] = []
 
-        def settle() -> None:
-            for each in settlers:
+        def release() -> None:
+            for each in releases:
                 each()
 
         try:
             if spec.get("type") != "ExternalName" and not (old is not None and fields.stays_preferred(spec, before)):
                 spec = self._families(name, spec, before)
-                self._addresses(name, spec, before, settlers, pretend=context.dry_run)
+                self._addresses(name, spec, before, releases, pretend=context.dry_run)
             ports = PretendedNumbers(self.ports) if context.dry_run else self.ports
-            self._node_ports(name, spec, before, settlers, ports)
-            self._health_check(spec, before, settlers, ports)
+            self._node_ports(name, spec, before, releases, ports)
+            self._health_check(spec, before, releases, ports)
         except Exception:
             # Release reservations on any error: the write fails.
-            settle()
+            release()
             raise
-        return {**obj, "spec": spec}, settle
+        return {**obj, "spec": spec}, release
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         obj = super().prepare_update(context, obj, old)
@@ -130,7 +130,7 @@ class ServiceStrategy(Strategy):
         name: str,
         spec: dict[str, Any],
         before: Mapping[str, Any],
-        settlers: list[Callable[[], None]],
+        releases: list[Callable[[], None]],
         *,
         pretend: bool,
     ) -> None:
@@ -153,7 +153,7 @@ class ServiceStrategy(Strategy):
             space = next((a for a in self.addresses if f"IPv{a.network.version}" == family), None)
             if space is not None:
                 given = PretendedAddresses(space) if pretend else space
-                addresses[i] = self._one_address(name, given, addresses[i], addresses, settlers)
+                addresses[i] = self._one_address(name, given, addresses[i], addresses, releases)
         spec["clusterIP"], spec["clusterIPs"] = addresses[0], addresses
 
     def _one_address(
@@ -162,7 +162,7 @@ class ServiceStrategy(Strategy):
         space: Addresses,
         wanted: str,
         listed: list[str],
-        settlers: list[Callable[[], None]],
+        releases: list[Callable[[], None]],
     ) -> str:
         head = f"Invalid value: {fields.shown_addresses(listed)}: failed to allocate IP {wanted}: "
         try:
@@ -172,19 +172,19 @@ class ServiceStrategy(Strategy):
                 space.take(address)
             else:
                 address = wanted = space.take_any()
-        except (Allocated, OutOfRange, Exhausted) as error:
+        except (AllocatedError, OutOfRangeError, ExhaustedError) as error:
             if isinstance(space, AddressRange):
                 self._failures.add(str(space.network))
             raise self._address_error(name, space, wanted, head, error) from None
         if isinstance(space, AddressRange):
             self._allocations.add(str(space.network))
-        settlers.append(lambda: space.settle(address))
+        releases.append(lambda: space.release(address))
         return wanted
 
     def _address_error(self, name: str, space: Addresses, wanted: str, head: str, error: Exception) -> ApiError:
-        if isinstance(error, Allocated):
+        if isinstance(error, AllocatedError):
             return self._invalid(name, "spec.clusterIPs", head + "provided IP is already allocated")
-        if isinstance(error, OutOfRange):
+        if isinstance(error, OutOfRangeError):
             why = f"the provided IP ({parse_ip(wanted)}) is not in the valid range. The range of valid IPs is {space.network}"
             return self._invalid(name, "spec.clusterIPs", head + why)
         return errors.internal("failed to allocate a serviceIP: range is full")
@@ -194,7 +194,7 @@ class ServiceStrategy(Strategy):
         name: str,
         spec: dict[str, Any],
         before: Mapping[str, Any],
-        settlers: list[Callable[[], None]],
+        releases: list[Callable[[], None]],
         numbers: Numbers,
     ) -> None:
         """Allocate requested node ports for any type, and others for types that need them."""
@@ -214,12 +214,12 @@ class ServiceStrategy(Strategy):
                 number = shared.get(port.get("port") or 0, 0)
                 wish = asked or number or self._wish(port, ports)
                 if wish != number or not wish:
-                    wish = self._one_port(name, i, wish, settlers, numbers)
+                    wish = self._one_port(name, i, wish, releases, numbers)
                 shared.setdefault(port.get("port") or 0, wish)
                 port["nodePort"] = wish
                 continue
             if not asked or asked not in kept:
-                port["nodePort"] = self._one_port(name, i, asked, settlers, numbers)
+                port["nodePort"] = self._one_port(name, i, asked, releases, numbers)
                 kept.add(port["nodePort"])
             mine = (port.get("protocol"), port["nodePort"])
             if mine in held:
@@ -239,48 +239,48 @@ class ServiceStrategy(Strategy):
         name: str,
         position: int,
         wanted: int,
-        settlers: list[Callable[[], None]],
+        releases: list[Callable[[], None]],
         numbers: Numbers,
     ) -> int:
         try:
-            return self._take_port(wanted, settlers, numbers)
-        except (Allocated, OutOfRange) as error:
+            return self._take_port(wanted, releases, numbers)
+        except (AllocatedError, OutOfRangeError) as error:
             why = f"Invalid value: {wanted}: {self._refusal(error)}"
             raise self._invalid(name, f"spec.ports[{position}].nodePort", why) from None
-        except Exhausted:
+        except ExhaustedError:
             raise errors.internal("failed to allocate a nodePort: range is full") from None
 
     def _health_check(
         self,
         spec: dict[str, Any],
         before: Mapping[str, Any],
-        settlers: list[Callable[[], None]],
+        releases: list[Callable[[], None]],
         numbers: Numbers,
     ) -> None:
         if not fields.needs_health_check(spec) or fields.needs_health_check(before):
             return
         wanted = spec.get("healthCheckNodePort") or 0
         try:
-            spec["healthCheckNodePort"] = self._take_port(wanted, settlers, numbers)
-        except (Allocated, OutOfRange) as error:
+            spec["healthCheckNodePort"] = self._take_port(wanted, releases, numbers)
+        except (AllocatedError, OutOfRangeError) as error:
             why = f"failed to allocate requested HealthCheck NodePort {wanted}: {self._refusal(error)}"
             raise errors.internal(why) from None
-        except Exhausted:
+        except ExhaustedError:
             raise errors.internal("failed to allocate a HealthCheck NodePort 0: range is full") from None
 
     @staticmethod
-    def _take_port(wanted: int, settlers: list[Callable[[], None]], numbers: Numbers) -> int:
-        """Raises Allocated, OutOfRange, Exhausted."""
+    def _take_port(wanted: int, releases: list[Callable[[], None]], numbers: Numbers) -> int:
+        """Raises AllocatedError, OutOfRangeError, ExhaustedError."""
         if wanted:
             numbers.take(wanted)
             taken = wanted
         else:
             taken = numbers.take_any()
-        settlers.append(lambda: numbers.settle(taken))
+        releases.append(lambda: numbers.release(taken))
         return taken
 
     def _refusal(self, error: Exception) -> str:
-        if isinstance(error, Allocated):
+        if isinstance(error, AllocatedError):
             return "provided port is already allocated"
         low, high = self.settings.node_ports
         return f"provided port is not in the valid range. The range of valid ports is {low}-{high}"

@@ -8,25 +8,32 @@ from typing import Final
 from orchd.kinds.catalog import Resource
 from orchd.server.registry.interfaces import IStrategy
 from orchd.server.registry.object_store import ObjectStore
-from orchd.server.registry.strategies import small_kinds
+from orchd.server.registry.strategies.api_services import APIServiceStrategy
 from orchd.server.registry.strategies.autoscalers import AutoscalerStrategy
 from orchd.server.registry.strategies.base import Strategy
+from orchd.server.registry.strategies.core_kinds import EventStrategy, PhaseStrategy, ServiceAccountStrategy
 from orchd.server.registry.strategies.custom import CustomStrategy
 from orchd.server.registry.strategies.definitions import DefinitionStrategy
 from orchd.server.registry.strategies.namespaces import NamespaceStrategy
 from orchd.server.registry.strategies.pods import PodStrategy
+from orchd.server.registry.strategies.priority_classes import PriorityClassStrategy
 from orchd.server.registry.strategies.services import ServiceStrategy
+from orchd.server.registry.strategies.signing_requests import SigningRequestStrategy
 from orchd.server.registry.strategies.slices import SliceStrategy
+from orchd.server.registry.strategies.workloads import (
+    DaemonSetStrategy,
+    DeploymentStrategy,
+    JobStrategy,
+    RevisionStrategy,
+)
 
 #: Strategies by class name, which the row of a kind states (`orchd.kinds.rows.KindRow.strategy`).
 STRATEGIES: Final[dict[str, type[Strategy]]] = {
     strategy.__name__: strategy
     for strategy in (
-        AutoscalerStrategy, DefinitionStrategy, NamespaceStrategy, PodStrategy, ServiceStrategy, SliceStrategy,
-        small_kinds.APIServiceStrategy, small_kinds.DaemonSetStrategy, small_kinds.DeploymentStrategy,
-        small_kinds.EventStrategy, small_kinds.JobStrategy, small_kinds.PhaseStrategy,
-        small_kinds.PriorityClassStrategy, small_kinds.RevisionStrategy, small_kinds.ServiceAccountStrategy,
-        small_kinds.SigningRequestStrategy,
+        APIServiceStrategy, AutoscalerStrategy, DaemonSetStrategy, DefinitionStrategy, DeploymentStrategy, EventStrategy,
+        JobStrategy, NamespaceStrategy, PhaseStrategy, PodStrategy, PriorityClassStrategy, RevisionStrategy,
+        ServiceAccountStrategy, ServiceStrategy, SigningRequestStrategy, SliceStrategy,
     )
 }  # fmt: skip
 
@@ -60,6 +67,6 @@ class Strategies:
                 resource, catalog, settings, cache=lambda: self._access.cache(resource), random=self._random
             )
         strategy = cls(resource, catalog, settings)
-        if isinstance(strategy, small_kinds.EventStrategy):
+        if isinstance(strategy, EventStrategy):
             strategy.lifetime = self._event_ttl
         return strategy

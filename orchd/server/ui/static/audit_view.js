@@ -25,7 +25,7 @@ export function auditView() {
   const own = h('input', {type: 'checkbox', on: {change: () => later()}});
   const detail = h('pre', {class: 'yaml', id: 'detail', tabindex: 0, 'aria-label': 'Audit event', hidden: true});
   const pause = button('Pause', () => toggle(), {id: 'pause', 'aria-pressed': 'false', title: 'Pause (p)'});
-  const grid = new Grid({label: 'Audit events', key: (event) => event.serial, open: show, empty: 'No requests yet'});
+  const grid = new Grid({label: 'Audit events', key: (event) => event.serial, open: show, empty: 'loading'});
   grid.setColumns([
     {title: 'Time', text: (event) => event.time},
     {title: 'User', text: (event) => event.user},
@@ -73,6 +73,7 @@ export function auditView() {
       try {
         const answer = await request('GET', AUDIT, {accept: 'application/x-ndjson', signal: stopping.signal});
         state.textContent = '● live';
+        grid.setEmpty('No requests yet');
         state.classList.add('live');
         events.length = 0;
         for await (const event of jsonLines(answer)) put(event);
@@ -80,6 +81,7 @@ export function auditView() {
         if (stopping.signal.aborted) return;
         state.classList.remove('live');
         state.textContent = error.code === 403 ? `You may not read ${AUDIT}.` : `${explain(error)}; trying again`;
+        grid.setEmpty(state.textContent);
         if (error instanceof ApiError && error.code < 500 && error.code !== 429) return;
       }
       await new Promise((resolve) => setTimeout(resolve, AGAIN));

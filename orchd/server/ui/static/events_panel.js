@@ -38,11 +38,15 @@ export function eventsPanel(object) {
     }
     frame = frame || requestAnimationFrame(draw);
   };
+  const status = (text, live) => {
+    state.textContent = live ? '' : text;
+    grid.setEmpty(live ? 'No events' : text);
+  };
   follow({
     where: path('api', 'v1', 'namespaces', object.metadata.namespace || 'default', 'events'),
     query: {fieldSelector: `involvedObject.uid=${object.metadata.uid}`},
     accept: 'application/json',
-    listener: {begin: () => found.clear(), complete: draw, put, status: (text, live) => (state.textContent = live ? '' : text)},
+    listener: {begin: () => found.clear(), complete: draw, put, status},
     signal: stopping.signal,
   });
   const timer = setInterval(() => grid.refresh(), 5000);

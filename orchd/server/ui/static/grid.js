@@ -13,6 +13,7 @@ const WIDEST = 46;
  * @property {(row: Object) => string} text
  * @property {(row: Object) => string} [tone]  "", "good", "bad" or "busy": how the cell is shown
  * @property {string} [hint]
+ * @property {number} [least]  characters for which there is room in any case
  */
 
 let serial = 0;
@@ -93,6 +94,11 @@ export class Grid {
     this._later();
   }
 
+  /** The text where there are no rows. */
+  setEmpty(text) {
+    if (this._empty.textContent !== text) this._empty.textContent = text;
+  }
+
   /** Draw again what is in sight: texts that depend on the time. */
   refresh() {
     this._later();
@@ -114,7 +120,7 @@ export class Grid {
   _widths() {
     const sample = this._rows.slice(0, SAMPLE);
     const widths = this._columns.map((column) => {
-      let most = column.title.length + 2;
+      let most = Math.max(column.title.length + 2, column.least || 0);
       for (const row of sample) most = Math.max(most, column.text(row).length);
       return Math.min(WIDEST, Math.max(NARROWEST, most)) + 2;
     });

@@ -159,6 +159,8 @@ class ListView {
   status(text, live) {
     fill(this.state, live ? '● live' : text);
     this.state.classList.toggle('live', live);
+    const hint = text.startsWith('403:') && this.namespace && !this.filters.namespace ? '. Perhaps you may in one namespace: choose it above.' : '';
+    this.grid.setEmpty(live ? 'No objects' : text + hint);
   }
 
   stop() {

@@ -68,6 +68,7 @@ export function metricsView() {
   const stopping = new AbortController();
   const state = h('span', {class: 'state', id: 'state', role: 'status'}, 'loading');
   const plots = PLOTS.map((each) => ({...each, plot: new Plot(each), points: [], last: null}));
+  const holder = h('div', {class: 'plots'}, plots.map((each) => each.plot.element));
   const memory = {};
   let timer = 0;
 
@@ -81,6 +82,7 @@ export function metricsView() {
       if (stopping.signal.aborted) return;
       state.textContent = error.code === 403 ? 'You may not read /metrics.' : `${explain(error)}; trying again`;
       state.classList.remove('live');
+      holder.hidden = error.code === 403;
       if (error.code === 403 || error.code === 401) return;
     }
     if (!stopping.signal.aborted) timer = setTimeout(poll, EVERY);
@@ -100,7 +102,7 @@ export function metricsView() {
   poll();
   return {
     title: 'Metrics',
-    element: h('section', {}, h('div', {class: 'bar'}, h('h1', {}, 'Metrics'), h('span', {class: 'note'}, 'since this view was opened, ten minutes at most'), state), h('div', {class: 'plots'}, plots.map((each) => each.plot.element))),
+    element: h('section', {}, h('div', {class: 'bar'}, h('h1', {}, 'Metrics'), h('span', {class: 'note'}, 'since this view was opened, ten minutes at most'), state), holder),
     stop: () => (stopping.abort(), clearTimeout(timer)),
   };
 }

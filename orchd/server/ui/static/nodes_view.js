@@ -11,6 +11,7 @@ import {TableRows} from './table_rows.js';
 import {toneOf} from './tones.js';
 
 const NOWHERE = '';
+const NO_NODE = 'on no node';
 const NODE_COLUMNS = ['Status', 'Roles', 'Version'];
 
 /** @returns {import('./frame.js').View} */
@@ -40,6 +41,8 @@ class NodesView {
 
   status(name, text) {
     this.states[name] = text;
+    this.left.setEmpty(this.states.nodes || 'No nodes');
+    this.right.setEmpty(this.states.pods || 'No pods here');
     const problem = Object.values(this.states).find(Boolean);
     this.state.textContent = problem || '● live';
     this.state.classList.toggle('live', !problem);
@@ -86,7 +89,7 @@ class NodesView {
     }
     const rows = this.nodeRows.sorted();
     const waiting = this.byNode.get(NOWHERE);
-    if (waiting) rows.unshift({uid: NOWHERE, name: 'on no node', namespace: '', created: '', cells: []});
+    if (waiting) rows.unshift({uid: NOWHERE, name: NO_NODE, namespace: '', created: '', cells: []});
     this.left.setRows(rows);
     if (!rows.some((row) => row.uid === this.chosen)) this.chosen = rows.length ? rows[0].uid : null;
     const row = rows.find((each) => each.uid === this.chosen);
@@ -117,7 +120,7 @@ class NodesView {
   nodeColumns(columns) {
     const counted = (row) => this.byNode.get(row.uid === NOWHERE ? NOWHERE : row.name) || {rows: [], running: 0};
     const found = [
-      {title: 'Node', text: (row) => row.name},
+      {title: 'Node', text: (row) => row.name, least: NO_NODE.length},
       {title: 'Pods', text: (row) => String(counted(row).rows.length)},
       {title: 'Running', text: (row) => String(counted(row).running)},
     ];

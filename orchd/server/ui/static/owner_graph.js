@@ -63,27 +63,30 @@ function entry(resource, object) {
 
 /**
  * What an object owns, and what that owns.
- * @returns {Promise<{children: Map<string, Owned[]>, skipped: string[]}>}  children by the uid of their owner
+ * @returns {Promise<{children: Map<string, Owned[]>, skipped: string[], begun: string[]}>}  children by the uid of their owner; names of
+ *   resources that could not be read, and of those that were read in part
  */
 export async function ownedBy(resource, object, signal, tell) {
   const {namespace = ''} = object.metadata;
   const wanted = listable().filter((each) => !NOT_OWNED.has(each.name) && (each.namespaced || !namespace));
   const children = new Map();
   const skipped = [];
+  const begun = [];
   let done = 0;
   const work = async () => {
     for (let each = wanted.shift(); each && !signal.aborted; each = wanted.shift()) {
-      if (!(await collect(each, each.namespaced ? namespace : '', children, signal))) skipped.push(each.name);
+      const read = await collect(each, each.namespaced ? namespace : '', children, signal);
+      if (read !== 'all') (read === 'some' ? begun : skipped).push(each.name);
       tell(`Looking for dependents: ${++done} resources`);
     }
   };
   await Promise.all(Array.from({length: AT_ONCE}, work));
-  return {children, skipped};
+  return {children, skipped, begun};
 }
 
-/** Note the owners of all objects of a resource. False when not all could be read. */
+/** Note the owners of all objects of a resource: "all", "some" where there are more than MOST, or "none" when they cannot be read. */
 async function collect(resource, namespace, children, signal) {
-  if (!(await may('list', resource, namespace).catch(() => false))) return false;
+  if (!(await may('list', resource, namespace).catch(() => false))) return 'none';
   const accept = `application/json;as=PartialObjectMetadataList;v=v1;g=${session().names.meta},application/json`;
   let next = '';
   let count = 0;
@@ -92,7 +95,7 @@ async function collect(resource, namespace, children, signal) {
     try {
       answer = await json('GET', collection(resource, namespace), {query: {limit: PAGE, continue: next}, accept, signal});
     } catch (error) {
-      if (signal.aborted || error instanceof ApiError) return false;
+      if (signal.aborted || error instanceof ApiError) return count ? 'some' : 'none';
       throw error;
     }
     for (const each of answer.items || []) {
@@ -105,5 +108,5 @@ async function collect(resource, namespace, children, signal) {
     count += (answer.items || []).length;
     next = (answer.metadata && answer.metadata.continue) || '';
   } while (next && count < MOST);
-  return !next;
+  return next ? 'some' : 'all';
 }

@@ -21,8 +21,9 @@ export function ownersPanel(resource, object) {
 async function build(resource, object, signal, tell) {
   const roots = await ownersOf(resource, object, signal);
   const top = roots[0];
-  const {children, skipped} = await ownedBy(resource, object, signal, tell);
-  tell(skipped.length ? `Not looked at: ${skipped.join(', ')}` : '');
+  const {children, skipped, begun} = await ownedBy(resource, object, signal, tell);
+  const notes = [skipped.length ? `Not looked at: ${skipped.join(', ')}.` : '', begun.length ? `Too many to look at all: ${begun.join(', ')}.` : ''];
+  tell(notes.filter(Boolean).join(' '));
   return {top, children};
 }
 

@@ -14,11 +14,17 @@ export function placementPanel(namespace, name) {
     try {
       fill(holder, explanation(await json('GET', EXPLAIN, {query: {namespace, pod: name}})));
     } catch (error) {
-      fill(holder, h('p', {class: error.code === 403 ? 'note' : 'problem'}, error.code === 403 ? `You may not ask the scheduler (get ${EXPLAIN}).` : explain(error)));
+      fill(holder, h('p', {class: known(error) ? 'note' : 'problem'}, known(error) || explain(error)));
     }
   };
   load();
   return {element: h('div', {class: 'panelpart'}, h('div', {class: 'actions'}, button('Ask again', load)), holder), changed() {}};
+}
+
+/** What an error means that is no fault: missing rights, and a server without a scheduler, which has no such path. */
+function known(error) {
+  if (error.code === 403) return `You may not ask the scheduler (get ${EXPLAIN}).`;
+  return error.code === 404 && !error.status.reason ? 'The scheduler does not run in this server, so it cannot say why the pod is where it is.' : '';
 }
 
 function explanation(answer) {

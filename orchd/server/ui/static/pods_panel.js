@@ -24,7 +24,10 @@ export function podsPanel(node) {
       }
       grid.setRows(rows.sorted());
     },
-    status: (text, live) => (state.textContent = live ? '' : text),
+    status: (text, live) => {
+      state.textContent = live ? '' : text;
+      grid.setEmpty(live ? 'No pods' : text);
+    },
   });
   return {element: h('div', {class: 'panelpart filling'}, state, grid.element), stop: () => (rows.stop(), grid.stop())};
 }

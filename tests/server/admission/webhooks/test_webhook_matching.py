@@ -52,7 +52,7 @@ def configuration(name: str, *hooks: Any) -> Object:
         (["nodes", "pods/status"], "status", True),
     ],
 )
-def test_resources_and_subresources(resources: list[str], subresource: str, wanted: bool) -> None:
+def test_rules_match_resources_and_subresources(resources: list[str], subresource: str, wanted: bool) -> None:
     """A star stands for any resource; subresources are named or have a star of their own."""
     assert fits(rule(resources=resources), "CREATE", PODS, subresource, namespaced=True) is wanted
 
@@ -69,7 +69,7 @@ def test_resources_and_subresources(resources: list[str], subresource: str, want
         ({"apiVersions": ["*"]}, True),
     ],
 )
-def test_operations_groups_and_versions(changes: Object, wanted: bool) -> None:
+def test_rules_match_operation_group_and_version(changes: Object, wanted: bool) -> None:
     """All of operation, group and version must fit."""
     assert fits(rule(**changes), "CREATE", PODS, "", namespaced=True) is wanted
 
@@ -86,13 +86,13 @@ def test_operations_groups_and_versions(changes: Object, wanted: bool) -> None:
         ("*", NODES, True),
     ],
 )
-def test_scope(scope: str, resource: Resource, wanted: bool) -> None:
+def test_rules_match_the_scope(scope: str, resource: Resource, wanted: bool) -> None:
     """Namespaces count as objects of the cluster."""
     found = fits(rule(resources=["*"], scope=scope), "CREATE", resource, "", namespaced=resource.namespaced)
     assert found is wanted
 
 
-def test_order() -> None:
+def test_webhooks_are_sorted_by_configuration_name() -> None:
     """Webhooks are in the order of their configurations' names, then in their own."""
     found = hooks_of([configuration("b", {}), configuration("a", {"name": "z.example.com"}, {"name": "y.example.com"})])
     assert [(h.configuration, h.name) for h in found] == [
@@ -100,7 +100,7 @@ def test_order() -> None:
     ]  # fmt: skip
 
 
-def test_equivalent_versions() -> None:
+def test_equivalent_versions_match() -> None:
     """A rule for another version of the same objects fits, unless the policy is Exact; objects are then shown in it."""
     scaler = resource_of("horizontalpodautoscalers", "autoscaling", "v2")
     rules = [rule(apiGroups=["autoscaling"], apiVersions=["v1"], resources=["horizontalpodautoscalers"])]
@@ -125,7 +125,7 @@ def test_equivalent_versions_of_custom_kinds() -> None:
     assert [call.resource.version for call in found] == ["v1alpha1"]
 
 
-def test_object_selector() -> None:
+def test_object_selector_matches_old_or_new_object() -> None:
     """It is enough that the old or the new object is chosen."""
     (hook,) = hooks_of([configuration("a", {"objectSelector": {"matchLabels": {"a": "b"}}})])
 

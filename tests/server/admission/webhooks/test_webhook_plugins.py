@@ -78,7 +78,7 @@ class Play(World):
             webhooks=WebhookServices(
                 client=self.webhooks,
                 uid=lambda: "00000000-0000-4000-8000-000000000000",
-                settle=lambda resource, obj: obj,
+                to_working=lambda resource, obj: obj,
                 translate=_unchanged,
                 serving=lambda: self.serving,
                 observe=lambda *labels: self.counted.append(labels[:3] + labels[4:]),
@@ -117,13 +117,13 @@ def refused(play: Play, **more: Any) -> ApiError:
     return caught.value
 
 
-def test_no_webhooks_cost_nothing(play: Play) -> None:
+def test_no_webhook_is_called_without_configurations(play: Play) -> None:
     """Without configurations no webhook is called."""
     assert play.run("configmaps", SECRET) is SECRET
     assert play.webhooks.asked == []
 
 
-def test_reinvocation(play: Play) -> None:
+def test_webhooks_are_reinvoked_after_later_changes(play: Play) -> None:
     """Webhooks with reinvocation policy IfNeeded are called again after a later change; each round is annotated."""
     play.hooks(
         "mutating",
@@ -136,7 +136,7 @@ def test_reinvocation(play: Play) -> None:
     assert [url for url, _ in play.webhooks.asked] == ["a", "b", "c", "a", "c"]
 
 
-def test_all_validating_webhooks_are_asked(play: Play) -> None:
+def test_all_validating_webhooks_are_called(play: Play) -> None:
     """The first refusal in order is the answer; the others are asked all the same."""
     play.hooks(
         "validating",
@@ -150,7 +150,7 @@ def test_all_validating_webhooks_are_asked(play: Play) -> None:
     assert ("b.example.com", "validating", "CREATE", True, "no_error", 418) in play.counted
 
 
-def test_failure_policy(play: Play) -> None:
+def test_failure_policy_decides_about_failed_calls(play: Play) -> None:
     """A webhook that cannot be asked refuses the write, unless its policy is Ignore."""
     trouble = WebhookError('Post "https://x": EOF')
     play.hooks("validating", hook("a", trouble, play, failurePolicy="Ignore"))
@@ -178,7 +178,7 @@ def test_failure_policy(play: Play) -> None:
         ("mutating", {**patch({"op": "remove", "path": "/metadata/name"}), "patchType": "X"}, 'unsupported patch type "X"'),
     ],
 )
-def test_answers_that_are_none(play: Play, kind: str, answer: Any, message: str) -> None:
+def test_invalid_responses_are_errors(play: Play, kind: str, answer: Any, message: str) -> None:
     """Answers that break the rules are errors of the server, in the reference's words."""
     play.hooks(kind, hook("a", answer, play))
     error = refused(play)
@@ -203,7 +203,7 @@ def _patch(path: str, value: Any) -> Object:
     ],
 )
 @pytest.mark.parametrize("policy", ["Fail", "Ignore"])
-def test_patches_keep_kind_and_version(play: Play, operation: str, message: str, policy: Any) -> None:
+def test_patch_cannot_change_kind_or_version(play: Play, operation: str, message: str, policy: Any) -> None:
     """Whatever the failure policy says: the webhook has answered."""
     play.hooks("mutating", hook("a", patch(operation), play, failurePolicy=policy))
     error = refused(play)
@@ -212,7 +212,7 @@ def test_patches_keep_kind_and_version(play: Play, operation: str, message: str,
 
 @pytest.mark.parametrize("member", ["kind", "apiVersion"])
 @pytest.mark.parametrize("value", ["", None])
-def test_patches_may_take_kind_and_version_away(play: Play, member: Any, value: Any) -> None:
+def test_patch_of_a_built_in_kind_may_remove_kind_and_version(play: Play, member: Any, value: Any) -> None:
     """Of a kind that has a type of its own: they are known without being said."""
     play.hooks("mutating", hook("a", patch(_patch(f"/{member}", value), _patch("/data", {"k": "v"})), play))
     made = play.run("configmaps", SECRET)
@@ -227,7 +227,7 @@ def test_patches_may_take_kind_and_version_away(play: Play, member: Any, value: 
         ({"kind": ""}, 500, "Object 'Kind' is missing in '"),
     ],
 )
-def test_patches_of_custom_kinds_keep_kind_and_version(play: Play, changes: Any, code: Any, message: str) -> None:
+def test_patch_of_a_custom_kind_must_keep_kind_and_version(play: Play, changes: Any, code: Any, message: str) -> None:
     """Objects without a type say what they are, so that validation refuses what they say."""
     review = play.review("configmaps", SECRET)
     custom = replace(review.resource, custom=True)
@@ -236,7 +236,7 @@ def test_patches_of_custom_kinds_keep_kind_and_version(play: Play, changes: Any,
     assert caught.value.code == code and message in caught.value.message
 
 
-def test_dry_run_needs_a_promise(play: Play) -> None:
+def test_dry_run_needs_side_effects_none(play: Play) -> None:
     """A webhook that may have side effects is not asked about a dry run: the request is a bad one."""
     play.hooks("validating", hook("a", {}, play, sideEffects="Some"))
     error = refused(play, dry_run=True)
@@ -244,7 +244,7 @@ def test_dry_run_needs_a_promise(play: Play) -> None:
     assert play.webhooks.asked == []
 
 
-def test_namespace_selector(play: Play) -> None:
+def test_namespace_selector_uses_namespace_labels(play: Play) -> None:
     """Labels of the namespace choose; for a namespace itself its own, and what has none is always chosen."""
     play.namespace("ns", labels={"team": "a"})
     play.hooks("validating", hook("a", {}, play, namespaceSelector={"matchLabels": {"team": "b"}}))
@@ -256,14 +256,14 @@ def test_namespace_selector(play: Play) -> None:
     assert [request["name"] for _, request in play.webhooks.asked] == ["other", "n"]
 
 
-def test_configurations_are_out_of_reach(play: Play) -> None:
+def test_webhook_configurations_are_never_sent_to_webhooks(play: Play) -> None:
     """Webhooks are not called for webhook configurations, so that a broken one can be repaired."""
     play.hooks("validating", hook("a", {"allowed": False}, play))
     play.run("validatingwebhookconfigurations", {"metadata": {"name": "x"}}, group=GROUP)
     assert play.webhooks.asked == []
 
 
-def test_warnings_and_annotations(play: Play) -> None:
+def test_warnings_and_audit_annotations(play: Play) -> None:
     """Warnings are handed on but for those that no header can carry; annotations bear the webhook's name."""
     play.hooks("validating", hook("a", {"warnings": ["w", "", "a\nb"], "auditAnnotations": {"k": "v"}}, play))
     play.run("configmaps", SECRET)
@@ -271,7 +271,7 @@ def test_warnings_and_annotations(play: Play) -> None:
     assert play.notes["a.example.com/k"] == "v"
 
 
-def test_own_writes_before_the_server_is_open(play: Play) -> None:
+def test_startup_writes_skip_webhooks(play: Play) -> None:
     """What the server does to become ready does not depend on webhooks."""
     play.serving = False
     play.hooks("validating", hook("a", {"allowed": False}, play))
@@ -280,7 +280,7 @@ def test_own_writes_before_the_server_is_open(play: Play) -> None:
     assert refused(play).code == 400
 
 
-def test_document(play: Play) -> None:
+def test_admission_review_fields(play: Play) -> None:
     """The document has the recorded members."""
     play.hooks("validating", hook("a", {}, play))
     play.run("configmaps", SECRET)

@@ -64,18 +64,18 @@ POD = "/api/v1/namespaces/a/pods/x"
         ({"nonResourceURLs": ["*"]}, "GET", POD, False),
     ],
 )
-def test_what_a_rule_covers(rule: dict[str, Any], method: str, path: str, covered: bool) -> None:
+def test_rule_matching(rule: dict[str, Any], method: str, path: str, covered: bool) -> None:
     """Everything that a rule says has to be so; what it does not mention does not matter."""
     assert level(rule, method, path) == ("Metadata" if covered else "None")
 
 
 @pytest.mark.parametrize("rule", [{"users": ["alice"]}, {"userGroups": ["people"]}])
-def test_nobody_is_nobody(rule: dict[str, Any]) -> None:
+def test_user_rules_do_not_match_unauthenticated_requests(rule: dict[str, Any]) -> None:
     """Rules with users do not match unauthenticated requests."""
     assert level(rule, "GET", POD, None) == "None"
 
 
-def test_the_first_rule_decides() -> None:
+def test_first_matching_rule_decides() -> None:
     """Later rules are for what the earlier ones leave; stages left out everywhere add to a rule's own."""
     policy = parse(
         text(
@@ -110,14 +110,14 @@ def test_the_first_rule_decides() -> None:
         (text({"level": "None", "resources": [{"resourceNames": ["a"]}]}), "rules[0].resources[0].resourceNames: using resourceNames requires at least one resource"),
     ],
 )
-def test_refusals(document: str, message: str) -> None:
+def test_invalid_policies_are_refused(document: str, message: str) -> None:
     """A policy that cannot be gone by is refused with the place that is wrong."""
     with pytest.raises(PolicyError) as refused:
         parse(document, ORCH)
     assert str(refused.value) == message
 
 
-def test_other_dialects_have_their_own_group() -> None:
+def test_policy_group_follows_the_dialect() -> None:
     """A policy says in which dialect it is written."""
     with pytest.raises(PolicyError):
         parse(text({"level": "None"}), KUBERNETES)

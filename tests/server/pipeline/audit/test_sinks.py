@@ -57,7 +57,7 @@ def batching(target: Target, clock: Clock, **chosen: Any) -> Batching:
 
 
 class TestDirect:
-    def test_a_request_waits_for_its_event(self) -> None:
+    def test_blocking_sink_waits_for_the_write(self) -> None:
         """It is taken when it has been written."""
         target = Target()
         target.gate = Deferred()
@@ -67,7 +67,7 @@ class TestDirect:
         target.gate.callback(None)
         assert out == [True] and target.batches == [["id-1"]]
 
-    def test_a_failure_is_not_the_request_s(self) -> None:
+    def test_failed_write_does_not_fail_the_request(self) -> None:
         """A failure is logged and not raised; the end reaches the target."""
         target = Target(OSError("disk full"))
         sink = Direct("log", target.send, target.end, strict=True)
@@ -77,7 +77,7 @@ class TestDirect:
 
 
 class TestBatching:
-    def test_a_full_batch_leaves_at_once(self) -> None:
+    def test_full_batch_is_sent_at_once(self) -> None:
         """As many together as may be."""
         target, clock = Target(), Clock()
         sink = batching(target, clock)
@@ -87,7 +87,7 @@ class TestBatching:
         clock.advance(30)
         assert target.batches == [["id-0", "id-1"], ["id-2"]]
 
-    def test_what_finds_no_place_is_lost(self) -> None:
+    def test_full_buffer_drops_events(self) -> None:
         """Memory is bounded while the other side is slow."""
         target, clock = Target(), Clock()
         target.gate = Deferred()
@@ -97,7 +97,7 @@ class TestBatching:
         target.gate.callback(None)
         assert [each for batch in target.batches for each in batch] == [f"id-{n}" for n in range(6)]
 
-    def test_throttling(self) -> None:
+    def test_batches_are_throttled(self) -> None:
         """A burst at once, then so many batches a second."""
         target, clock = Target(), Clock()
         sink = batching(target, clock, most=1, buffer=10, rate=2.0, burst=2)
@@ -108,7 +108,7 @@ class TestBatching:
             clock.advance(0.5)
             assert len(target.batches) == expected
 
-    def test_a_failed_batch_does_not_end_it(self) -> None:
+    def test_failed_batch_does_not_stop_the_sink(self) -> None:
         """There will be others."""
         target, clock = Target(OSError("away")), Clock()
         sink = batching(target, clock, most=1)
@@ -117,7 +117,7 @@ class TestBatching:
         run(sink.take(event(2)))
         assert target.batches == [["id-2"]] and sink.lost == 1
 
-    def test_the_end_brings_out_what_waits(self) -> None:
+    def test_stop_flushes_pending_events(self) -> None:
         """No events are accepted after the end, which reaches the target."""
         target, clock = Target(), Clock()
         sink = batching(target, clock, rate=0.001, burst=1)
@@ -126,7 +126,7 @@ class TestBatching:
         assert target.batches == [["id-1"]] and target.ended == 1
         assert not run(sink.take(event(2))) and not clock.getDelayedCalls()
 
-    def test_the_end_does_not_wait_for_ever(self) -> None:
+    def test_stop_waits_a_limited_time(self) -> None:
         """A target that takes nothing holds a stop up for a while, and no longer."""
         target, clock = Target(), Clock()
         target.gate = Deferred()
@@ -158,19 +158,19 @@ class TestTruncation:
         run(sending())
         return out
 
-    def test_objects_go_first(self) -> None:
+    def test_large_event_loses_its_objects(self) -> None:
         """An event that is too large loses its objects and says so; one that fits is as it was."""
         small, large = event(1, requestObject={"a": 1}), event(2, responseObject={"a": "x" * 300}, annotations={"b": "c"})
         ((first, second),) = self.sent(small, large)
         assert first == small
         assert second["annotations"] == {"b": "c", "audit.orch.io/truncated": "true"} and "responseObject" not in second
 
-    def test_what_is_still_too_large_is_lost(self) -> None:
+    def test_event_too_large_without_objects_is_dropped(self) -> None:
         """Its place in the batch is free."""
         ((only,),) = self.sent(event(1, userAgent="x" * 400), event(2))
         assert only["auditID"] == "id-2"
 
-    def test_batches_are_divided(self) -> None:
+    def test_batches_are_divided_by_size(self) -> None:
         """So many bytes in one go, in order."""
         batches = self.sent(*(event(n, annotations={"a": "x" * 60}) for n in range(5)))
         assert [len(batch) for batch in batches] == [2, 2, 1]
@@ -185,7 +185,7 @@ def log_file(path: Path, *, legacy: bool = False, wall: Callable[[], float] = la
 
 
 class TestLogFile:
-    def test_a_line_for_each_event(self, tmp_path: Path) -> None:
+    def test_log_file_has_a_json_line_per_event(self, tmp_path: Path) -> None:
         """JSON by lines, appended to what is there, for the owner's eyes alone."""
         path = tmp_path / "made" / "audit.log"
         for number in (1, 2):
@@ -195,7 +195,7 @@ class TestLogFile:
         assert [json.loads(line)["auditID"] for line in path.read_text().splitlines()] == ["id-1", "id-2"]
         assert path.stat().st_mode & 0o777 == 0o600
 
-    def test_standard_output(self, capfd: pytest.CaptureFixture[str]) -> None:
+    def test_log_to_standard_output(self, capfd: pytest.CaptureFixture[str]) -> None:
         """The descriptor, whatever the process has made of the stream; it stays open for others."""
         file = log_file(Path("-"))
         run(file.send([event(1)]))
@@ -204,7 +204,7 @@ class TestLogFile:
         out = capfd.readouterr().out
         assert '"auditID":"id-1"' in out and "still open" in out
 
-    def test_legacy_lines(self) -> None:
+    def test_legacy_format(self) -> None:
         """What people read: words for what is not known."""
         known = event(
             1, user={"username": "alice", "groups": ["a", "b"]}, impersonatedUser={"username": "bob"},
@@ -218,7 +218,7 @@ class TestLogFile:
         assert b'user="<none>" groups="<none>" as="<self>"' in legacy_line(event(1))
         assert b'ip="<unknown>"' in legacy_line(event(1)) and b'response="<deferred>"' in legacy_line(event(1))
 
-    def test_rotation(self, tmp_path: Path) -> None:
+    def test_full_log_files_are_rotated(self, tmp_path: Path) -> None:
         """A full file is put aside under its moment; so many are kept, the newest, packed where that is asked for."""
         moments = iter(range(1_000_000_000, 1_000_000_100))
         now = [0.0]
@@ -238,7 +238,7 @@ class TestLogFile:
         with gzip.open(tmp_path / kept[0], "rt") as packed:
             assert json.loads(packed.read())["auditID"] == "id-1"
 
-    def test_old_files_go(self, tmp_path: Path) -> None:
+    def test_old_log_files_are_deleted(self, tmp_path: Path) -> None:
         """By age, and nothing that only looks like one of ours."""
         (tmp_path / "audit-2001-09-01T00-00-00.000.log").write_text("old")
         (tmp_path / "audit-2001-09-08T00-00-00.000.log").write_text("new")
@@ -251,7 +251,7 @@ class TestLogFile:
         assert "audit-2001-09-01T00-00-00.000.log" not in names
         assert {"audit-2001-09-08T00-00-00.000.log", "audit-notes.log"} < names
 
-    def test_nobody_waits_for_the_clearing_up(self, tmp_path: Path) -> None:
+    def test_cleanup_runs_in_the_background(self, tmp_path: Path) -> None:
         """It goes on beside the events, one at a time; only closing waits for it. Its failures lose no event."""
         cleared: list[Deferred[None]] = []
 
@@ -274,7 +274,7 @@ class TestLogFile:
         cleared[1].callback(None)
         assert closed == [None]
 
-    def test_a_file_that_cannot_be_put_aside(self, tmp_path: Path) -> None:
+    def test_failed_rotation_drops_the_event(self, tmp_path: Path) -> None:
         """The event is lost that would have begun a new one; what fits is still written."""
         path = tmp_path / "[a].log"
         file = log_file(path, megabytes=1)
@@ -298,7 +298,7 @@ class TestRemote:
 
         return Remote(ORCH, post, backoff=10, clock=clock, random=Random(1)), sent
 
-    def test_a_list_of_events(self) -> None:
+    def test_event_list_items_have_no_kind(self) -> None:
         """The items of an EventList do not repeat their kind."""
         remote, sent = self.remote([None], Clock())
         run(remote.send([event(1)]))
@@ -306,7 +306,7 @@ class TestRemote:
         assert document["kind"] == "EventList" and document["apiVersion"] == "audit.orch.io/v1"
         assert document["items"][0]["auditID"] == "id-1" and "kind" not in document["items"][0]
 
-    def test_another_try_after_a_pause(self) -> None:
+    def test_transient_webhook_failures_are_retried(self) -> None:
         """What may pass is tried again, later and later, five times in all."""
         clock = Clock()
         remote, sent = self.remote([AgainError("503")] * 5, clock)
@@ -319,7 +319,7 @@ class TestRemote:
             clock.advance(pause * 0.25)
         assert len(sent) == 5 and out[0].check(AgainError)
 
-    def test_what_will_not_pass_is_not_tried_again(self) -> None:
+    def test_permanent_webhook_failures_are_not_retried(self) -> None:
         """A refusal is one at once."""
         remote, sent = self.remote([ValueError("400")], Clock())
         with pytest.raises(ValueError, match="400"):

@@ -62,7 +62,7 @@ def take(tail: AuditTail, number: int = 0, **more: Any) -> None:
     assert run(tail.take({"auditID": str(number), **more}))
 
 
-def test_events_are_sent_as_they_are_taken() -> None:
+def test_kept_events_are_sent_before_new_ones() -> None:
     """What was kept comes first; objects of requests and answers are not shown."""
     tail = AuditTail()
     take(tail, 1)
@@ -72,7 +72,7 @@ def test_events_are_sent_as_they_are_taken() -> None:
     assert b"secret" not in sink.data
 
 
-def test_what_is_kept_is_bounded() -> None:
+def test_kept_events_are_bounded() -> None:
     """By number and by bytes, whatever the size of events."""
     tail = AuditTail()
     for at in range(1000):
@@ -83,7 +83,7 @@ def test_what_is_kept_is_bounded() -> None:
     assert len(tail.history()) <= 1 << 20
 
 
-def test_a_slow_client_loses_events_and_is_told_how_many() -> None:
+def test_slow_client_gets_the_number_of_dropped_events() -> None:
     """The server holds a bounded number of bytes for it."""
     tail = AuditTail()
     _, sink = followed(tail)
@@ -109,7 +109,7 @@ def test_the_number_of_clients_is_bounded() -> None:
     followed(tail)
 
 
-def test_the_end_of_the_server_ends_the_streams() -> None:
+def test_stop_ends_the_streams() -> None:
     """And none begins any more."""
     tail = AuditTail()
     _, sink = followed(tail)
@@ -120,7 +120,7 @@ def test_the_end_of_the_server_ends_the_streams() -> None:
     assert caught.value.code == 503
 
 
-def test_without_a_policy_requests_are_recorded_while_somebody_follows() -> None:
+def test_without_a_policy_events_exist_only_for_followers() -> None:
     """At the level of metadata, and not at all otherwise."""
     tail = AuditTail()
     rules = TailRules(tail)

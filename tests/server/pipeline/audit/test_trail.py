@@ -111,7 +111,7 @@ async def pod(request: Request) -> Response:
 
 
 class TestEvents:
-    def test_of_an_answer(self) -> None:
+    def test_events_of_an_answered_request(self) -> None:
         """Received, then complete: the second has the objects, the outcome and what stages decided."""
         sink = Kept()
         request = ask("PUT", POD + "?dryRun=All", b'{"metadata":{"name":"x","uid":"u"}}', user_agent="test/1")
@@ -150,7 +150,7 @@ class TestEvents:
         run(AuditStage(trail(sink, level))(ask("PUT", body=b'{"a":1}'), pod))
         assert {"requestObject", "responseObject"} & set(sink.events[1]) == members
 
-    def test_answers_that_are_not_shown(self) -> None:
+    def test_response_objects_are_read_only_at_their_level(self) -> None:
         """They are not even read; a Status is, since it says how the request ended."""
         request = ask("DELETE")
         status = b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","details":{"name":"x"}}'
@@ -164,7 +164,7 @@ class TestEvents:
         assert answer_of(Response(body=b'{"kind":"PodList"}'), shown=False) is None
         assert answer_of(Response(body=[b'{"kind":', b'"PodList"}']), shown=True) == {"kind": "PodList"}
 
-    def test_parts_of_objects_are_objects(self) -> None:
+    def test_patch_annotations_need_the_object_level(self) -> None:
         """Annotations that show a webhook's patch are kept from records that show no objects."""
         for level, expected in (("Metadata", {"other"}), ("Request", {"other", "patch.webhook.admission.orch.io/round_0_index_0"})):
             sink = Kept()
@@ -173,7 +173,7 @@ class TestEvents:
             run(AuditStage(trail(sink, level))(request, pod))
             assert set(sink.events[1]["annotations"]) == expected
 
-    def test_patches_are_written_as_they_were_sent(self) -> None:
+    def test_patch_bodies_are_recorded_verbatim(self) -> None:
         """JSON, or YAML in JSON; what is neither is left out."""
         for body, expected in ((b'[{"op":"test"}]', [{"op": "test"}]), (b"a: 1", {"a": 1}), (b"\xff", None)):
             sink = Kept()
@@ -185,14 +185,14 @@ class TestEvents:
             run(AuditStage(trail(sink, "Request"))(ask("PATCH", body=body), patched))
             assert sink.events[1].get("requestObject") == expected
 
-    def test_managed_fields_can_be_left_out(self) -> None:
+    def test_managed_fields_can_be_omitted(self) -> None:
         """In objects and in the items of lists."""
         sink = Kept()
         run(AuditStage(trail(sink, omitManagedFields=True))(ask(), pod))
         assert sink.events[1]["responseObject"] == {"kind": "Pod", "metadata": {"name": "x"}}
         assert without_managed_fields({"items": [{"metadata": {"managedFields": []}}, 1]}) == {"items": [{"metadata": {}}, 1]}
 
-    def test_of_a_refusal(self) -> None:
+    def test_events_of_a_refusal(self) -> None:
         """The Status that is sent is the response object; its bounded parts are the status."""
         sink = Kept()
 
@@ -207,7 +207,7 @@ class TestEvents:
         }  # fmt: skip
         assert last["responseObject"]["message"] == 'pods "x" not found'
 
-    def test_of_a_long_request_that_fails(self) -> None:
+    def test_events_of_a_failed_long_running_request(self) -> None:
         """A watch or log that is refused has begun and ended like any other: both events show the body."""
         sink = Kept()
 
@@ -219,7 +219,7 @@ class TestEvents:
         assert sink.stages() == ["RequestReceived", "ResponseStarted", "ResponseComplete"]
         assert sink.events[1]["responseObject"]["code"] == sink.events[2]["responseStatus"]["code"] == 404
 
-    def test_bodies_that_were_not_read(self) -> None:
+    def test_undecoded_bodies_are_recorded_for_patches_only(self) -> None:
         """A body that no object was made of is shown if it is a patch alone."""
 
         async def unread(request: Request) -> Response:
@@ -231,7 +231,7 @@ class TestEvents:
             run(AuditStage(trail(sink))(ask(method, body=b'{"a":1}'), unread))
             assert ("requestObject" in sink.events[1]) is shown
 
-    def test_of_a_bug(self) -> None:
+    def test_events_of_a_panic(self) -> None:
         """It is a panic, and nothing of it is swallowed."""
         sink = Kept()
 
@@ -242,7 +242,7 @@ class TestEvents:
             run(AuditStage(trail(sink))(ask(), broken))
         assert sink.stages() == ["RequestReceived", "Panic"] and "secret" not in str(sink.events)
 
-    def test_of_a_client_that_goes(self) -> None:
+    def test_events_of_a_disconnected_client(self) -> None:
         """The record is completed as one of a connection that was closed."""
         sink = Kept()
 
@@ -258,7 +258,7 @@ class TestEvents:
         assert sink.events[1]["responseStatus"]["message"] == "Connection closed early"
 
     @pytest.mark.parametrize("end", ["finish", "abort", "stop"])
-    def test_of_a_stream(self, end: str) -> None:
+    def test_events_of_a_stream(self, end: str) -> None:
         """Started when its head leaves, complete when it is over, however it ends; once."""
         sink, stream, out = Kept(), Stream(), Sink()
 
@@ -280,20 +280,20 @@ class TestEvents:
         response.stream.stop()
         assert sink.stages() == ["RequestReceived", "ResponseStarted", "ResponseComplete"]
 
-    def test_stages_can_be_left_out(self) -> None:
+    def test_stages_can_be_omitted(self) -> None:
         """A policy that omits the other stages records only ResponseComplete."""
         sink = Kept()
         run(AuditStage(trail(sink, omitStages=["RequestReceived"]))(ask(), pod))
         assert sink.stages() == ["ResponseComplete"]
 
-    def test_what_nobody_asked_for_is_not_recorded(self) -> None:
+    def test_level_none_creates_no_event(self) -> None:
         """The level None costs no event."""
         sink = Kept()
         request = ask()
         run(AuditStage(trail(sink, "None"))(request, pod))
         assert not sink.events and not request.audited
 
-    def test_impersonation(self) -> None:
+    def test_impersonated_user_is_recorded(self) -> None:
         """Both users are named: who was authenticated, and as whom the request was served."""
         sink = Kept()
 
@@ -306,7 +306,7 @@ class TestEvents:
 
 
 class TestStrangers:
-    def test_failed_authentication(self) -> None:
+    def test_failed_authentication_is_recorded(self) -> None:
         """It is recorded with the body of the answer, and without a user."""
         sink = Kept()
 
@@ -320,7 +320,7 @@ class TestStrangers:
         assert event["responseStatus"] == {"metadata": {}, "status": "Failure", "reason": "Unauthorized", "code": 401}
         assert event["responseObject"] == errors.unauthorized().status()
 
-    def test_others_are_not_its_business(self) -> None:
+    def test_other_401_responses_are_recorded_as_usual(self) -> None:
         """A 401 for an authenticated user (such as one of a webhook) is recorded as usual."""
         sink = Kept()
 
@@ -334,7 +334,7 @@ class TestStrangers:
 
 
 class TestSinks:
-    def test_a_strict_sink_can_refuse_requests(self) -> None:
+    def test_strict_sink_fails_requests_that_it_cannot_record(self) -> None:
         """What cannot be recorded does not happen; a sink that is not strict only counts."""
         kept = trail(Kept(works=False))
         assert run(AuditStage(kept)(ask(), pod)).code == 201
@@ -345,7 +345,7 @@ class TestSinks:
         assert strict.refused == 1
 
     @pytest.mark.parametrize("finished", [True, False])
-    def test_a_stop_waits_for_the_end_of_streams(self, finished: bool) -> None:
+    def test_stop_waits_for_streams_for_a_limited_time(self, finished: bool) -> None:
         """For a while, and no longer."""
         sink, stream, clock = Kept(), Stream(), Clock()
         kept = trail(sink, clock=clock)

@@ -24,12 +24,12 @@ def sent(version: str) -> Sequence[Mapping[str, Any]]:
     return out
 
 
-def test_v1() -> None:
+def test_events_are_v1() -> None:
     """Events are in this version already."""
     assert sent("audit.k8s.io/v1") == [EVENT]
 
 
-def test_v1beta1() -> None:
+def test_v1beta1_events_have_whole_seconds() -> None:
     """The older version has the times without fractions as well."""
     more = {"metadata": {"creationTimestamp": "2026-01-02T03:04:06Z"}, "timestamp": "2026-01-02T03:04:05Z"}
     assert sent("audit.k8s.io/v1beta1") == [{**EVENT, "apiVersion": "audit.k8s.io/v1beta1", **more}]

@@ -22,7 +22,7 @@ def test_self_review_is_about_the_sender(call: Any, root: str) -> None:
     assert denied.json["status"] == {"allowed": False}
 
 
-def test_reviews_tell_the_reason(call: Any, root: str) -> None:
+def test_review_names_the_binding(call: Any, root: str) -> None:
     """The binding that allows it is named."""
     body = {"spec": {"nonResourceAttributes": {"verb": "get", "path": "/api"}}}
     status = call("POST", f"{root}/selfsubjectaccessreviews", body, user=user("alice", "dev")).json["status"]
@@ -39,7 +39,7 @@ def test_local_review_stays_in_its_namespace(call: Any, root: str) -> None:
     assert call("POST", f"{root}/localsubjectaccessreviews", body).code == 404
 
 
-def test_reviews_store_nothing(call: Any, root: str) -> None:
+def test_reviews_are_not_stored(call: Any, root: str) -> None:
     """They have owners of fields, but no name, uid or version; dry runs are answered alike."""
     body = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
     metadata = call("POST", f"{root}/selfsubjectaccessreviews?dryRun=All", body).json["metadata"]
@@ -56,7 +56,7 @@ def test_rules_review_lists_rules(call: Any, root: str) -> None:
     assert status["incomplete"] is False
 
 
-def test_components_say_how_they_are(call: Any, server: InProcessServer) -> None:
+def test_component_statuses(call: Any, server: InProcessServer) -> None:
     """A component that does not run is not healthy; the store is."""
     items = call("GET", "/api/v1/componentstatuses").json["items"]
     found = {i["metadata"]["name"]: i["conditions"][0]["status"] for i in items}
@@ -66,14 +66,14 @@ def test_components_say_how_they_are(call: Any, server: InProcessServer) -> None
     assert one["conditions"] == [{"type": "Healthy", "status": "True", "message": "ok"}]
 
 
-def test_components_as_a_table(call: Any) -> None:
+def test_component_status_table(call: Any) -> None:
     """Clients print them."""
     accept = {"accept": "application/json;as=Table;g=meta.orch.io;v=v1"}
     table = call("GET", "/api/v1/componentstatuses", headers=accept).json
     assert [row["cells"][0] for row in table["rows"]] == ["scheduler", "controller-manager", "etcd-0"]
 
 
-def test_metadata_of_reviews(call: Any, root: str) -> None:
+def test_review_metadata(call: Any, root: str) -> None:
     """A review has no metadata; a local one names its namespace."""
     spec = {"user": "u", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "a"}}
     for plural in ("subjectaccessreviews", "selfsubjectaccessreviews"):

@@ -21,13 +21,13 @@ URL = "/api/v1/componentstatuses"
         ("?fieldSelector=metadata.name!%3Dscheduler", 2),
     ],
 )
-def test_selected(call: Any, query: str, names: int) -> None:
+def test_component_selectors(call: Any, query: str, names: int) -> None:
     """Components have names and no labels."""
     assert len(call("GET", URL + query).json["items"]) == names
     assert call("GET", f"{URL}?fieldSelector=x%3Dy").code == 400
 
 
-def test_tables(call: Any) -> None:
+def test_component_table_kind(call: Any) -> None:
     """A table carries the name under which it was asked for, also that of stock clients."""
     for group in (f"{ORCH.meta_group}/v1", f"{KUBERNETES.meta_group}/v1", f"{ORCH.meta_group}/v1beta1"):
         name, version = group.split("/")

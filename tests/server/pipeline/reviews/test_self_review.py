@@ -36,13 +36,13 @@ def test_attributes_of_the_requester(server: Any, version: str) -> None:
     }  # fmt: skip
 
 
-def test_impersonation(server: Any) -> None:
+def test_review_shows_the_impersonated_user(server: Any) -> None:
     """The review is about the impersonated user."""
     answer = run(server.request("POST", url("v1"), body={}, headers={"Impersonate-User": "bob"}))
     assert answer.json["status"]["userInfo"] == {"username": "bob", "groups": ["system:authenticated"]}
 
 
-def test_who_may(server: Any, tmp_path: Path) -> None:
+def test_authenticated_users_may_review_themselves(server: Any, tmp_path: Path) -> None:
     """With RBAC every authenticated user may create it, as with a role of later releases; with AlwaysDeny no user may."""
     nobody = User(name="system:anonymous", groups=("system:unauthenticated",))
     for asker, expected in ((user("alice", "people"), 201), (nobody, 403)):

@@ -44,7 +44,7 @@ def test_nodes_get_tokens_only_for_pods(call: Any) -> None:
     assert (answer.code, answer.json["reason"]) == (403, "Forbidden")
 
 
-def test_nodes_do_not_bind(call: Any) -> None:
+def test_nodes_may_not_bind_pods(call: Any) -> None:
     """Binding is the scheduler's."""
     spec = {"containers": [{"name": "c", "image": "i"}]}
     assert call("POST", PODS, {"metadata": {"name": "q"}, "spec": spec}).code == 201

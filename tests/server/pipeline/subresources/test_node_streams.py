@@ -98,7 +98,7 @@ def server(tmp_path: Path, others: Everybody) -> Iterator[InProcessServer]:
 # -- logs
 
 
-def test_log_comes_from_the_pods_node(call: Any, others: Everybody) -> None:
+def test_log_is_read_from_the_pods_node(call: Any, others: Everybody) -> None:
     """The agent is asked for the container's log with the parameters that it knows."""
     answer = call("GET", f"{CORE}/pods/p/log?tailLines=5&follow=true&pretty=true")
     assert (answer.code, answer.response.content_type) == (200, "text/plain")
@@ -106,14 +106,14 @@ def test_log_comes_from_the_pods_node(call: Any, others: Everybody) -> None:
 
 
 @pytest.mark.parametrize(("code", "reason"), [(500, "InternalError"), (400, "BadRequest"), (404, "NotFound")])
-def test_agents_complaints_are_handed_on(call: Any, others: Everybody, code: int, reason: str) -> None:
+def test_agent_errors_are_passed_on(call: Any, others: Everybody, code: int, reason: str) -> None:
     """What the agent refuses is refused with the same code."""
     others.code = code
     answer = call("GET", f"{CORE}/pods/p/log")
     assert (answer.code, answer.json["reason"]) == (code, reason)
 
 
-def test_unreachable_agent(call: Any, others: Everybody) -> None:
+def test_unreachable_agent_is_500(call: Any, others: Everybody) -> None:
     """500 that names the URL and says why."""
     others.wrong = "connection refused"
     answer = call("GET", f"{CORE}/pods/p/log")
@@ -132,14 +132,14 @@ def test_unreachable_agent(call: Any, others: Everybody) -> None:
         ("portforward?ports=80,81", "portForward/a/p?port=80&port=81"),
     ],
 )
-def test_streams_go_to_the_agent(call: Any, others: Everybody, path: str, url: str) -> None:
+def test_exec_is_connected_to_the_agent(call: Any, others: Everybody, path: str, url: str) -> None:
     """The client's connection is joined with one to the agent, under the agent's names of the options."""
     headers = {"connection": "Upgrade", "upgrade": "SPDY/3.1"}
     call("POST", f"{CORE}/pods/p/{path}", headers=headers, hijack=lambda: None)
     assert others.joined == [f"https://192.0.2.7:10999/{url}"]
 
 
-def test_streams_need_an_upgrade(call: Any) -> None:
+def test_exec_without_an_upgrade_is_refused(call: Any) -> None:
     """A plain request cannot be joined with anything."""
     answer = call("POST", f"{CORE}/pods/p/exec?command=ls")
     assert (answer.code, answer.json["message"]) == (400, "Upgrade request required")
@@ -148,7 +148,7 @@ def test_streams_need_an_upgrade(call: Any) -> None:
 # -- proxies
 
 
-def test_proxy_to_a_pod(call: Any, others: Everybody) -> None:
+def test_pod_proxy_forwards_the_request(call: Any, others: Everybody) -> None:
     """Path, query, method and body go on; what belongs to the connection or to this server stays."""
     headers = {"authorization": "Bearer secret", "x-mine": "2"}
     answer = call("POST", f"{CORE}/pods/p/proxy/x/%41?q=1", b"body", headers=headers)
@@ -164,14 +164,14 @@ def test_proxy_to_a_pod(call: Any, others: Everybody) -> None:
 @pytest.mark.parametrize(
     ("name", "url"), [("p:99", "http://198.51.100.3:99/"), ("https:p:98", "https://198.51.100.3:98/")]
 )
-def test_names_with_scheme_and_port(call: Any, others: Everybody, name: str, url: str) -> None:
+def test_proxy_names_with_scheme_and_port(call: Any, others: Everybody, name: str, url: str) -> None:
     """The client may say how and where to connect."""
     call("GET", f"{CORE}/pods/{name}/proxy/")
     assert others.asked[0][1] == url
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "HEAD"])
-def test_methods_that_are_no_verbs_go_through(call: Any, others: Everybody, method: str) -> None:
+def test_proxy_forwards_any_method(call: Any, others: Everybody, method: str) -> None:
     """Proxied backends receive them; other endpoints do not accept them."""
     call(method, f"{CORE}/pods/p/proxy/x")
     assert others.asked[-1][0] == method
@@ -184,14 +184,14 @@ def test_bare_proxy_path_redirects(call: Any) -> None:
     assert (answer.code, answer.headers["Location"]) == (301, f"{CORE}/pods/p/proxy/?a=b")
 
 
-def test_proxy_to_a_node(call: Any, others: Everybody) -> None:
+def test_node_proxy_uses_the_agent_by_default(call: Any, others: Everybody) -> None:
     """Without a port it is the node's agent, over TLS."""
     call("GET", "/api/v1/nodes/n/proxy/healthz")
     call("GET", "/api/v1/nodes/n:80/proxy/")
     assert [url for _, url, _, _ in others.asked] == ["https://192.0.2.7:10999/healthz", "http://192.0.2.7:80/"]
 
 
-def test_proxy_to_a_service(call: Any, others: Everybody) -> None:
+def test_service_proxy_uses_an_endpoint(call: Any, others: Everybody) -> None:
     """An endpoint of the service that is the pod which it names."""
     ports = [{"name": "web", "port": 80}]
     assert call("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"ports": ports}}).code == 201
@@ -206,7 +206,7 @@ def test_proxy_to_a_service(call: Any, others: Everybody) -> None:
     assert call("GET", f"{CORE}/services/s:81/proxy/").code == 503
 
 
-def test_unreachable_service(call: Any, others: Everybody) -> None:
+def test_unreachable_service_is_503(call: Any, others: Everybody) -> None:
     """503 that says why."""
     others.wrong = "connection refused"
     answer = call("GET", f"{CORE}/pods/p/proxy/")
@@ -214,27 +214,27 @@ def test_unreachable_service(call: Any, others: Everybody) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "127.0.0.1", "169.254.1.1", "::1", "0.0.0.0", "224.0.0.1", "name"])
-def test_addresses_of_this_machine_are_not_for_others(address: str) -> None:
+def test_proxy_refuses_local_addresses(address: str) -> None:
     """The server does not lend its own place in the network."""
     with pytest.raises(ApiError):
-        locations.proxyable(address)
+        locations.require_proxyable(address)
 
 
 @pytest.mark.parametrize("name", ["", "a:b:c:d", "ftp:a:1", ":80"])
-def test_nonsense_names(name: str) -> None:
+def test_invalid_proxy_names_are_400(name: str) -> None:
     """400 for what is no name, name and port, or scheme, name and port."""
     with pytest.raises(ApiError):
         locations.split(name, "pod")
 
 
-def test_first_preferred_address_counts() -> None:
+def test_first_preferred_address_is_used() -> None:
     """In the order of preference, not in that of the node."""
     node = {"status": {"addresses": [{"type": "InternalIP", "address": "1.2.3.4"}, {"type": "Hostname", "address": "h"}]}}
     assert locations.node_location(ORCH, node).origin == "https://h:10250"
     assert locations.node_location(ORCH, node, ("InternalIP",)).origin == "https://1.2.3.4:10250"
 
 
-def test_every_address_gets_its_turn() -> None:
+def test_service_proxy_rotates_endpoints() -> None:
     """Candidates begin anywhere and leave none out."""
     addresses = [{"ip": str(i)} for i in range(4)]
     endpoints = {"subsets": [{"addresses": addresses, "ports": [{"port": 1}]}]}
@@ -250,7 +250,7 @@ def test_every_address_gets_its_turn() -> None:
     ("path", "depth", "rest"),
     [("/api/v1/namespaces/proxy/pods/proxy/proxy/a/b", 7, "/a/b"), ("/api/v1/nodes/n/proxy/", 5, "/"), ("/api/v1/nodes/n/proxy", 5, "")],
 )
-def test_rest_of_a_path(path: str, depth: int, rest: str) -> None:
+def test_proxied_path_is_found_by_position(path: str, depth: int, rest: str) -> None:
     """What follows is found by counting, whatever things are called."""
     assert rest_of(path, depth) == rest
 
@@ -262,7 +262,7 @@ UPGRADE = {"connection": "Upgrade", "upgrade": "X/1"}
 
 
 @pytest.mark.parametrize("path", [f"{CORE}/pods/p/exec?command=ls", f"{CORE}/pods/p:80/proxy/x", "/api/v1/nodes/n/proxy/x"])
-def test_backends_that_do_not_change_the_protocol(call: Any, others: Everybody, path: str) -> None:
+def test_backend_without_upgrade_is_500(call: Any, others: Everybody, path: str) -> None:
     """500 that says why, without a reason."""
     others.wrong = "invalid upgrade response: status code 200"
     answer = call("GET", path, headers=UPGRADE, hijack=lambda: None)
@@ -270,7 +270,7 @@ def test_backends_that_do_not_change_the_protocol(call: Any, others: Everybody, 
 
 
 @pytest.mark.parametrize("headers", [{}, UPGRADE])
-def test_nodes_at_addresses_that_are_not_allowed(call: Any, others: Everybody, headers: Any) -> None:
+def test_forbidden_node_addresses_are_checked_on_connect(call: Any, others: Everybody, headers: Any) -> None:
     """Whether a node's address may be proxied to is seen when it is connected to, as it may be a name."""
     others.not_allowed = True
     answer = call("GET", "/api/v1/nodes/n/proxy/x", headers=headers, hijack=lambda: None)
@@ -296,13 +296,13 @@ def asking(**headers: str) -> Request:
         ("a b, c:d", []),
     ],
 )
-def test_protocols_of_requests_are_not_offered(offered: str, kept: list[str]) -> None:
+def test_http_protocols_cannot_be_upgraded_to(offered: str, kept: list[str]) -> None:
     """In a protocol that carries requests a client would speak to a backend in the server's name."""
     request = asking(connection="keep-alive, Upgrade", upgrade=offered)
     assert (offered_protocols(request), wants_upgrade(request)) == (kept, bool(kept))
 
 
-def test_upgrades_have_to_be_asked_for() -> None:
+def test_upgrade_needs_the_connection_header() -> None:
     """By the Connection header; a backend may say what is wrong with one that offers nothing."""
     assert not wants_upgrade(asking(upgrade="websocket"))
     assert wants_upgrade(asking(connection="upgrade"))
@@ -324,14 +324,14 @@ GLOBAL = [
 
 
 @pytest.mark.parametrize("text", LOOPBACK)
-def test_addresses_that_clients_do_not_reach(text: str) -> None:
+def test_forbidden_addresses(text: str) -> None:
     """However it is spelled or wrapped: only global unicast addresses are reached, and only addresses."""
     assert not global_unicast(text)
     with pytest.raises(ApiError, match="address not allowed"):
-        locations.proxyable(text)
+        locations.require_proxyable(text)
 
 
 @pytest.mark.parametrize("text", GLOBAL)
-def test_addresses_that_clients_reach(text: str) -> None:
+def test_allowed_addresses(text: str) -> None:
     """Private networks too, as clusters use them."""
-    assert global_unicast(text) and locations.proxyable(text) == text
+    assert global_unicast(text) and locations.require_proxyable(text) == text

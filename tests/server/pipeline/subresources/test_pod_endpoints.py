@@ -1,4 +1,4 @@
-"""Binding and evicting pods."""
+"""Binding and eviction subresources of pods."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def binding(name: str, node: str = "n", **metadata: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", [f"{PODS}/p/binding", "/api/v1/namespaces/a/bindings"])
-def test_binding_gives_a_pod_its_node(call: Any, path: str) -> None:
-    """Both endpoints set the node, take annotations along and say that the pod is scheduled."""
+def test_binding_sets_the_node(call: Any, path: str) -> None:
+    """Both endpoints set the node, copy annotations and set the PodScheduled condition."""
     call("POST", PODS, pod("p"))
     answer = call("POST", path, binding("p", annotations={"k": "v"}))
     assert (answer.code, answer.json["status"]) == (201, "Success")
@@ -37,8 +37,8 @@ def test_binding_gives_a_pod_its_node(call: Any, path: str) -> None:
     assert [(c["type"], c["status"]) for c in live["status"]["conditions"]] == [("PodScheduled", "True")]
 
 
-def test_bound_pods_stay_where_they_are(call: Any) -> None:
-    """A second binding is a conflict."""
+def test_second_binding_is_a_conflict(call: Any) -> None:
+    """Binding a bound pod is a conflict."""
     call("POST", PODS, pod("p", "n"))
     answer = call("POST", f"{PODS}/p/binding", binding("p", "m"))
     assert answer.code == 409
@@ -46,18 +46,18 @@ def test_bound_pods_stay_where_they_are(call: Any) -> None:
 
 
 def test_dry_run_binds_nothing(call: Any) -> None:
-    """201, and the pod has no node."""
+    """A dry run answers 201 and leaves the pod without a node."""
     call("POST", PODS, pod("p"))
     assert call("POST", f"{PODS}/p/binding?dryRun=All", binding("p")).code == 201
     assert "nodeName" not in call("GET", f"{PODS}/p").json["spec"]
 
 
-def test_a_binding_names_a_pod(call: Any) -> None:
+def test_binding_without_a_name_is_400(call: Any) -> None:
     answer = call("POST", "/api/v1/namespaces/a/bindings", binding(""))
     assert (answer.code, answer.json["message"]) == (400, "Name parameter required.")
 
 
-def test_bindings_are_guarded_by_version(call: Any) -> None:
+def test_binding_checks_the_resource_version(call: Any) -> None:
     """A resourceVersion in the Binding must be that of the pod."""
     call("POST", PODS, pod("p"))
     assert call("POST", f"{PODS}/p/binding", binding("p", resourceVersion="1")).code == 409
@@ -75,7 +75,7 @@ def evict(call: Any, name: str, **options: Any) -> Any:
 
 @pytest.fixture
 def running(call: Any) -> None:
-    """A ready pod that a budget covers which allows one disruption."""
+    """A ready pod with a budget that allows one disruption."""
     call("POST", PODS, pod("p", "n"))
     status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     assert call("PATCH", f"{PODS}/p/status", {"status": status}, headers=MERGE).code == 200
@@ -92,8 +92,8 @@ def allow(call: Any, disruptions: int, healthy: int = 2) -> None:
     assert call("PATCH", f"{BUDGETS}/b/status", {"status": status}, headers=MERGE).code == 200
 
 
-def test_eviction_takes_from_the_budget(call: Any, running: None) -> None:
-    """The budget remembers the pod, allows one less, and says why no more are allowed; the pod goes."""
+def test_eviction_uses_the_budgets_allowance(call: Any, running: None) -> None:
+    """The budget records the pod, allows one disruption less and sets its condition; the pod is deleted."""
     assert evict(call, "p", gracePeriodSeconds=0).code == 201
     status = call("GET", f"{BUDGETS}/b").json["status"]
     assert list(status["disruptedPods"]) == ["p"]
@@ -104,8 +104,8 @@ def test_eviction_takes_from_the_budget(call: Any, running: None) -> None:
     assert call("GET", f"{PODS}/p").code == 404
 
 
-def test_exhausted_budget_refuses(call: Any, running: None) -> None:
-    """429 with the numbers as a cause, and no time to come again."""
+def test_exhausted_budget_is_429(call: Any, running: None) -> None:
+    """The 429 has the numbers as a cause and no Retry-After."""
     allow(call, 0, healthy=1)
     answer = evict(call, "p")
     assert answer.code == 429
@@ -113,16 +113,16 @@ def test_exhausted_budget_refuses(call: Any, running: None) -> None:
     assert "Retry-After" not in answer.headers
 
 
-def test_unseen_budget_refuses_for_a_while(call: Any, running: None) -> None:
-    """A budget that its controller has not looked at yet: 429, come again in ten seconds."""
+def test_unobserved_budget_is_429_with_retry_after(call: Any, running: None) -> None:
+    """A budget that its controller has not observed gives 429 with Retry-After of ten seconds."""
     spec = {"spec": {"minAvailable": 2}}
     assert call("PATCH", f"{BUDGETS}/b", spec, headers=MERGE).code == 200
     answer = evict(call, "p")
     assert (answer.code, answer.headers["Retry-After"]) == (429, "10")
 
 
-def test_unready_pods_go_while_enough_are_healthy(call: Any, running: None) -> None:
-    """They do not count, so nothing is taken from the budget."""
+def test_unready_pod_is_evicted_while_enough_are_healthy(call: Any, running: None) -> None:
+    """An unready pod uses nothing of the budget while enough pods are healthy."""
     status = {"conditions": [{"type": "Ready", "status": "False"}]}
     call("PATCH", f"{PODS}/p/status", {"status": status}, headers=MERGE)
     allow(call, 0)
@@ -131,22 +131,22 @@ def test_unready_pods_go_while_enough_are_healthy(call: Any, running: None) -> N
 
 
 def test_dry_run_evicts_nothing(call: Any, running: None) -> None:
-    """201; pod and budget stay as they are."""
+    """A dry run answers 201 and changes neither pod nor budget."""
     assert evict(call, "p", dryRun=["All"]).code == 201
     assert call("GET", f"{BUDGETS}/b").json["status"]["disruptionsAllowed"] == 1
     assert "deletionTimestamp" not in call("GET", f"{PODS}/p").json["metadata"]
 
 
-def test_pending_pods_need_no_budget(call: Any, running: None) -> None:
-    """A pod that has not started disrupts nothing."""
+def test_pending_pod_is_evicted_regardless_of_budgets(call: Any, running: None) -> None:
+    """A pending pod is evicted although the budget is exhausted."""
     allow(call, 0, healthy=1)
     call("POST", PODS, pod("q"))
     assert evict(call, "q").code == 201
     assert call("GET", f"{PODS}/q").code == 404
 
 
-def test_two_budgets_are_one_too_many(call: Any, running: None) -> None:
-    """500, since the container is ambiguous."""
+def test_eviction_with_two_budgets_is_500(call: Any, running: None) -> None:
+    """A pod that two budgets select cannot be evicted."""
     spec = {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "x"}}}
     call("POST", BUDGETS, {"metadata": {"name": "c"}, "spec": spec})
     assert evict(call, "p").code == 500

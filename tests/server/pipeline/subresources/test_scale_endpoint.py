@@ -65,13 +65,13 @@ def test_stale_put_is_a_conflict(call: Any, deployed: None) -> None:
         ("application/json-patch+json", [{"op": "replace", "path": "/spec/replicas", "value": 7}]),
     ],
 )
-def test_patches(call: Any, deployed: None, content_type: str, patch: Any) -> None:
+def test_every_patch_type_works_on_scale(call: Any, deployed: None, content_type: str, patch: Any) -> None:
     """Every patch type works on the Scale."""
     answer = call("PATCH", f"{D}/d/scale", patch, headers={"content-type": content_type})
     assert (answer.code, answer.json["spec"]) == (200, {"replicas": 7})
 
 
-def test_apply_conflicts_with_who_scaled(call: Any, deployed: None) -> None:
+def test_apply_conflicts_with_the_owner_of_replicas(call: Any, deployed: None) -> None:
     """Who applies a Scale must own the replicas or force."""
     applied = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "d"}, "spec": {"replicas": 6}}
     headers = {"content-type": "application/apply-patch+yaml"}
@@ -103,7 +103,7 @@ def test_foreign_uid_is_a_conflict(call: Any, deployed: None) -> None:
         ("/api/v1/namespaces/a/replicationcontrollers", "replicationcontrollers/scale.autoscaling"),
     ],
 )
-def test_missing_objects(call: Any, path: str, named: str) -> None:
+def test_missing_object_of_a_scale_is_named(call: Any, path: str, named: str) -> None:
     """GET names a missing object in words of its own for each kind."""
     answer = call("GET", f"{path}/zz/scale")
     assert (answer.code, answer.json["message"]) == (404, f'{named} "zz" not found')

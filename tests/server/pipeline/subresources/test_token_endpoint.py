@@ -15,7 +15,7 @@ def review(call: Any, server: Any, token: str, *audiences: str) -> Any:
     return call("POST", f"/apis/{group}/v1/tokenreviews", {"spec": spec}).json["status"]
 
 
-def test_token_is_the_accounts(call: Any, server: Any) -> None:
+def test_token_belongs_to_the_account(call: Any, server: Any) -> None:
     """Without any wish: for this server, an hour, and a review knows the account by it."""
     asked = call("POST", TOKEN, {"spec": {}})
     assert asked.code == 201
@@ -31,7 +31,7 @@ def test_audiences_are_kept(call: Any, server: Any) -> None:
     assert review(call, server, token, "vault", "nobody")["audiences"] == ["vault"]
 
 
-def test_bound_tokens_die_with_their_pod(call: Any, server: Any) -> None:
+def test_bound_token_ends_with_its_pod(call: Any, server: Any) -> None:
     """The token counts as long as the pod is there."""
     body = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     assert call("POST", "/api/v1/namespaces/a/pods", body).code == 201
@@ -48,7 +48,7 @@ def test_lifetimes_have_bounds(call: Any, seconds: int) -> None:
     assert call("POST", TOKEN, {"spec": {"expirationSeconds": seconds}}).code == 422
 
 
-def test_pod_of_another_account(call: Any) -> None:
+def test_token_cannot_be_bound_to_a_foreign_pod(call: Any) -> None:
     """A token cannot be bound to a pod of another service account."""
     call("POST", "/api/v1/namespaces/a/serviceaccounts", {"metadata": {"name": "other"}})
     spec = {"containers": [{"name": "c", "image": "i"}], "serviceAccountName": "other"}
@@ -57,7 +57,7 @@ def test_pod_of_another_account(call: Any) -> None:
     assert call("POST", TOKEN, {"spec": {"boundObjectRef": ref}}).code == 400
 
 
-def test_bound_to_a_pod_without_a_name(call: Any) -> None:
+def test_bound_object_needs_a_name(call: Any) -> None:
     """What a token is bound to must be named; a name that nothing has is another mistake."""
     answers = [call("POST", TOKEN, {"spec": {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": n}}}) for n in ("", "absent")]
     assert [(a.code, a.json["message"]) for a in answers] == [

@@ -1,4 +1,4 @@
-"""Joined connections: bytes go to and fro, and end when nothing has been said for long."""
+"""Joined connections: forwarding, idle timeout and rate limit; ports of port-forward."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def _joined(clock: Clock, seconds: float) -> tuple[Side, BackendSide]:
 
 
 def test_idle_connections_are_cut() -> None:
-    """Both connections are cut when neither side has sent anything for the whole time; what either sends extends it."""
+    """Both connections are aborted when neither side has sent anything for the timeout; data from either side restarts
+    it."""
     clock = Clock()
     near, far = _joined(clock, 100)
     clock.advance(60)
@@ -41,15 +42,15 @@ def test_idle_connections_are_cut() -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_ended_connections_leave_no_timer(first: int) -> None:
-    """When either connection ends nothing is left to wait for."""
+    """When either connection ends, the timer is cancelled and the other one is closed."""
     clock = Clock()
     sides = _joined(clock, 100)
     sides[first].connectionLost(Failure(connectionDone))
     assert not clock.getDelayedCalls() and sides[1 - first].transport.disconnecting
 
 
-def test_paced_connections() -> None:
-    """A connection is read no faster than the rate: it pauses for as long as what was read takes at the rate."""
+def test_connection_is_read_at_the_limited_rate() -> None:
+    """Reading pauses for as long as the data that was read takes at the rate."""
     clock = Clock()
     near, far = _joined(clock, 1000)
     near.slow_down(clock, 100)
@@ -65,7 +66,7 @@ def test_paced_connections() -> None:
 
 
 def test_a_full_consumer_and_the_rate_both_pause() -> None:
-    """Reading goes on when the other side takes data again and the time of the rate is over, in either order."""
+    """Reading resumes when the other side accepts data and the pause of the rate has ended, in either order."""
     for first, second in (("rate", "consumer"), ("consumer", "rate")):
         clock = Clock()
         near, far = _joined(clock, 1000)
@@ -79,7 +80,7 @@ def test_a_full_consumer_and_the_rate_both_pause() -> None:
 
 
 def test_paced_connections_leave_no_timer() -> None:
-    """When a paced connection ends nothing is left to wait for."""
+    """When a rate-limited connection ends, its timer is cancelled."""
     clock = Clock()
     near, far = _joined(clock, 1000)
     near.slow_down(clock, 10)
@@ -97,21 +98,21 @@ class _Request:
 
 
 @pytest.mark.parametrize("text", ["\u00b2", "\u0663", "x", "9" * 5000, "-1"])
-def test_ports_that_are_none(text: str) -> None:
-    """A port that is no number, or one that no port can have, is the client's error."""
+def test_invalid_ports_are_400(text: str) -> None:
+    """A port that is no number or out of range is 400."""
     with pytest.raises(ApiError) as caught:
         _forward_options(_Request(text))  # type: ignore[arg-type]  # as far as it is asked
     assert caught.value.code == 400
 
 
 @pytest.mark.parametrize("text", ["\u00b2", "web"])
-def test_names_of_service_ports(text: str) -> None:
-    """What is no ASCII number is a name."""
+def test_non_numeric_service_ports_are_names(text: str) -> None:
+    """A port that is no ASCII number is looked up as a name."""
     assert service_port({"metadata": {"name": "a"}}, text) == text
 
 
-def test_service_ports_of_many_digits() -> None:
-    """A number of any length is looked up, and found nowhere."""
+def test_huge_service_port_is_not_found() -> None:
+    """A number of any length is looked up and not found."""
     with pytest.raises(ApiError) as caught:
         service_port({"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}}, "9" * 5000)
     assert caught.value.code == 503

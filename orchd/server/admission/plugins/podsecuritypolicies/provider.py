@@ -8,7 +8,13 @@ from typing import Any
 from orchd.dialect import Dialect
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.plugin import CONTAINER_LISTS, annotations_of, spec, with_metadata
-from orchd.server.admission.plugins.podsecuritypolicies import capabilities, identities, labelling, sysctls, volumes
+from orchd.server.admission.plugins.podsecuritypolicies import (
+    capabilities,
+    identities,
+    security_profiles,
+    sysctls,
+    volumes,
+)
 from orchd.server.admission.plugins.podsecuritypolicies.findings import invalid
 
 _ANY = {"rule": "RunAsAny"}
@@ -29,11 +35,11 @@ class Provider:
         self._escalation = body.get("allowPrivilegeEscalation") is not False
         identities.check_user_rule(self._user)
         identities.check_group_rule(self._group, "RunAsGroup")
-        labelling.check_selinux_rule(self._selinux)
+        security_profiles.check_selinux_rule(self._selinux)
         identities.check_group_rule(self._fs_group, "FSGroup")
         identities.check_group_rule(self._supplemental, "SupplementalGroups")
-        self._apparmor = labelling.AppArmor.read(annotations_of(policy), dialect)
-        self._seccomp = labelling.Seccomp.read(annotations_of(policy), dialect)
+        self._apparmor = security_profiles.AppArmor.read(annotations_of(policy), dialect)
+        self._seccomp = security_profiles.Seccomp.read(annotations_of(policy), dialect)
 
     # --- defaulting
 
@@ -47,11 +53,11 @@ class Provider:
         if context.get("fsGroup") is None:
             _put(context, "fsGroup", identities.default_id(self._fs_group))
         if context.get("seLinuxOptions") is None:
-            _put(context, "seLinuxOptions", labelling.default_selinux(self._selinux))
+            _put(context, "seLinuxOptions", security_profiles.default_selinux(self._selinux))
         profile = self._seccomp.of_pod(annotations, context) or self._seccomp.default
         if profile:
             annotations[self._seccomp.pod_key] = profile
-            field = labelling.seccomp_field(profile)
+            field = security_profiles.seccomp_field(profile)
             context.pop("seccompProfile", None)
             _put(context, "seccompProfile", field)
         if context or body.get("securityContext") is not None:
@@ -74,7 +80,7 @@ class Provider:
         for member, default in (
             ("runAsUser", identities.default_id(self._user)),
             ("runAsGroup", identities.default_id(self._group)),
-            ("seLinuxOptions", labelling.default_selinux(self._selinux)),
+            ("seLinuxOptions", security_profiles.default_selinux(self._selinux)),
         ):
             if _effective(pod_context, context, member) is None:
                 _put(context, member, default)
@@ -102,7 +108,7 @@ class Provider:
         groups = context.get("supplementalGroups") or []
         out += identities.group_findings(self._supplemental, f"{path}.supplementalGroups", groups)
         out += self._seccomp.findings(self._seccomp.pod_key, self._seccomp.of_pod(annotations, context))
-        out += labelling.selinux_findings(self._selinux, f"{path}.seLinuxOptions", context.get("seLinuxOptions"))
+        out += security_profiles.selinux_findings(self._selinux, f"{path}.seLinuxOptions", context.get("seLinuxOptions"))
         for member, word in (("hostNetwork", "network"), ("hostPID", "PID"), ("hostIPC", "IPC")):
             if body.get(member) and not self._spec.get(member):
                 out.append(invalid(f"{path}.{member}", True, f"Host {word} is not allowed to be used"))
@@ -132,7 +138,7 @@ class Provider:
         out = identities.user_findings(self._user, path, effective("runAsNonRoot"), effective("runAsUser"))
         group = effective("runAsGroup")
         out += identities.group_findings(self._group, path, [] if group is None else [group])
-        out += labelling.selinux_findings(self._selinux, f"{path}.seLinuxOptions", effective("seLinuxOptions"))
+        out += security_profiles.selinux_findings(self._selinux, f"{path}.seLinuxOptions", effective("seLinuxOptions"))
         out += self._apparmor.findings(annotations, container["name"])
         profile = self._seccomp.of_container(annotations, pod_context, container)
         out += self._seccomp.findings(self._seccomp.prefix + container["name"], profile)

@@ -18,6 +18,7 @@ from twisted.internet.error import ConnectError, DNSLookupError, TimeoutError
 from twisted.internet.interfaces import IResolutionReceiver, IStreamClientEndpoint
 from zope.interface import implementer
 
+from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.timeouts import within
 
 #: True if the server may connect to an address, given as text.
@@ -109,9 +110,12 @@ class _Addresses:
 @implementer(IStreamClientEndpoint)
 class CheckedEndpoint:
     """Connects to a host, by name or address, if `allowed` accepts all its addresses. Otherwise `connect` fails with
-    AddressNotAllowedError."""
+    AddressNotAllowedError. `dial` connects to the checked address, None directly."""
 
-    def __init__(self, reactor: Any, host: str, port: int, allowed: AddressPolicy, *, seconds: float) -> None:
+    def __init__(
+        self, reactor: Any, host: str, port: int, allowed: AddressPolicy, *, seconds: float, dial: Dial | None = None
+    ) -> None:
+        self._dial = dial
         self._reactor = reactor
         self._host = host
         self._port = port
@@ -136,6 +140,8 @@ class CheckedEndpoint:
         return await self._to(last).connect(factory)
 
     def _to(self, address: str) -> Any:
+        if self._dial is not None:
+            return self._dial(address, self._port, self._seconds)
         sort = TCP6ClientEndpoint if ":" in address else TCP4ClientEndpoint
         return sort(self._reactor, address, self._port, timeout=self._seconds)
 

@@ -13,6 +13,7 @@ from orchd.errors import ApiError, Cause
 from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import decode, mediatype
+from orchd.kinds.codec.decode import ExpectedKind
 from orchd.kinds.conditions import is_true, with_condition
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
@@ -153,10 +154,10 @@ class Evictions:
         options = write_options(context.dialect, request, "CreateOptions")
 
         def decode_as(any_version: bool) -> Object:
-            return decode.decode_object(
-                data, form, catalog=context.catalog(), api_version=self._kind.api_version, kind="Eviction",
-                type_=self._kind.type, any_version=any_version,
-            )  # fmt: skip
+            expected = ExpectedKind(
+                api_version=self._kind.api_version, kind="Eviction", type=self._kind.type, any_version=any_version
+            )
+            return decode.decode_object(data, form, expected, catalog=context.catalog())
 
         eviction = decode_as(True)
         if eviction["apiVersion"] not in _VERSIONS:

@@ -53,7 +53,7 @@ def split(name: str, what: str) -> tuple[str, str, str]:
     return scheme, inner, port
 
 
-def proxyable(text: str) -> str:
+def require_proxyable(text: str) -> str:
     """Require an address that clients may connect to through the server: global unicast. Raises ApiError 400."""
     if not global_unicast(text):
         raise errors.bad_request("address not allowed")
@@ -104,7 +104,7 @@ def pod_location(pod: Object, scheme: str, port: str) -> Location:
                 break
     addresses = status.get("podIPs") or ()
     address = addresses[0].get("ip", "") if addresses else status.get("podIP", "")
-    return Location(scheme or "http", proxyable(address), port)
+    return Location(scheme or "http", require_proxyable(address), port)
 
 
 def service_port(service: Object, port: str) -> str:
@@ -123,14 +123,14 @@ def service_candidates(endpoints: Object, port: str, random: Random) -> list[tup
     """Addresses of a service's pods with the number of the port called `port`, in connection order."""
     subsets = endpoints.get("subsets") or []
     out: list[tuple[Mapping[str, Any], int]] = []
-    for subset in _from_anywhere(subsets, random):
+    for subset in _rotate(subsets, random):
         for declared in subset.get("ports") or ():
             if (declared.get("name") or "") == port:
-                out.extend((address, declared["port"]) for address in _from_anywhere(subset.get("addresses") or [], random))
+                out.extend((address, declared["port"]) for address in _rotate(subset.get("addresses") or [], random))
     return out
 
 
-def _from_anywhere(items: Sequence[Any], random: Random) -> list[Any]:
+def _rotate(items: Sequence[Any], random: Random) -> list[Any]:
     """`items` rotated to start at a random position."""
     if not items:
         return []

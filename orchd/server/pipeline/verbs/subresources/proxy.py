@@ -85,9 +85,10 @@ class Proxies:
             raise errors.not_found("", "services", name) from None
         for address, number in locations.service_candidates(endpoints, port, self._random):
             ref = address.get("targetRef") or {}
-            pod = await self._pod_or_none(context, ref.get("namespace") or "", ref.get("name") or "")
+            # Addresses that are not of a pod, such as those of external services, are not connected to.
+            pod = await self._pod_or_none(context, ref.get("namespace") or "", ref["name"]) if ref.get("name") else None
             if locations.belongs(address, pod):
-                return Location(scheme or "http", locations.proxyable(address["ip"]), str(number))
+                return Location(scheme or "http", locations.require_proxyable(address["ip"]), str(number))
         shown = target.name if endpoints.get("subsets") else name
         raise locations.unavailable(f'no endpoints available for service "{shown}"')
 

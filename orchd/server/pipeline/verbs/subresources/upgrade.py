@@ -129,7 +129,7 @@ class IdleLimit:
 
 @implementer(IPushProducer)
 class PacedReading:
-    """Reads a transport no faster than `rate` bytes per second. It is a producer in place of the transport: reading goes on when
+    """Reads a transport no faster than `rate` bytes per second. It is a producer in place of the transport: reading continues when
     neither the rate nor the consumer stops it."""
 
     def __init__(self, clock: IReactorTime, rate: int, transport: Any) -> None:

@@ -39,6 +39,7 @@ from orchd.server.pipeline.verbs.subresources.upgrade import (
 )
 from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.coroutines import start
+from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 
@@ -132,7 +133,7 @@ class NodePolicy:
 class Upstream:
     """`IUpstream` over real connections, one for each request. With `at` (host and port) they all lead there, whatever
     the URL says; its host is still who has to answer. `addresses` says which addresses may be connected to; others fail with
-    AddressNotAllowedError. Connecting may take `connect_seconds`, and joined connections
+    AddressNotAllowedError. `dial` connects, None directly. Connecting may take `connect_seconds`, and joined connections
     carry `bytes_per_second` in each direction (0: no limit). A backend has `head_seconds` to answer an
     upgrade; joined connections end when neither side has sent anything for `idle_seconds`."""
 
@@ -142,6 +143,7 @@ class Upstream:
         policy: IPolicyForHTTPS,
         *,
         at: tuple[str, int] | None = None,
+        dial: Dial | None = None,
         addresses: AddressPolicy = global_unicast,
         connect_seconds: float = _CONNECT_SECONDS,
         bytes_per_second: int = 0,
@@ -156,6 +158,7 @@ class Upstream:
         self._idle_seconds = idle_seconds
         self._policy = policy
         self._at = at
+        self._dial = dial
         self._agent = Agent.usingEndpointFactory(reactor, self, pool=bounded_heads_pool(reactor, persistent=False))
 
     def endpointForURI(self, uri: Any) -> Any:
@@ -165,10 +168,12 @@ class Upstream:
     def _endpoint(self, secure: bool, host: str, port: int) -> Any:
         to = self._at or (host, port)
         plain: Any
-        if self._addresses is any_address:
-            plain = HostnameEndpoint(self._reactor, *to, timeout=self._connect_seconds)
+        if self._addresses is not any_address:
+            plain = CheckedEndpoint(self._reactor, *to, self._addresses, seconds=self._connect_seconds, dial=self._dial)
+        elif self._dial is not None:
+            plain = self._dial(*to, self._connect_seconds)
         else:
-            plain = CheckedEndpoint(self._reactor, *to, self._addresses, seconds=self._connect_seconds)
+            plain = HostnameEndpoint(self._reactor, *to, timeout=self._connect_seconds)
         return wrapClientTLS(self._policy.creatorForNetloc(host.encode(), port), plain) if secure else plain
 
     async def fetch(self, method: str, url: str, headers: Pairs, body: bytes = b"") -> Reply:

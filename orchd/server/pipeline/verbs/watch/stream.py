@@ -29,7 +29,7 @@ EVENT_SIZES = (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
 #: Buffered bytes at which a slow client is disconnected.
 MOST_BUFFERED = 4 * 1024 * 1024
 #: Buffered bytes above which sending of the initial state, or of past changes, pauses.
-PACE = 256 * 1024
+PAUSE_ABOVE = 256 * 1024
 #: Number of past changes read per batch.
 _PIECE = 100
 #: Seconds between bookmarks, and from the last one to the end of a watch.
@@ -301,7 +301,7 @@ class WatchStream:
         """Send a frame, then wait until the client's buffer is below the limit."""
         self._send(frame)
         sink = self._sink
-        if sink is not None and sink.buffered > PACE:
+        if sink is not None and sink.buffered > PAUSE_ABOVE:
             self._drain = sink.writable()
             await self._drain
             self._drain = None

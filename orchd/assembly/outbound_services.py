@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+
+from twisted.internet.interfaces import IReactorTime
 
 from orchd.server.authn.token_cache import ITokenCacheMetrics
 from orchd.server.outbound.reviews import SECONDS, ConfigurationFile, Evaluated, Observe, RemoteReviews
@@ -16,10 +17,12 @@ from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundServices:
-    """HTTP, `wall` (epoch seconds), randomness and metrics."""
+    """HTTP, `wall` (epoch seconds), randomness and metrics. `issuer_calls` calls token issuers, by the egress type of their
+    configuration."""
 
-    reactor: Any
+    reactor: IReactorTime
     calls: WebhookClient
+    issuer_calls: Mapping[str, WebhookClient]
     wall: Callable[[], float]
     random: Random
     token_cache: ITokenCacheMetrics

@@ -1,7 +1,7 @@
 """Base of single-process stores: current values, guards, recent events, watches.
 
 All current values are held in memory, so that reads at the latest revision, guards, the `previous` of an event and the
-conflicting value of an error cost no disk access and continue when the disk fails. Subclasses add durability (`_kick`)
+conflicting value of an error cost no disk access and continue when the disk fails. Subclasses add durability (`_start_commit`)
 and history older than the recent events (`_older`, `_undone_since`).
 
 A write is decided and assigned its revision when it is submitted, against the durable state plus pending writes; it
@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any
 
 from sortedcontainers import SortedList
 from twisted.internet.defer import Deferred, succeed
+from twisted.internet.interfaces import IReactorTime
 
 from orchd.store.interfaces import (
     CompactedError,
@@ -61,13 +61,13 @@ class Write:
         self.deferred: Deferred[int] = Deferred()
 
 
-class Core:
+class SingleProcessStore:
     """The part of a store that runs in the reactor's thread. Abstract."""
 
     exclusive = True
     _log = Logger()
 
-    def __init__(self, reactor: Any, *, recent_events: int, recent_bytes: int) -> None:
+    def __init__(self, reactor: IReactorTime, *, recent_events: int, recent_bytes: int) -> None:
         self.revision = 1
         self.compacted = 1
         self._reactor = reactor
@@ -89,7 +89,7 @@ class Core:
 
     # Implemented by subclasses.
 
-    def _kick(self) -> None:
+    def _start_commit(self) -> None:
         """Called when `_queue` is not empty: make its writes durable and then call `_committed`, in order."""
         raise NotImplementedError
 
@@ -151,7 +151,7 @@ class Core:
             self._pending[key] = write
         self._queue.append(write)
         deferred = write.deferred
-        self._kick()
+        self._start_commit()
         return deferred
 
     def _committed(self, batch: Sequence[Write]) -> None:

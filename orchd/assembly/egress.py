@@ -1,0 +1,84 @@
+"""The egress selector of one server, from --egress-selector-config-file. Without the flag all connections are direct."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from twisted.internet import ssl
+
+from orchd.assembly.runtime import Runtime
+from orchd.config.documents.egress import ProxyConnection, parse_egress
+from orchd.server.outbound.egress import Egress, EgressSelector, HttpConnectProxy
+from orchd.txkit.config_file_watcher import read_limited
+from orchd.txkit.file_reloading import FileReloader
+from orchd.txkit.tls_client import own_certificate, trust_roots
+
+_FLAG = "--egress-selector-config-file"
+#: Seconds between checks of the certificate files of a proxy.
+_INTERVAL = 60.0
+
+
+def egress_selector(runtime: Runtime) -> EgressSelector:
+    """Raises ValueError naming the flag, the file and the field."""
+    path = runtime.settings.egress_file
+    if not path:
+        return EgressSelector(runtime.reactor, {})
+    try:
+        found = parse_egress(read_limited(path), runtime.dialect)
+        proxies = {Egress(name): _proxy(given, runtime.reactor) for name, given in found.items()}
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{_FLAG}: {path}: {error}") from error
+    return EgressSelector(runtime.reactor, proxies)
+
+
+def _proxy(given: ProxyConnection | None, reactor: Any) -> HttpConnectProxy | None:
+    """Raises ValueError naming the field and the file."""
+    if given is None:
+        return None
+    if not given.certificate_file:
+        return HttpConnectProxy(url=given.url, socket=given.socket)
+    return HttpConnectProxy(url=given.url, options=_ProxyTls(given, reactor).options)
+
+
+class _ProxyTls:
+    """TLS with a proxy; its files are read again when they have changed."""
+
+    def __init__(self, given: ProxyConnection, reactor: Any) -> None:
+        self._given = given
+        names = [name for name in (given.authority_file, given.certificate_file, given.key_file) if name]
+        self._files = FileReloader(
+            f"certificates for the egress proxy {given.url}", self._read, lambda: names, clock=reactor.seconds, interval=_INTERVAL
+        )
+
+    def options(self, host: str) -> Any:
+        authority, certificate, key = self._files()
+        return ssl.optionsForClientTLS(
+            host,
+            trustRoot=trust_roots(authority) if authority else ssl.platformTrust(),
+            clientCertificate=own_certificate(certificate, key),
+        )
+
+    def _read(self) -> tuple[bytes, bytes, bytes]:
+        given = self._given
+        authority = self._read_file("caBundle", given.authority_file)
+        pair = self._read_file("clientCert", given.certificate_file), self._read_file("clientKey", given.key_file)
+        try:
+            if given.authority_file and b"-----BEGIN CERTIFICATE-----" not in authority:
+                raise ValueError("no certificate in it")
+            trust_roots(authority)
+        except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
+            raise ValueError(f"{given.at}.caBundle: {given.authority_file}: {error}") from error
+        try:
+            own_certificate(*pair)
+        except Exception as error:
+            raise ValueError(
+                f"{given.at}.clientCert: {given.certificate_file} and {given.key_file} are not a certificate and its key"
+            ) from error
+        return authority, *pair
+
+    def _read_file(self, name: str, file: str) -> bytes:
+        try:
+            return Path(file).read_bytes() if file else b""
+        except OSError as error:
+            raise ValueError(f"{self._given.at}.{name}: {file}: {error.strerror}") from error

@@ -1,0 +1,186 @@
+"""Conversions of scalars to canonical form, each a function from a value to the same value or its canonical form.
+
+They raise `MismatchError` for a value of another type, and `ScalarError` for text that cannot be read.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Callable
+from typing import Any, Final
+
+from orchd.kinds.gotext.values import json_name
+from orchd.kinds.objects.scalars import (
+    ScalarError,
+    canonical_duration,
+    canonical_microtime,
+    canonical_quantity,
+    canonical_time,
+)
+
+Convert = Callable[[Any], Any]
+
+_RANGES: Final = {
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "int64ns": (-(2**63), 2**63 - 1),
+    "uint32": (0, 2**32 - 1),
+    "uint64": (0, 2**64 - 1),
+}
+
+
+class NumberText(float):
+    """A number with its spelling in the body, for exact error messages."""
+
+    text: str
+
+    def __new__(cls, text: str) -> NumberText:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+class MismatchError(Exception):
+    """A type mismatch, which propagates to the struct that adds its name."""
+
+    def __init__(self, found: str, wanted: str) -> None:
+        self.found = found
+        self.wanted = wanted
+        self.owner = ""
+        self.path: list[str] = []
+
+    def text(self) -> str:
+        field = f"Go struct field {self.owner}.{'.'.join(reversed(self.path))}" if self.path else "Go value"
+        return f"json: cannot unmarshal {self.found} into {field} of type {self.wanted}"
+
+
+def number_text(value: Any) -> str:
+    if isinstance(value, NumberText):
+        return value.text
+    return repr(value)
+
+
+def _string(wanted: str = "string") -> Convert:
+    def convert(value: Any) -> Any:
+        if value.__class__ is not str:
+            raise MismatchError(json_name(value), wanted)
+        return value
+
+    return convert
+
+
+def _bool(wanted: str) -> Convert:
+    def convert(value: Any) -> Any:
+        if value.__class__ is not bool:
+            raise MismatchError(json_name(value), wanted)
+        return value
+
+    return convert
+
+
+def _integer(kind: str, wanted: str) -> Convert:
+    low, high = _RANGES[kind]
+
+    def convert(value: Any) -> Any:
+        if value.__class__ is int and low <= value <= high:
+            return value
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            raise MismatchError(f"number {number_text(value)}", wanted)
+        raise MismatchError(json_name(value), wanted)
+
+    return convert
+
+
+def _float(value: Any) -> Any:
+    if value.__class__ is int:
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+    raise MismatchError(json_name(value), "float64")
+
+
+def _text(read: Callable[[str], Any]) -> Convert:
+    def convert(value: Any) -> Any:
+        if value.__class__ is not str:
+            raise MismatchError(json_name(value), "string")
+        return read(value)
+
+    return convert
+
+
+def _int_or_string(value: Any) -> Any:
+    if value.__class__ is str:
+        return value
+    return _int32(value)
+
+
+_int32 = _integer("int32", "int32")
+
+
+def identity(value: Any) -> Any:
+    return value
+
+
+def _bytes(value: Any) -> Any:
+    if value.__class__ is not str:
+        raise MismatchError(json_name(value), "[]uint8")
+    try:
+        decoded = binascii.a2b_base64(value, strict_mode=True)
+    except (binascii.Error, ValueError):
+        return _decode_loose_base64(value)
+    if value[-1:] != "=":
+        return value
+    text = binascii.b2a_base64(decoded, newline=False).decode()
+    return value if text == value else text
+
+
+_BASE64: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+
+
+def _decode_loose_base64(text: str) -> str:
+    """Decode base64 with line breaks, or raise the error with the offset of the invalid byte."""
+    raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
+    clean = [(at, char) for at, char in enumerate(raw) if char not in "\r\n"]
+    for index, (at, char) in enumerate(clean):
+        if char in _BASE64:
+            continue
+        place = index % 4
+        if char != "=" or place < 2:
+            raise ScalarError(f"illegal base64 data at input byte {at}")
+        end = index + (2 if place == 2 else 1)
+        if place == 2 and index + 1 == len(clean):
+            raise ScalarError(f"illegal base64 data at input byte {len(raw)}")
+        if place == 2 and clean[index + 1][1] != "=":
+            raise ScalarError(f"illegal base64 data at input byte {clean[index + 1][0] - 1}")
+        if end < len(clean):
+            raise ScalarError(f"illegal base64 data at input byte {clean[end][0]}")
+        break
+    else:
+        if len(clean) % 4:
+            raise ScalarError(f"illegal base64 data at input byte {len(raw) - len(clean) % 4}")
+    data = binascii.a2b_base64("".join(char for _, char in clean))
+    return binascii.b2a_base64(data, newline=False).decode()
+
+
+_SCALARS: Final[dict[str, Convert]] = {
+    "bytes": _bytes,
+    "number": _float,
+    "quantity": canonical_quantity,
+    "int-or-string": _int_or_string,
+    "time": _text(canonical_time),
+    "microtime": _text(canonical_microtime),
+    "duration": _text(canonical_duration),
+    "any": identity,
+    "raw": identity,
+    "fieldsv1": identity,
+}
+
+
+def scalar(kind: str, alias: str = "") -> Convert:
+    if kind == "string":
+        return _string(alias or "string")
+    if kind == "bool":
+        return _bool(alias or "bool")
+    if kind in _RANGES:
+        return _integer(kind, alias or kind.removesuffix("ns"))
+    return _SCALARS[kind]

@@ -1,0 +1,63 @@
+"""The state of a quota while writes of one namespace are checked against it one after the other. Pure."""
+
+from __future__ import annotations
+
+from orchd.dialect import Dialect
+from orchd.kinds.catalog import Resource
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.quota.amounts import Usage, add, amounts, format_amounts
+from orchd.kinds.objects.quota.scopes import in_scopes
+from orchd.kinds.objects.quota.usage import concerns, unspecified
+from orchd.server.admission.interfaces import Review
+from orchd.server.admission.plugin import refuse
+
+
+class Ledger:
+    """Limits and usage of `quota`, and the usage of the writes that were added since it was read."""
+
+    def __init__(self, quota: Object, dialect: Dialect) -> None:
+        self.quota = quota
+        self.name: str = quota["metadata"]["name"]
+        status = quota.get("status") or {}
+        self._dialect = dialect
+        self._hard = amounts(status.get("hard"))
+        self._used = amounts(status.get("used"))
+        #: Names in the quota that concern a resource.
+        self._names: dict[Resource, list[str]] = {}
+
+    def concerns(self, review: Review) -> bool:
+        """True if the quota limits the object of a write."""
+        return bool(self._concerned(review.resource)) and in_scopes(review.resource, review.object or {}, self.quota)
+
+    def _concerned(self, resource: Resource) -> list[str]:
+        found = self._names.get(resource)
+        if found is None:
+            found = self._names[resource] = [name for name in self._hard if concerns(resource, name, self._dialect)]
+        return found
+
+    def check(self, review: Review, delta: Usage) -> Usage:
+        """The part of `delta` that the quota counts. Raises ApiError 403 if the write exceeds it."""
+        names = self._concerned(review.resource)
+        if review.resource.plural == "pods" and review.resource.group == "":
+            missing = unspecified(review.object or {}, names, self._dialect)
+            if missing:
+                raise refuse(review, f"failed quota: {self.name}: must specify {','.join(missing)}")
+        if any(name not in self._used for name in names):
+            raise refuse(review, f"status unknown for quota: {self.name}, resources: {','.join(sorted(names))}")
+        asked = {name: delta[name] for name in names if name in delta}
+        over = [name for name in asked if self._used[name] + asked[name] > self._hard[name]]
+        if over:
+            requested, used, limited = (
+                format_amounts({name: values[name] for name in over}) for values in (asked, self._used, self._hard)
+            )
+            raise refuse(review, f"exceeded quota: {self.name}, requested: {requested}, used: {used}, limited: {limited}")
+        return asked
+
+    def add(self, asked: Usage) -> None:
+        """Count what `check` returned."""
+        self._used = add(self._used, asked)
+
+    @property
+    def used(self) -> dict[str, str]:
+        """The usage as in the status of a quota."""
+        return {name: str(value) for name, value in self._used.items()}

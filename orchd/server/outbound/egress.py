@@ -1,0 +1,140 @@
+"""Egress selection: how outgoing connections of a type are made, directly or through an HTTP proxy with CONNECT.
+
+Callers take a `Dial` by the type of what they connect to; a type that is not configured is dialed directly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from prometheus_client.core import Metric
+from twisted.internet import ssl
+from twisted.internet.defer import Deferred
+from twisted.internet.endpoints import HostnameEndpoint, UNIXClientEndpoint, wrapClientTLS
+from twisted.internet.interfaces import IProtocolFactory, IStreamClientEndpoint
+from zope.interface import implementer
+
+from orchd.txkit.instruments import Counter, Distribution, families
+from orchd.txkit.proxy_tunnel import Dial, ProxyError, TunnelEndpoint, connect_request
+
+#: Bounds of dial durations in seconds, as in the reference.
+_BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 2.5, 12.5)
+_PROTOCOL: Final = "http_connect"
+
+
+class Egress(StrEnum):
+    """Types of outgoing connections: to webhooks and other services beside the control plane, to nodes, pods and services
+    of the cluster, and to etcd."""
+
+    CONTROL_PLANE = "controlplane"
+    CLUSTER = "cluster"
+    ETCD = "etcd"
+
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpConnectProxy:
+    """A proxy at a `url`, or at the path of a Unix socket. `options` makes the TLS options for the host of an https URL; it
+    may raise ValueError."""
+
+    url: str = ""
+    socket: str = ""
+    options: Callable[[str], Any] = ssl.optionsForClientTLS
+
+    @property
+    def name(self) -> str:
+        """The proxy in error messages."""
+        return self.url or f"unix:{self.socket}"
+
+    @property
+    def transport(self) -> str:
+        """The transport as metrics name it."""
+        return "tcp" if self.url else "uds"
+
+    def endpoint(self, reactor: Any, seconds: float) -> Any:
+        """The endpoint of the proxy itself."""
+        if not self.url:
+            return UNIXClientEndpoint(reactor, self.socket, timeout=seconds)
+        parts = urlsplit(self.url)
+        secure = parts.scheme == "https"
+        host = parts.hostname or ""
+        plain = HostnameEndpoint(reactor, host, parts.port or (443 if secure else 80), timeout=seconds)
+        return wrapClientTLS(self.options(host), plain) if secure else plain
+
+
+class EgressMetrics:
+    """Durations of successful dials through proxies, and failed ones by stage: connect (to the proxy) or proxy (CONNECT)."""
+
+    def __init__(self) -> None:
+        self.seconds = Distribution(
+            "apiserver_egress_dialer_dial_duration_seconds",
+            "Time to connect through an egress proxy in seconds, by protocol (http_connect) and transport (tcp or uds) of the proxy.",
+            _BUCKETS,
+            ("protocol", "transport"),
+        )
+        self.failures = Counter(
+            "apiserver_egress_dialer_dial_failure_count",
+            "Failed connections through an egress proxy, by protocol (http_connect), transport (tcp or uds) and stage: connect, when the proxy was not reached, or proxy, when it did not connect.",
+            ("protocol", "transport", "stage"),
+        )
+
+    def families(self) -> Iterable[Metric]:
+        return families(self.seconds, self.failures)
+
+
+class EgressSelector:
+    """The dialers of one server. `proxies` are the proxies by type; None stands for direct connections."""
+
+    def __init__(self, reactor: Any, proxies: Mapping[Egress, HttpConnectProxy | None]) -> None:
+        self._reactor = reactor
+        self._proxies = proxies
+        self.numbers = EgressMetrics()
+
+    def dial(self, egress: Egress) -> Dial | None:
+        """The dialer for connections of a type, None for direct ones."""
+        proxy = self._proxies.get(egress)
+        if proxy is None:
+            return None
+        return lambda host, port, seconds: _Proxied(self._reactor, proxy, (host, port), seconds, self.numbers)
+
+
+@implementer(IStreamClientEndpoint)
+class _Proxied:
+    """Connects to an address through a proxy, and measures it. `connect` fails with ProxyError."""
+
+    def __init__(
+        self, reactor: Any, proxy: HttpConnectProxy, to: tuple[str, int], seconds: float, numbers: EgressMetrics
+    ) -> None:
+        self._reactor = reactor
+        self._proxy = proxy
+        self._to = to
+        self._seconds = seconds
+        self._numbers = numbers
+
+    def connect(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:
+        return Deferred.fromCoroutine(self._connect(protocolFactory))
+
+    async def _connect(self, factory: IProtocolFactory) -> Any:
+        proxy, numbers = self._proxy, self._numbers
+        began = self._reactor.seconds()
+        try:
+            made = await self._tunnel().connect(factory)
+        except ProxyError as error:
+            numbers.failures.add(_PROTOCOL, proxy.transport, "proxy" if error.connected else "connect")
+            raise
+        numbers.seconds.observe(self._reactor.seconds() - began, _PROTOCOL, proxy.transport)
+        return made
+
+    def _tunnel(self) -> TunnelEndpoint:
+        """Raises ProxyError for a host that cannot be named in a request."""
+        proxy = self._proxy
+        try:
+            request = connect_request(*self._to)
+        except UnicodeEncodeError:
+            raise ProxyError(f"proxy {proxy.name}: not the name of a host: {self._to[0]!r}") from None
+        endpoint = proxy.endpoint(self._reactor, self._seconds)
+        return TunnelEndpoint(endpoint, request, proxy=proxy.name, seconds=self._seconds, clock=self._reactor)

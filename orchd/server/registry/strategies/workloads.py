@@ -1,0 +1,93 @@
+"""Strategies of workload kinds: Deployment, DaemonSet, Job and ControllerRevision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchd.errors import Cause
+from orchd.kinds import verbatim
+from orchd.kinds.digits import integer, is_whole
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects import feature_gates
+from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
+from orchd.server.registry.interfaces import Context
+from orchd.server.registry.strategies.base import Strategy
+
+#: Warning on deletions of jobs without a propagation policy.
+_ORPHANED_PODS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
+
+
+class DeploymentStrategy(Strategy):
+    """Annotations count for the generation; the status endpoint does not change labels."""
+
+    def raise_generation(self, obj: Object, old: Object) -> Object:
+        raised = super().raise_generation(obj, old)
+        if raised is obj and obj["metadata"].get("annotations") != old["metadata"].get("annotations"):
+            generation = (old["metadata"].get("generation") or 0) + 1
+            return {**obj, "metadata": {**obj["metadata"], "generation": generation}}
+        return raised
+
+    def status_update(self, obj: Object, old: Object) -> Object:
+        metadata = {k: v for k, v in obj["metadata"].items() if k != "labels"}
+        if "labels" in old["metadata"]:
+            metadata["labels"] = old["metadata"]["labels"]
+        return super().status_update({**obj, "metadata": metadata}, old)
+
+
+class DaemonSetStrategy(Strategy):
+    """Counts template changes in an annotation; clients can only set its initial value."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        given = int((obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0"))
+        return self._with_template_generation(super().prepare_create(context, obj), max(given, 1))
+
+    def raise_generation(self, obj: Object, old: Object) -> Object:
+        text = (old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
+        number = integer(text) if is_whole(text) else 0
+        changed = (obj.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
+        # The server's own annotation must not count as a change.
+        return super().raise_generation(self._with_template_generation(obj, number + 1 if changed else number), old)
+
+    def _with_template_generation(self, obj: Object, number: int) -> Object:
+        metadata = obj["metadata"]
+        annotations = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(number)}
+        return {**obj, "metadata": {**metadata, "annotations": annotations}}
+
+
+class JobStrategy(Strategy):
+    """A job without a manual selector gets one from its uid. Existing values are preserved, for validation to reject."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        obj = feature_gates.drop_job_tracking(super().prepare_create(context, obj), self.settings)
+        spec = dict(obj.get("spec") or {})
+        if not spec.get("manualSelector"):
+            template = dict(spec.get("template") or {})
+            metadata = dict(template.get("metadata") or {})
+            own = {"controller-uid": obj["metadata"]["uid"], "job-name": obj["metadata"].get("name", "")}
+            given = metadata.get("labels") or {}
+            metadata["labels"] = {**own, **given}
+            template["metadata"] = metadata
+            spec["template"] = template
+            selector = dict(spec.get("selector") or {})
+            selector["matchLabels"] = {"controller-uid": own["controller-uid"], **(selector.get("matchLabels") or {})}
+            spec["selector"] = selector
+            tags = obj["metadata"].get("labels")
+            if not tags or tags is given:
+                # By default the job shares the template's labels object, so it receives the added labels too.
+                obj = {**obj, "metadata": {**obj["metadata"], "labels": metadata["labels"]}}
+        return {**obj, "spec": spec}
+
+    def deletion_warnings(self, options: Mapping[str, Any]) -> Sequence[str]:
+        asked = options.get("propagationPolicy") is not None or options.get("orphanDependents") is not None
+        return () if asked or not self.row.orphans else (_ORPHANED_PODS,)
+
+
+class RevisionStrategy(Strategy):
+    """The data of a revision is compared as text."""
+
+    def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
+        return super().validate_update(context, obj, verbatim.preserve_text(old, context.stored, self.row.verbatim))

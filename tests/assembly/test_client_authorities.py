@@ -1,0 +1,80 @@
+"""The authorities that a TLS handshake names as acceptable for client certificates."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from OpenSSL import SSL
+
+from orchd.assembly.capabilities import capabilities
+from orchd.assembly.files import prepare
+from orchd.config.options import Options
+from orchd.config.settings import from_options
+from orchd.pki.certificates import chain_pem, new_authority
+from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def authority(folder: Path, *names: str) -> str:
+    """A file with new authorities."""
+    file = folder / f"{names[0]}.crt"
+    file.write_bytes(b"".join(chain_pem(new_authority(name, now=NOW).certificate) for name in names))
+    return str(file)
+
+
+def contexts(folder: Path, *flags: str) -> ServerContexts:
+    options = Options(capabilities=capabilities())
+    options.parseOptions([f"--data-dir={folder / 'data'}", *flags])
+    return ServerContexts(prepare(from_options(options), port=0, now=NOW.timestamp()).tls)
+
+
+def named(server: SSL.Connection) -> list[str]:
+    """The common names of the authorities that a client is told in the handshake."""
+    client = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), None)
+    client.set_connect_state()
+    for _ in range(4):
+        for one, other in ((client, server), (server, client)):
+            try:
+                one.do_handshake()
+            except SSL.WantReadError:
+                """The other side has to answer."""
+            try:
+                other.bio_write(one.bio_read(65536))
+            except SSL.WantReadError:
+                """Nothing to pass on."""
+    return [str(name.CN) for name in client.get_client_ca_list()]
+
+
+def test_all_that_authenticate_are_named(tmp_path: Path) -> None:
+    """The cluster's own authority, those of --client-ca-file, and that of front proxies."""
+    given, proxies = authority(tmp_path, "people", "robots"), authority(tmp_path, "proxies")
+    made = contexts(tmp_path, f"--client-ca-file={given}", f"--requestheader-client-ca-file={proxies}")
+    own, *others = named(made.serverConnectionForTLS(None))
+    assert (own, others) == ("orch", ["people", "robots", "proxies"])
+
+
+def test_a_changed_file(tmp_path: Path) -> None:
+    """New connections are told what it has now; a file without certificates is reported and changes nothing."""
+    given = authority(tmp_path, "people")
+    made = contexts(tmp_path, f"--client-ca-file={given}")
+    Path(given).rename(tmp_path / "old")
+    Path(authority(tmp_path, "others")).rename(given)
+    assert made.reload()
+    assert named(made.serverConnectionForTLS(None))[1:] == ["others"]
+    Path(given).write_text("nothing")
+    assert not made.reload()
+    assert named(made.serverConnectionForTLS(None))[1:] == ["others"]
+
+
+def test_a_file_without_certificates_at_first(tmp_path: Path) -> None:
+    """It is named."""
+    pair = contexts(tmp_path).settings.serving
+    (tmp_path / "empty.crt").write_text("nothing")
+    settings = TlsSettings(
+        serving=KeyPairFiles(certificate=pair.certificate, key=pair.key), client_ca_files=(str(tmp_path / "empty.crt"),)
+    )
+    with pytest.raises(ValueError, match=r"empty\.crt: no certificate in PEM form"):
+        ServerContexts(settings)

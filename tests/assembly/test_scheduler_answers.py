@@ -1,0 +1,33 @@
+"""The media type of responses that a scheduler configuration chooses."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchd.assembly.scheduler_process import choose_answers
+from orchd.dialect import KUBERNETES
+from orchd.scheduler.config.model import ConfigError
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "expected"),
+    [
+        ("", "application/json"),
+        ("application/json", "application/json"),
+        ("application/json, application/vnd.kubernetes.protobuf", "application/json"),
+        ("application/vnd.kubernetes.protobuf,application/json", PROTOBUF),
+        ("application/yaml, application/vnd.kubernetes.protobuf;q=0.5", PROTOBUF),
+        ("*/*", "application/json"),
+    ],
+)
+def test_first_readable_media_type_is_chosen(accepted: str, expected: str) -> None:
+    """Responses are JSON unless protobuf is listed before it."""
+    assert choose_answers(accepted, KUBERNETES) == expected
+
+
+def test_media_types_that_cannot_be_read_are_rejected() -> None:
+    """The error names the field and both media types."""
+    with pytest.raises(ConfigError, match="acceptContentTypes: 'text/plain' has neither application/json nor"):
+        choose_answers("text/plain", KUBERNETES)

@@ -1,0 +1,145 @@
+"""Controllers that start together."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import ClassVar, cast
+
+import pytest
+from twisted.internet.task import Clock
+
+import orchd.controllers.group
+from orchd.client.interfaces import IClient, IEventRecorder, IInformers, IRawClient, ResourceRef
+from orchd.controllers.base import Controller, Key
+from orchd.controllers.group import ControllerGroup
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import CONFIG_MAPS, PODS
+from orchd.controllers.settings import ControllerSettings
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import builtin_catalog
+from orchd.testing.informers import MemoryInformers
+from orchd.testing.server import run
+from orchd.txkit.coroutines import start
+
+BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
+
+
+class Follower(Controller):
+    """Follows one resource."""
+
+    account = ""
+    ref: ClassVar[ResourceRef]
+
+    def __init__(self, env: Environment) -> None:
+        super().__init__(env)
+        self.objects = self.follow(self.ref, primary=True)
+
+    async def reconcile(self, key: Key) -> float | None:
+        done.append((self.name, key[1]))
+        return None
+
+
+class OfPods(Follower):
+    name = "pods"
+    ref = PODS
+
+
+class OfBudgets(Follower):
+    name = "budgets"
+    ref = BUDGETS
+
+
+class OfMaps(Follower):
+    name = "maps"
+    ref = CONFIG_MAPS
+
+
+class Unable(Follower):
+    name = "unable"
+    ref = PODS
+
+    async def start(self) -> None:
+        raise ValueError("cannot start")
+
+
+done: list[tuple[str, str]] = []
+
+
+def environment(informers: MemoryInformers, clock: Clock) -> Environment:
+    catalog = builtin_catalog(ORCH)
+    return Environment(
+        dialect=ORCH,
+        client=lambda account: cast(IClient, None),
+        reader=cast(IRawClient, None),
+        recorder=lambda component: cast(IEventRecorder, None),
+        informers=cast(IInformers, informers),
+        clock=clock,
+        wall=lambda: 0.0,
+        random=Random(1),
+        catalog=lambda: catalog,
+        authority="",
+        issue_token=lambda account, name: "",
+        signing_authority=lambda signer: None,
+        settings=ControllerSettings(),
+        several_servers=False,
+    )
+
+
+@pytest.fixture
+def informers(monkeypatch: pytest.MonkeyPatch) -> MemoryInformers:
+    """Informers with a pod, a budget and a map; the controllers of this module are all there are."""
+    table = tuple((each.name, each) for each in (OfBudgets, Unable, OfPods, OfMaps))
+    monkeypatch.setattr(orchd.controllers.group, "CONTROLLERS", table)
+    done.clear()
+    found = MemoryInformers()
+    for ref in (PODS, BUDGETS, CONFIG_MAPS):
+        found.put(ref, {"metadata": {"namespace": "a", "name": ref.plural}})
+    return found
+
+
+def test_a_controller_that_waits_delays_no_other(informers: MemoryInformers) -> None:
+    """An informer that is never synced stops the controllers that follow it, and only those; stopping ends the wait."""
+    informers.informer(BUDGETS).synced = False
+    clock = Clock()
+    group = ControllerGroup(("budgets", "pods", "maps"), environment(informers, clock))
+    starting = start(group.start())
+    clock.advance(1)
+    assert sorted(done) == [("maps", "configmaps"), ("pods", "pods")]
+    assert not starting.called
+    informers.informer(BUDGETS).sync()
+    clock.advance(1)
+    assert starting.called and ("budgets", "poddisruptionbudgets") in done
+    assert start(group.stop()).called
+
+
+def test_a_resource_that_is_not_served(informers: MemoryInformers) -> None:
+    """Its controller is left out without an informer of it; the others work."""
+    asked: list[ResourceRef] = []
+    whole = informers.informer
+
+    def informer(ref: ResourceRef) -> object:
+        asked.append(ref)
+        return whole(ref)
+
+    informers.informer = informer  # type: ignore[method-assign, assignment]
+    clock = Clock()
+    group = ControllerGroup(("budgets", "pods"), environment(informers, clock), served=lambda ref: ref != BUDGETS)
+    assert [each.name for each in group.controllers] == ["pods"]
+    assert asked == [PODS]
+    assert start(group.start()).called
+    clock.advance(1)
+    assert done == [("pods", "pods")]
+    assert start(group.stop()).called
+
+
+def test_the_error_of_a_controller_that_cannot_start(informers: MemoryInformers) -> None:
+    """It is raised although another one still waits, which is cancelled."""
+    informers.informer(BUDGETS).synced = False
+    clock = Clock()
+    group = ControllerGroup(("budgets", "unable"), environment(informers, clock))
+    with pytest.raises(ValueError, match="cannot start"):
+        run(group.start())
+    informers.informer(BUDGETS).sync()
+    clock.advance(1)
+    assert not done
+    assert start(group.stop()).called

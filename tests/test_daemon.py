@@ -1,0 +1,44 @@
+"""Garbage collection of a dedicated process."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from twisted.internet.task import Clock
+
+from orchd.daemon import YoungCollector
+
+
+@pytest.fixture
+def generations() -> Iterator[list[int]]:
+    """The generations that are collected; automatic collections are off."""
+    found: list[int] = []
+
+    def observe(phase: str, info: dict[str, Any]) -> None:
+        if phase == "start":
+            found.append(info["generation"])
+
+    before = gc.get_threshold()
+    gc.disable()
+    gc.callbacks.append(observe)
+    yield found
+    gc.callbacks.remove(observe)
+    gc.enable()
+    gc.set_threshold(*before)
+
+
+def test_young_objects_are_collected_five_times_a_second(generations: list[int]) -> None:
+    """Every tenth collection includes the next generation, none includes all objects."""
+    clock = Clock()
+    YoungCollector(clock).start()
+    clock.pump([0.2] * 21)
+    assert generations == ([0] * 9 + [1]) * 2 + [0]
+
+
+def test_collections_of_all_objects_become_rare(generations: list[int]) -> None:
+    """The frequent collections must not bring forward the one that examines all objects."""
+    YoungCollector(Clock()).start()
+    assert gc.get_threshold()[2] >= 1800

@@ -1,0 +1,98 @@
+"""The arguments of test clusters: what they mean for the server, and errors that name those which cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.testing import Cluster
+from orchd.testing.cluster_flags import command_line, controller_names
+
+
+def line(
+    nodes: Any = 0, controllers: Any = True, scheduler: Any = None, gates: Any = None, flags: Any = None
+) -> list[str]:
+    given = {} if gates is None else gates, {} if flags is None else flags
+    return list(command_line(nodes, controllers, scheduler, *given))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({}, ["--scheduler=false"]),
+        ({"nodes": 2}, ["--scheduler=true", "--simulated-nodes=2"]),
+        ({"nodes": 2, "scheduler": False}, ["--scheduler=false", "--simulated-nodes=2"]),
+        ({"controllers": False}, ["--controllers=-*", "--scheduler=false"]),
+        ({"controllers": "namespace, job"}, ["--controllers=namespace,job", "--scheduler=false"]),
+        ({"gates": {"B": True, "A": False}}, ["--scheduler=false", "--feature-gates=A=false,B=true"]),
+        ({"flags": {"--v": 2, "anonymous-auth": False}}, ["--scheduler=false", "--v=2", "--anonymous-auth=false"]),
+        # The flag instead of the argument means the same.
+        ({"flags": {"simulated-nodes": 3}}, ["--scheduler=true", "--simulated-nodes=3"]),
+        ({"flags": {"scheduler": True}}, ["--scheduler=true"]),
+        ({"flags": {"controllers": "job"}}, ["--scheduler=false", "--controllers=job"]),
+    ],
+    ids=str,
+)
+def test_flags_of_arguments(arguments: dict[str, Any], expected: list[str]) -> None:
+    """Each argument becomes the flag that it stands for."""
+    assert line(**arguments) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"nodes": "3"}, "nodes"),
+        ({"nodes": -1}, "nodes"),
+        ({"nodes": True}, "nodes"),
+        ({"controllers": None}, "controllers"),
+        ({"controllers": 3}, "controllers"),
+        ({"scheduler": "on"}, "scheduler"),
+        ({"gates": "A=true"}, "gates"),
+        ({"flags": ["--v=2"]}, "flags"),
+        ({"flags": {"secure-port": 1}}, "secure-port"),
+        ({"flags": {"--data-dir": "/x"}}, "data-dir"),
+        ({"nodes": 2, "flags": {"simulated-nodes": 3}}, "simulated-nodes is the argument nodes"),
+        ({"controllers": False, "flags": {"controllers": "*"}}, "controllers is the argument controllers"),
+        ({"gates": {"A": True}, "flags": {"feature-gates": "B=true"}}, "feature-gates is the argument gates"),
+        ({"port": 65536}, "port"),
+        ({"port": "80"}, "port"),
+        ({"dialect": "latin"}, "dialect"),
+    ],
+    ids=str,
+)
+def test_arguments_that_cannot_be(arguments: dict[str, Any], named: str) -> None:
+    """They are an error where the cluster is made, not where it is started; the error names the argument."""
+    with pytest.raises(ValueError, match=named):
+        Cluster(**arguments)
+
+
+def test_names_of_controllers() -> None:
+    """One text with commas is a list of names."""
+    assert controller_names("a, b") == controller_names(["a", "b"]) == ("a", "b")
+    assert controller_names(True) is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "runs"),
+    [({}, True), ({"controllers": "*,-job"}, False), ({"flags": {"controllers": "namespace"}}, False), ({"controllers": "job"}, True)],
+    ids=str,
+)
+def test_which_controllers_run(arguments: dict[str, Any], runs: bool) -> None:
+    """The test knows which controllers its cluster has, be it by argument or by flag."""
+    assert Cluster(**arguments).runs_controllers("job") is runs
+
+
+async def later() -> bool:
+    return True
+
+
+def test_conditions_that_cannot_be_asked() -> None:
+    """A value, and a function that would have to be awaited, are errors: they would always seem true, or fail unclearly."""
+    cluster = Cluster()
+    value: Any = True
+    asynchronous: Any = later
+    with pytest.raises(TypeError, match=r"wait_for\(lambda"):
+        cluster.wait_for(value)
+    with pytest.raises(TypeError, match="later is asynchronous"):
+        cluster.wait_for(asynchronous)

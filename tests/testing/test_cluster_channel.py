@@ -1,0 +1,55 @@
+"""The test's side of a cluster's channel."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from orchd.testing import Cluster
+from orchd.testing import cluster as cluster_module
+from orchd.testing.cluster_channel import ClusterChannel
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[ClusterChannel, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        channel = ClusterChannel(ours)
+        yield channel, theirs
+        theirs.close()
+        channel.close()
+
+
+def test_late_answers_are_not_taken_for_those_of_later_commands(pair: tuple[ClusterChannel, socket.socket]) -> None:
+    """The answer of a command that was given up is skipped."""
+    channel, server = pair
+    server.sendall(b"".join(json.dumps({"id": number, "result": f"of {number}"}).encode() + b"\n" for number in (0, 1, 2)))
+    assert channel.command("now") == "of 1"
+    assert channel.command("now") == "of 2"
+
+
+class Recorder:
+    """A channel that notes how far time is to go."""
+
+    def __init__(self) -> None:
+        self.steps: list[float] = []
+
+    def command(self, name: str, **arguments: Any) -> float:
+        self.steps.append(arguments["seconds"])
+        return sum(self.steps)
+
+
+def test_long_times_pass_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step has the time limit of a command, so that a week may take longer than one command may."""
+    cluster, recorder = Cluster(), Recorder()
+    monkeypatch.setattr(cluster, "_channel", recorder)
+    monkeypatch.setattr(cluster_module, "_MAX_STEP", 100.0)
+    assert cluster.advance(250) == 250
+    assert recorder.steps == [100, 100, 50]
+    for wrong in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="advance"):
+            cluster.advance(wrong)

@@ -1,0 +1,50 @@
+"""Compiled methods of data classes that outlast a process."""
+
+from __future__ import annotations
+
+import dataclasses
+import marshal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.testing.compiled_dataclasses import kept_code
+
+
+def make() -> Any:
+    """A data class that is made anew."""
+    return dataclasses.make_dataclass("Point", [("x", int), ("y", int, 3)], frozen=True, slots=True)
+
+
+def test_code_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second time, nothing is compiled; classes behave as ever, and are made as ever afterwards."""
+    file = tmp_path / "new" / "code"
+    with kept_code(file, write=True):
+        first = make()
+    before = file.read_bytes()
+    compiled: list[str] = []
+    monkeypatch.setattr("orchd.testing.compiled_dataclasses.compile", lambda *_, **__: compiled.append("one"), raising=False)
+    with kept_code(file, write=True):
+        second = make()
+    assert not compiled
+    assert file.read_bytes() == before
+    assert (repr(second(1)), second(1) == second(1, 3), hash(second(1)) == hash(first(1))) == ("Point(x=1, y=3)", True, True)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        second(1).x = 2
+    assert "exec" not in vars(dataclasses)
+    assert make()(1).y == 3
+    assert [each.name for each in file.parent.iterdir()] == ["code"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no marshal", marshal.dumps([1]), marshal.dumps({"a": 1})[:-2]])
+def test_damaged_files(tmp_path: Path, content: bytes) -> None:
+    """They are replaced by what is used, or left alone where nothing may be written."""
+    file = tmp_path / "code"
+    file.write_bytes(content)
+    with kept_code(file, write=False):
+        assert make()(1).y == 3
+    assert file.read_bytes() == content
+    with kept_code(file, write=True):
+        make()
+    assert marshal.loads(file.read_bytes())
