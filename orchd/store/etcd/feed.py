@@ -110,8 +110,9 @@ class Feed:
         self.watches.end(error)
         # Their writes are durable, which is what they wait to report.
         waiting, self._waiting = self._waiting, []
-        for _, _, deferred in waiting:
-            deferred.callback(None)
+        while waiting:
+            # Taken out one by one: `_release` may be under way, whose callbacks can stop the store.
+            heappop(waiting)[2].callback(None)
 
     def _drop_stream(self) -> None:
         self.live = False

@@ -241,3 +241,22 @@ async def test_progress_with_a_real_etcd_under_load(etcd: Etcd, opened: Open) ->
         for consumer in consumers:
             assert not consumer.broken
             consumer.watch.cancel()
+
+
+def test_waiters_are_called_once_when_one_of_them_stops_the_feed() -> None:
+    """A waiter may stop the feed while the others are still to be called: each of them is called, none twice."""
+    clock = Clock()
+    channel: Any = Double(clock, Random(1), strict=True)
+    feed = Feed(clock, channel, SPACE, lost=lambda error: None, recent_events=10, recent_bytes=1000)
+    feed.start(1)
+    called: list[int] = []
+
+    def note(_: None, number: int) -> None:
+        called.append(number)
+
+    for number in range(4):
+        feed.wait_for(2 + number % 3).addCallback(note, number)
+        if number == 0:
+            feed.wait_for(2).addCallback(lambda _: feed.stop(StoreError("stopped")))
+    feed.start(4)
+    assert sorted(called) == [0, 1, 2, 3]
