@@ -229,4 +229,4 @@ def test_resources_that_the_preferred_version_does_not_have(ctl: Ctl) -> None:
     assert len(names) == len(set(names))
     [qualified] = [name for name in names if name.startswith("podsecuritypolicies.")]
     for word in ("podsecuritypolicies", "psp", qualified):
-        assert ctl("get", word).error.endswith("No resources found.\n")
+        assert ctl("get", word).error.endswith("No resources found\n")
