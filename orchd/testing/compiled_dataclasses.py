@@ -22,7 +22,7 @@ _NAME = f"dataclasses-{importlib.util.MAGIC_NUMBER.hex()}.marshal"
 
 
 def default_file() -> Path:
-    """The file in the folder of this module's bytecode: whoever can write there can change the program already."""
+    """The file in the folder of this module's bytecode: write access to it already allows changing the program."""
     return Path(importlib.util.cache_from_source(__file__)).with_name(_NAME)
 
 

@@ -153,4 +153,5 @@ def test_unreachable_ignorable_extender_is_skipped(server: DaemonProcess, tmp_pa
         flag = configuration(server, tmp_path, extenders=[_extender(extender, ignorable=True)])
         with ComponentProcess("scheduler", server, tmp_path, flag):
             pod(server, "ignoring")
-            until(lambda: found(server, "ignoring")["spec"].get("nodeName") == "n")
+            until(lambda: found(server, "ignoring")["spec"].get("nodeName"))
+    assert found(server, "ignoring")["spec"]["nodeName"] == "n"

@@ -30,6 +30,9 @@ from orchd.kinds.objects.shape_scalars import MismatchError, identity, scalar
 
 #: Conversion of a value. Those of structs, lists and maps also take the known value at its place, None without one.
 Convert = Callable[..., Any]
+#: How a member is converted: conversion (None for strings), whether values have parts, replacement of an empty value, replacement
+#: of null (() for none), name of the type in errors.
+_MemberPlan = tuple[Convert | None, bool, int, Any, str]
 
 #: Packages whose objects the reference stores as JSON, which preserves empty lists.
 JSON_STORED: Final = ("apiextensions/", "apiregistration/")
@@ -216,44 +219,49 @@ def _emptiness(field: Field) -> int:
     return _DROP if field.omit and not field.ptr and field.type.kind in _EMPTIABLE else _KEEP
 
 
+def _member_plans(type: Type) -> tuple[dict[str, _MemberPlan], dict[str, Any]]:
+    """How the members of a struct are converted, by name, and the values of absent members that are always written."""
+    plans: dict[str, _MemberPlan] = {}
+    always: dict[str, Any] = {}
+    owner = _short(type)
+    if is_kind(type):
+        for name in ("kind", "apiVersion"):
+            plans[name] = (None, False, _DROP, (), "string")
+    for name, field in type.fields.items():
+        alias = typenames.alias(type.name, name)
+        kind = field.type.kind
+        convert = None
+        if kind == "struct":
+            convert = converter(field.type)
+        elif kind != "string":
+            convert = _compile(field.type, alias)
+        empty = _emptiness(field)
+        null: Any = ()
+        if field.ptr:
+            if not field.omit:
+                always[name] = null = None
+        elif empty != _DROP:
+            always[name] = null = zero(field.type)
+        replaced = _KEEP if (owner, name) in _EMPTY_IS_SAID else empty
+        plans[name] = (convert, kind in _PARTED, replaced, null, alias or "string")
+    return plans, always
+
+
 def _named_struct(type: Type) -> Convert:
-    #: name -> (conversion, None for strings; whether values have parts; replacement of an empty value; replacement of null, ()
-    #: for none; type name)
-    plans: dict[str, tuple[Convert | None, bool, int, Any, str]] = {}
+    plans: dict[str, _MemberPlan] = {}
     always: dict[str, Any] = {}
     ready = False
     wanted = typenames.struct(type)
     owner = _short(type)
 
-    def prepare() -> None:
-        nonlocal ready
-        if is_kind(type):
-            for name in ("kind", "apiVersion"):
-                plans[name] = (None, False, _DROP, (), "string")
-        for name, field in type.fields.items():
-            alias = typenames.alias(type.name, name)
-            kind = field.type.kind
-            convert = None
-            if kind == "struct":
-                convert = converter(field.type)
-            elif kind != "string":
-                convert = _compile(field.type, alias)
-            empty = _emptiness(field)
-            null: Any = ()
-            if field.ptr:
-                if not field.omit:
-                    always[name] = null = None
-            elif empty != _DROP:
-                always[name] = null = zero(field.type)
-            replaced = _KEEP if (owner, name) in _EMPTY_IS_SAID else empty
-            plans[name] = (convert, kind in _PARTED, replaced, null, alias or "string")
-        ready = True
-
     def struct(value: Any, known: Any = None) -> Any:
+        nonlocal plans, always, ready
         if value.__class__ is not dict:
             raise MismatchError(json_name(value), wanted)
         if not ready:
-            prepare()
+            # Made on first use, since types can be recursive.
+            plans, always = _member_plans(type)
+            ready = True
         out = {}
         same = True
         key = ""

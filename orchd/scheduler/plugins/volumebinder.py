@@ -160,7 +160,7 @@ class VolumeBinder:
         return self.volumes.latest((*own, *sorted(free, key=lambda each: str(each["metadata"]["name"]))))
 
     def selected_node(self, claim: Object) -> str | None:
-        """Name of the node for which a volume is being provisioned for a claim; None if there is none."""
+        """Name of the node for which a volume is being provisioned for a claim, or None."""
         return annotation(claim, self.dialect(SELECTED_NODE))
 
     def _provision_on(self, claim: Object, labels: Labels) -> str:

@@ -55,7 +55,7 @@ class Deleter:
             entry = cache.get(path)
             damaged = cache.damaged(path) if entry is None else None
             if overtaken is not None and damaged is None and (entry is None or not self._is_same(entry, overtaken.object)):
-                # Whoever removes an object that this request has marked does so on its behalf: a node agent, for example.
+                # A client that removes an object which this request has marked acts on its behalf: a node agent, for example.
                 return overtaken
             if entry is None and damaged is None:
                 raise errors.not_found(resource.group, resource.plural, name)

@@ -82,8 +82,7 @@ def mismatch(volume: Object, claim: Object, dialect: Dialect) -> str:
 
 
 def best_volume(claim: Object, volumes: Iterable[Object], dialect: Dialect, *, delayed: bool) -> Object | None:
-    """The best volume for a claim: of those with the fewest access modes the smallest that is large enough; None if there
-    is none."""
+    """The best volume for a claim: of those with the fewest access modes the smallest that is large enough, or None."""
     groups: dict[frozenset[str], list[Object]] = {}
     for volume in volumes:
         if has_access_modes(volume, claim):
