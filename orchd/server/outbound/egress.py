@@ -35,7 +35,6 @@ class Egress(StrEnum):
     ETCD = "etcd"
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpConnectProxy:
     """A proxy at a `url`, or at the path of a Unix socket. `options` makes the TLS options for the host of an https URL; it
