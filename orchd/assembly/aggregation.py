@@ -7,6 +7,7 @@ from functools import partial
 
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers, ResourceRef
+from orchd.server.aggregation.addresses import ServiceAddresses
 from orchd.server.aggregation.availability import Availability
 from orchd.server.aggregation.discovered import ForeignDiscovery
 from orchd.server.aggregation.proxy import AggregationProxy
@@ -31,11 +32,13 @@ class Aggregation:
         chosen, reactor = runtime.settings.aggregation, runtime.reactor
         self.forwarding = AggregationProxy(
             reactor,
-            informers.informer(ResourceRef("", "v1", "services")),
-            informers.informer(ResourceRef("", "v1", "endpoints")),
+            ServiceAddresses(
+                informers.informer(ResourceRef("", "v1", "services")),
+                informers.informer(ResourceRef("", "v1", "endpoints")),
+                runtime.random,
+                by_endpoints=chosen.by_endpoints,
+            ),
             own=key_pair("proxy-client-cert-file", chosen.cert_file, chosen.key_file, reactor),
-            by_endpoints=chosen.by_endpoints,
-            random=runtime.random,
             dial=dial,
             prober=runtime.dialect("system:{short}-aggregator"),
         )

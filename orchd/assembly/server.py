@@ -92,7 +92,7 @@ class ApiServer:
         self.identity = Identity(runtime, self.files, client, self.objects.informers, self.outbound, self.metrics)
         self.aggregation = Aggregation(runtime, client, self.objects.informers, self.egress.dial(Egress.CLUSTER))
         admission = admission_chain(
-            runtime, client, self.objects, self.outbound, self.metrics, self.identity, self.definitions, self.state
+            runtime, client, self.objects, self.outbound, self.metrics, self.identity, self.state
         )
         registries = Registries(runtime, self.objects, admission, self.identity, self.traces)
         self.registry = registries.reviewed
