@@ -3,8 +3,9 @@ match."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from orchd.client.interfaces import IClient, IInformer, ResourceRef
 from orchd.controllers.members import Census, Member, Members

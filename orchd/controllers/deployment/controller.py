@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchd.client.informers import key_of
 from orchd.controllers import pods as podfacts
-from orchd.controllers.adoption import claim, controlled_by
+from orchd.controllers.adoption import Parent, claim, controlled_by
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.deployment import sizing
 from orchd.controllers.deployment.rollout import Keys, Rollout
