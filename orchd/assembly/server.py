@@ -47,7 +47,7 @@ _PATIENCE = 60.0
 
 
 class ApiServer:
-    """One API server. Make it, run `service`, wait for `service.wait_ready()`.
+    """One API server. Make it, run `service`, wait for `service.wait_ready()`. Programs that embed a server replace parts by keyword.
 
     `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port, `store` the configured
     store, `upstream` the transports to nodes, pods and services. `failed` is called when the server cannot start or
