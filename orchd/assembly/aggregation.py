@@ -10,6 +10,7 @@ from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.server.aggregation.addresses import ServiceAddresses
 from orchd.server.aggregation.availability import Availability
 from orchd.server.aggregation.discovered import ForeignDiscovery
+from orchd.server.aggregation.foreign_servers import ForeignServers
 from orchd.server.aggregation.proxy import AggregationProxy
 from orchd.server.aggregation.specifications import ForeignSpecifications
 from orchd.server.key_pairs import key_pair
@@ -46,20 +47,15 @@ class Aggregation:
             runtime.dialect, client, informers, self.forwarding.probe, clock=reactor, wall=runtime.wall
         )
         self.groups = self.availability.registry.groups
-        self.discovery = ForeignDiscovery(
-            self.availability.registry,
-            informers.informer(ResourceRef(runtime.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")),
-            self.forwarding.download,
+        servers = ForeignServers(
+            registry=self.availability.registry,
+            informer=informers.informer(ResourceRef(runtime.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")),
+            download=self.forwarding.download,
             clock=reactor,
             in_thread=runtime.in_thread,
         )
-        self.specifications = ForeignSpecifications(
-            self.availability.registry,
-            informers.informer(ResourceRef(runtime.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")),
-            self.forwarding.download,
-            clock=reactor,
-            in_thread=runtime.in_thread,
-        )
+        self.discovery = ForeignDiscovery(servers)
+        self.specifications = ForeignSpecifications(servers)
         #: The group versions of other servers with their resources.
         self.discovered = self.discovery.versions
 

@@ -40,7 +40,7 @@ from orchd.client.methods import Methods
 from orchd.client.request_counts import RequestCounts
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of, warning_text
-from orchd.client.streams import FrameStream, LineStream, read_body
+from orchd.client.streams import EventStream, read_body
 from orchd.client.throttle import Throttle
 from orchd.client.transport import Transport
 from orchd.client.websocket import WebSocket
@@ -254,8 +254,7 @@ class RemoteClient(Methods):
         call = replace(call, query={**call.query, "timeoutSeconds": str(seconds)}, accept=self._codec.accept)
         response = await self._request(call)
         content_type = _content_type(response)
-        cut = FrameStream if self._codec.framed(content_type) else LineStream
-        stream: IWatchStream = cut(
+        stream: IWatchStream = EventStream(
             response, self._reactor, self._server, seconds + _WATCH_GRACE, self._codec, content_type
         )
         return stream

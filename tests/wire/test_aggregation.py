@@ -22,7 +22,7 @@ from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import private_pem
 from orchd.server.aggregation.addresses import ServiceAddresses
 from orchd.server.aggregation.api_services import AggregatedService
-from orchd.server.aggregation.discovered import Downloaded
+from orchd.server.aggregation.foreign_servers import Downloaded
 from orchd.server.aggregation.proxy import DOCUMENT_LIMIT, AggregationProxy
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo

@@ -20,7 +20,7 @@ from zope.interface import implementer
 from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.server.aggregation.addresses import ServiceAddresses
 from orchd.server.aggregation.api_services import AggregatedService
-from orchd.server.aggregation.discovered import Downloaded
+from orchd.server.aggregation.foreign_servers import Downloaded
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.subresources.addresses import any_address
