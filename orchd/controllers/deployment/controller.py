@@ -87,7 +87,7 @@ class DeploymentController(Controller):
         sets = await claim(self.client, parent, REPLICA_SETS, controlled_by(self._sets))
         rollout = Rollout(self.client, self._keys, deployment, sets, now=self.env.wall, record=self.record)
         try:
-            return await self._pass(rollout)
+            return await self._roll_out(rollout)
         except ApiError as error:
             if error.code == 404:
                 return None
@@ -104,9 +104,9 @@ class DeploymentController(Controller):
             await self.client.update(DEPLOYMENTS, namespace(deployment), name(deployment), changed, subresource="status")
         return None
 
-    async def _pass(self, rollout: Rollout) -> float | None:
+    async def _roll_out(self, rollout: Rollout) -> float | None:
         if deleting(rollout.deployment):
-            await rollout.tell()
+            await rollout.write_status()
             return None
         await rollout.note_pause()
         paused = bool(spec(rollout.deployment).get("paused"))
@@ -115,17 +115,17 @@ class DeploymentController(Controller):
             await rollout.rescale()
             if paused:
                 await rollout.clean_up()
-            await rollout.tell()
+            await rollout.write_status()
             return None
         if sizing.rolling(rollout.deployment):
             if not await rollout.ensure_newest(create=True):
                 return None
             await rollout.roll()
         elif not await self._recreate(rollout):
-            return await rollout.tell_progress()
+            return await rollout.write_progress()
         if sizing.complete(rollout.deployment, status(rollout.deployment)):
             await rollout.clean_up()
-        return await rollout.tell_progress()
+        return await rollout.write_progress()
 
     async def _recreate(self, rollout: Rollout) -> bool:
         """Run the strategy Recreate. False while old pods still exist."""
