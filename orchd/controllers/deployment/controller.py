@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from orchd.client.informers import key_of
-from orchd.controllers import pods as podfacts
 from orchd.controllers.adoption import Parent, claim, controlled_by
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.deployment import sizing
@@ -25,6 +24,7 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
+from orchd.controllers.pods import is_finished
 from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
@@ -140,6 +140,6 @@ class DeploymentController(Controller):
     def _old_pods_run(self, rollout: Rollout) -> bool:
         for each in rollout.old:
             for pod in self._pods.by_index(BY_CONTROLLER, uid(each)):
-                if not podfacts.finished(pod):
+                if not is_finished(pod):
                     return True
         return False
