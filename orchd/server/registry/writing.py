@@ -223,8 +223,8 @@ class Writer:
         if context.dry_run:
             return self._access.transient_entry(resource, path, obj)
         kept = await self._versions.to_stored(resource, obj)
-        ordered = old if context.stored_canonical else None
-        value = await self._aside(context.size, self._access.encode, resource, kept, ordered)
+        earlier = old if context.stored_canonical else None
+        value = await self._aside(context.size, self._access.encode, resource, kept, earlier)
         writer = self._access.writer_for(strategy)
         revision = await writer.update(key, obj, old, kept, value, expected=entry.revision)
         strategy.observe_update(obj, old)
