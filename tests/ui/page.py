@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ T = TypeVar("T")
 
 #: Seconds between looks at the page.
 STEP = 0.05
+_LOADS = itertools.count(1)
 
 
 class Page:
@@ -33,12 +35,15 @@ class Page:
         return f"{self.server.url}/ui/"
 
     def load(self) -> None:
-        """Reload the page, signed out."""
-        self.driver.get("about:blank")
+        """Load the page anew, signed out."""
         # Before the page's own scripts see it.
         clear = {"source": "if (location.protocol === 'https:') sessionStorage.clear()"}
         added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", clear)
-        self.driver.get(self.url)
+        # What the page of the test before has written since that test ended.
+        self.driver.get_log("browser")
+        # A new query, since an address that differs in its fragment alone is not loaded again. Leaving for an empty page in
+        # between would cost a process of the browser each time.
+        self.driver.get(f"{self.url}?load={next(_LOADS)}")
         self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
         self.until(lambda: self.all("#token"))
 

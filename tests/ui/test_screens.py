@@ -14,6 +14,8 @@ from orchd.testing.process import DaemonProcess
 from tests.ui.page import Page, applied
 
 SIZES = {"desktop": (1200, 720), "tablet": (800, 900), "phone": (390, 780)}
+#: A server without the pods of other modules.
+FLAGS = ("--simulated-nodes=2",)
 NAMESPACE = "shop"
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "ui.md"
 
