@@ -1,4 +1,4 @@
-"""A browser for a session, a server for a module, and the page of a test. Without a browser the tests are skipped."""
+"""A browser per session, a server per module and a page per test. Without a browser the tests are skipped."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def driver() -> Iterator[Any]:
         pytest.skip("no chromium with chromedriver here")
     options = webdriver.ChromeOptions()
     options.binary_location = browser
-    # The server's certificate is of an authority that no browser knows. Sandboxes need rights that test machines lack.
+    # Browsers do not know the server's certificate authority. Their sandbox needs permissions that test machines lack.
     for each in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--ignore-certificate-errors"):
         options.add_argument(each)
     options.add_argument("--window-size=1280,800")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     made = webdriver.Chrome(options=options, service=webdriver.ChromeService(program))
-    # Only a hang takes that long. Selenium's own limit for scripts is 30 s.
+    # The limit only ends a hang; Selenium's default for scripts is 30 s.
     made.set_page_load_timeout(PATIENCE)
     made.set_script_timeout(PATIENCE)
     yield made
@@ -40,7 +40,7 @@ def driver() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A running server with two simulated nodes; of the stock dialect, or of those in the module's `DIALECT_NAMES`."""
+    """A running server with two simulated nodes, of the stock dialect or of those in the module's `DIALECT_NAMES`."""
     folder = tmp_path_factory.mktemp("ui")
     tokens = folder / "tokens.csv"
     tokens.write_text(TOKENS)
@@ -58,7 +58,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def page(driver: Any, server: DaemonProcess) -> Iterator[Page]:
-    """The page, not signed in. Afterwards the browser must have complained of nothing: no error, no violated policy."""
+    """The page, not signed in. Afterwards the browser must have reported no error and no violation of its content
+    policy."""
     driver.get_log("browser")
     found = Page(driver, server)
     found.load()
@@ -69,13 +70,13 @@ def page(driver: Any, server: DaemonProcess) -> Iterator[Page]:
 
 
 def _expected(entry: dict[str, Any]) -> bool:
-    """Answers of 400 and above, and a server that is away, are noted by the browser itself."""
+    """Responses of 400 and above, and an unreachable server, are logged by the browser itself."""
     return "Failed to load resource" in entry["message"] or "net::ERR_" in entry["message"]
 
 
 @pytest.fixture
 def namespace(server: DaemonProcess, request: pytest.FixtureRequest) -> str:
-    """A namespace of the test's own, with its service account."""
+    """A namespace for the test, with its service account."""
     name = f"{request.node.originalname.removeprefix('test_').replace('_', '-')[:50]}-ns"
     assert server.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})[0] in (201, 409)
     end = time.monotonic() + PATIENCE

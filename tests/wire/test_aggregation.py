@@ -29,7 +29,7 @@ from orchd.server.pipeline.interfaces import ISink, Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.testing.server import BytesBody
 from orchd.txkit.tracing import current_span
-from tests.txkit.test_tracing import Played
+from tests.txkit.test_tracing import RecordingSpan
 
 CLOCK: Any = reactor
 ALICE = User(name="alice", groups=("people", "others"), extra={"scopes": ("a", "b"), "Odd key/": ("c",)})
@@ -184,7 +184,7 @@ async def test_trace_context_is_forwarded(place: Place) -> None:
     _, body = await place.ask(headers=theirs)
     assert orjson.loads(body)["headers"]["traceparent"] == [theirs["Traceparent"]]
     story: list[str] = []
-    current_span.set(Played("ours", story))
+    current_span.set(RecordingSpan("ours", story))
     try:
         _, body = await place.ask(headers=theirs)
     finally:

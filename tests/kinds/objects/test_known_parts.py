@@ -1,4 +1,5 @@
-"""Parts of an object that a known object has at the same place: results are as without it, and these parts are not looked at."""
+"""Parts that an object shares with one that was decoded before: results are the same, and these parts are not visited.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ def outcome(work: Callable[[], Object]) -> str:
 
 KNOWN = settle(SENT)
 FIRST, SECOND = KNOWN["spec"]["containers"]
-#: Merge patches. Parts that they do not name are those of the known object.
+#: Merge patches. The result shares the other parts with the known object.
 PATCHES: tuple[Object, ...] = (
     {},
     {"metadata": {"annotations": {"z": "1", "b": "2"}}},
@@ -82,15 +83,15 @@ PATCHES: tuple[Object, ...] = (
 
 @given(st.lists(st.sampled_from(PATCHES), max_size=3))
 def test_the_result_is_the_same(patches: list[Object]) -> None:
-    """Shape, defaults, order and errors are those of an object without a known one."""
+    """Shape, defaults, order and errors equal those without a known object."""
     obj = KNOWN
     for patch in patches:
         obj = merge(obj, patch)
     assert outcome(lambda: settle(obj, KNOWN)) == outcome(lambda: settle(obj))
 
 
-def test_known_parts_are_not_looked_at() -> None:
-    """A part of the known object is used as it is: only there, and only in that place."""
+def test_known_parts_are_not_visited() -> None:
+    """A shared part is used unchanged, but only at the same place of the object."""
     wrong = {"name": 1}
     known = {**KNOWN, "spec": {**KNOWN["spec"], "containers": [wrong, SECOND]}}
     obj = {**known, "spec": {**known["spec"], "containers": [wrong, {**SECOND, "image": "k"}]}}
