@@ -18,6 +18,7 @@ from orchd.ctl.command import (
     validation_query,
 )
 from orchd.ctl.errors import CommandError, Failures, explain_api_error
+from orchd.ctl.forms import form_option
 from orchd.ctl.get import labels
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.printers import printer, without_managed_fields
@@ -26,8 +27,6 @@ from orchd.ctl.targets import Target, target_of
 from orchd.dialect import COMMAND_LINE
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-
-form_option = click.option("-o", "--output", "form", default="", metavar="FORM", help="Print the object: yaml, json, name, ...")
 
 
 async def report(api: Api, target: Target, obj: Object, done: str, *, form: str, dry_run: str) -> None:

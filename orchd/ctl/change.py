@@ -9,9 +9,10 @@ import yaml
 
 from orchd.ctl import output
 from orchd.ctl.api import JSON_PATCH, MERGE, STRATEGIC, Api
-from orchd.ctl.apply import form_option, report
+from orchd.ctl.apply import report
 from orchd.ctl.command import Command, done_suffix, dry_query, dry_run_option, everywhere_option, selector_options
 from orchd.ctl.errors import CommandError, explain_api_error
+from orchd.ctl.forms import form_option
 from orchd.ctl.manifests import parse_objects
 from orchd.ctl.printers import without_managed_fields
 from orchd.ctl.session import Session, pass_session

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import put_form
 from orchd.ctl.session import Session
 from orchd.dialect import COMMAND_LINE, DIALECTS
 
@@ -102,7 +103,9 @@ class Command(click.Command):
     """A command that takes the global flags as well, and its switches with a value too: ``--wait=false``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _with_boolean_values(self, args))
+        rest = super().parse_args(ctx, _with_boolean_values(self, args))
+        put_form(ctx.params)
+        return rest
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -134,6 +137,11 @@ class Group(click.Group):
         super().__init__(*arguments, **named)
         # The help of the program itself has them, and the command `options`.
         self.params += global_options(hidden=self.name != COMMAND_LINE)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, _with_boolean_values(self, args))
+        put_form(ctx.params)
+        return rest
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -14,6 +14,7 @@ import yaml
 from orchd.ctl import configuration, output
 from orchd.ctl.command import Group
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import form_options
 from orchd.ctl.printers import printer
 from orchd.ctl.session import Session, pass_session
 from orchd.kinds.jsonvalues import Object
@@ -40,7 +41,7 @@ def _redacted(value: Any, key: str = "") -> Any:
 @config.command("view")
 @click.option("--raw", is_flag=True, help="Print keys, tokens and certificates as well.")
 @click.option("--minify", is_flag=True, help="Only what the current context uses.")
-@click.option("-o", "--output", "form", default="yaml", show_default=True, help="yaml, json, jsonpath=...")
+@form_options("yaml")
 @pass_session
 def view(session: Session, raw: bool, minify: bool, form: str) -> None:
     """Print the configuration as it is used, merged from all files."""

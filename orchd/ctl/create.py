@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from orchd.ctl.api import Api
-from orchd.ctl.apply import check_namespace, form_option, report
+from orchd.ctl.apply import check_namespace, report
 from orchd.ctl.command import (
     F,
     Group,
@@ -23,6 +23,7 @@ from orchd.ctl.command import (
     validation_query,
 )
 from orchd.ctl.errors import CommandError, Failures
+from orchd.ctl.forms import form_option
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import target_of

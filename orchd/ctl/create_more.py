@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from orchd.ctl.api import Api
-from orchd.ctl.apply import form_option
 from orchd.ctl.command import F, Group, dry_run_option, stacked
 from orchd.ctl.create import create, create_all, create_made, named, pairs
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import form_option
 from orchd.ctl.identity import create_token
 from orchd.ctl.session import Session, pass_session
 from orchd.kinds.jsonvalues import Object

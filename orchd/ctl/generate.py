@@ -10,10 +10,11 @@ import yaml
 
 from orchd.ctl import output
 from orchd.ctl.api import Api
-from orchd.ctl.apply import form_option, report
+from orchd.ctl.apply import report
 from orchd.ctl.command import DURATION, Command, dry_query, dry_run_option
 from orchd.ctl.errors import CommandError
 from orchd.ctl.execute import attend
+from orchd.ctl.forms import form_option
 from orchd.ctl.pod_templates import pod_template
 from orchd.ctl.remote_process import RemoteProcess
 from orchd.ctl.session import Session, pass_session

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -19,8 +19,9 @@ from orchd.ctl.api import JSON, TABLE, Api
 from orchd.ctl.command import Command, everywhere_option, files_option, selector_options
 from orchd.ctl.discovery import Resource
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import FORMS, Form, form_options
 from orchd.ctl.manifests import read_objects
-from orchd.ctl.printers import FORMS, printer, without_managed_fields
+from orchd.ctl.printers import printer, without_managed_fields
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, target_of
 from orchd.errors import ApiError
@@ -31,7 +32,7 @@ from orchd.kinds.jsonvalues import Object
 class View:
     """What the flags of ``get`` say."""
 
-    form: str = ""
+    form: Form = field(default_factory=Form)
     selector: str = ""
     field_selector: str = ""
     everywhere: bool = False
@@ -43,7 +44,6 @@ class View:
     sort_by: str = ""
     ignore_not_found: bool = False
     show_kind: bool = False
-    managed: bool = False
     subresource: str = ""
     events: bool = False
 
@@ -59,7 +59,7 @@ class View:
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="TYPE[,TYPE] [NAME...] | TYPE/NAME...")
-@click.option("-o", "--output", "form", default="", metavar="FORM", help=f"One of {FORMS}.")
+@form_options(text=f"One of {FORMS}.")
 @selector_options
 @everywhere_option
 @files_option
@@ -71,7 +71,6 @@ class View:
 @click.option("--sort-by", default="", metavar="PATH", help="Sort by the value at a JSONPath such as .metadata.name.")
 @click.option("--ignore-not-found", is_flag=True, help="A missing object is no error.")
 @click.option("--show-kind", is_flag=True, help="Put the type in front of names.")
-@click.option("--show-managed-fields", "managed", is_flag=True, help="Keep metadata.managedFields in yaml and json.")
 @click.option("--subresource", default="", metavar="NAME", help="A subresource such as status or scale, of objects by name.")
 @click.option("--output-watch-events", "events", is_flag=True, help="With -w: print what happened (ADDED, MODIFIED, DELETED) as well.")
 @click.option("--raw", "raw", default="", metavar="PATH", help="Print what the server answers at a path such as /healthz.")
@@ -238,7 +237,7 @@ class TableOutput:
 
 
 async def _show_objects(api: Api, targets: Sequence[Target], view: View) -> list[ApiError]:
-    write = printer(view.form, label=await labels(api), headings=view.headings, managed=view.managed)
+    write = printer(view.form, label=await labels(api), headings=view.headings)
     failures: list[ApiError] = []
     objects: list[Object] = []
     for target in targets:
@@ -319,10 +318,10 @@ class _Watcher:
 
     async def _write(self, obj: Object, event: str = "ADDED") -> None:
         if self._view.events and self._view.form in ("yaml", "json"):
-            shown = {"type": event, "object": obj if self._view.managed else without_managed_fields(obj)}
+            shown = {"type": event, "object": obj if self._view.form.managed else without_managed_fields(obj)}
             output.document(output.yaml_text(shown) if self._view.form == "yaml" else output.json_text(shown), self._view.form)
             return
-        write = printer(self._view.form, label=await labels(self._api), headings=False, managed=self._view.managed)
+        write = printer(self._view.form, label=await labels(self._api), headings=False)
         write([obj], True)
 
     async def _follow(self) -> None:

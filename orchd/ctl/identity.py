@@ -12,6 +12,7 @@ from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.command import DURATION, Group, everywhere_option
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import form_option
 from orchd.ctl.printers import printer
 from orchd.ctl.session import Session, pass_session
 from orchd.errors import ApiError
@@ -100,7 +101,7 @@ def _listed(values: Any) -> str:
 
 
 @auth.command()
-@click.option("-o", "--output", "form", default="", metavar="FORM", help="yaml, json, jsonpath=TEMPLATE, ...")
+@form_option
 @pass_session
 def whoami(session: Session, form: str) -> None:
     """Print the user as which the server authenticates the request."""

@@ -8,7 +8,7 @@ from orchd.client import paths
 from orchd.client.requests import Call
 from orchd.ctl import output
 from orchd.ctl.api import Api
-from orchd.ctl.apply import check_namespace, form_option, report
+from orchd.ctl.apply import check_namespace, report
 from orchd.ctl.command import (
     DURATION,
     Command,
@@ -20,6 +20,7 @@ from orchd.ctl.command import (
 )
 from orchd.ctl.delete import POLICIES, wait_gone
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import form_option
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, target_of

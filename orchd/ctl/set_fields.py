@@ -11,7 +11,7 @@ import click
 
 from orchd.ctl import output
 from orchd.ctl.api import Api
-from orchd.ctl.apply import form_option, report
+from orchd.ctl.apply import report
 from orchd.ctl.command import (
     F,
     Group,
@@ -23,6 +23,7 @@ from orchd.ctl.command import (
 )
 from orchd.ctl.create import subjects_of
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import form_option
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.pod_templates import Edit, change, containers, pod_template
 from orchd.ctl.session import Session, pass_session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import yaml
 
@@ -42,12 +43,40 @@ def test_output_forms(ctl: Ctl) -> None:
     assert (one["kind"], one["data"], "managedFields" in one["metadata"]) == ("ConfigMap", {"num": "3"}, False)
     several = json.loads(ctl("get", "cm", "a", "b", "-o", "json").out)
     assert (several["kind"], [each["kind"] for each in several["items"]]) == ("List", ["ConfigMap", "ConfigMap"])
-    assert ctl("get", "cm", "-o", "jsonpath={.items[*].data.num}").out == "3 1 2\n"
+    assert ctl("get", "cm", "-o", "jsonpath={.items[*].data.num}").out == "3 1 2"
     assert ctl("get", "cm", "-o", 'jsonpath={range .items[*]}{.data.num}{"\\n"}{end}').out == "3\n1\n2\n"
     columns = ctl("get", "cm", "-o", "custom-columns=NAME:.metadata.name,N:.data.num,X:.none").lines
     assert [line.split() for line in columns[:2]] == [["NAME", "N", "X"], ["a", "3", "<none>"]]
     assert "managedFields" in ctl("get", "cm/a", "-o", "yaml", "--show-managed-fields").out
     assert "use one of wide, yaml" in ctl("get", "cm", "-o", "yml", status=1).error
+
+
+def test_templates_from_flags_and_files(ctl: Ctl, tmp_path: Path) -> None:
+    """Go templates and paths are taken from -o, --template and files; nothing is added to their text."""
+    ctl("create", "-f", "-", send=MAPS)
+    (tmp_path / "t").write_text("{{range .items}}{{.metadata.name}} {{end}}")
+    (tmp_path / "p").write_text("{.data.num}")
+    assert ctl("get", "cm", "a", "b", "-o", f"go-template-file={tmp_path / 't'}").out == "a b "
+    assert ctl("get", "cm/a", "-o", "templatefile", "--template", str(tmp_path / "t")).out == ""
+    assert ctl("get", "cm/a", "--template", "{{.kind}}{{.data.num}}").out == "ConfigMap3"
+    assert ctl("get", "cm/a", "-o", "jsonpath", "--template", "{.data.num}").out == "3"
+    assert ctl("get", "cm/a", "-o", f"jsonpath-file={tmp_path / 'p'}").out == "3"
+    assert json.loads(ctl("get", "cm", "a", "b", "-o", "jsonpath-as-json={.items[*].data.num}").out) == ["3", "1"]
+    assert ctl("create", "ns", "x", "--dry-run=client", "-o", "template={{.metadata.name}}").out == "x"
+    assert "} is missing" in ctl("get", "cm/a", "-o", "jsonpath={.a", status=1).error
+    assert "line 1: }} is missing" in ctl("get", "cm/a", "-o", "go-template={{.a", status=1).error.replace("unclosed action: ", "")
+    assert "-o go-template needs a template" in ctl("get", "cm/a", "-o", "go-template", status=1).error
+    assert f"{tmp_path}: Is a directory" in ctl("get", "cm/a", "-o", f"go-template-file={tmp_path}", status=1).error
+
+
+def test_keys_that_a_template_names_may_have_to_be_there(ctl: Ctl) -> None:
+    """With --allow-missing-template-keys=false a missing key is an error; an index past the end of a list always is."""
+    ctl("create", "-f", "-", send=MAPS)
+    strict = ("get", "cm/a", "--allow-missing-template-keys=false", "-o")
+    assert "is not found" in ctl(*strict, "jsonpath={.data.no}", status=1).error
+    assert "no entry for key" in ctl(*strict, "go-template={{.data.no}}", status=1).error
+    assert ctl("get", "cm/a", "-o", "jsonpath={.data.no}").out == ""
+    assert "out of bounds: index 0, length 0" in ctl("get", "cm", "-l", "a=b", "-o", "jsonpath={.items[0].kind}", status=1).error
 
 
 def test_label_columns(ctl: Ctl) -> None:

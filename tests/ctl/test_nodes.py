@@ -29,9 +29,9 @@ def test_cordon_and_uncordon_change_the_node_once(cluster: Ctl) -> None:
     """Cordon and uncordon change spec.unschedulable; a repeated command changes nothing."""
     assert cluster("cordon", "n1").lines == ["node/n1 cordoned"]
     assert cluster("cordon", "n1").lines == ["node/n1 already cordoned"]
-    assert cluster("get", "node/n1", "-o", "jsonpath={.spec.unschedulable}").out == "true\n"
+    assert cluster("get", "node/n1", "-o", "jsonpath={.spec.unschedulable}").out == "true"
     cluster("uncordon", "n1")
-    assert cluster("get", "node/n1", "-o", "jsonpath={.spec.unschedulable}").out == "\n"
+    assert cluster("get", "node/n1", "-o", "jsonpath={.spec.unschedulable}").out == ""
 
 
 def test_drain_names_the_missing_flag(cluster: Ctl) -> None:
@@ -80,10 +80,10 @@ def test_taints_are_set_overwritten_and_removed(cluster: Ctl) -> None:
     """Taints are added, changed only with --overwrite, and removed by key."""
     cluster("taint", "node", "n1", "a=b:NoSchedule")
     keys = "jsonpath={.spec.taints[?(@.key=='a')].value}"
-    assert cluster("get", "node/n1", "-o", keys).out == "b\n"
+    assert cluster("get", "node/n1", "-o", keys).out == "b"
     assert "--overwrite changes it" in cluster("taint", "node", "n1", "a=c:NoSchedule", status=1).error
     cluster("taint", "nodes", "n1", "a=c:NoSchedule", "--overwrite")
-    assert cluster("get", "node/n1", "-o", keys).out == "c\n"
+    assert cluster("get", "node/n1", "-o", keys).out == "c"
     assert cluster("taint", "node", "n1", "a-").lines == ["node/n1 untainted"]
     assert "not found on node n1" in cluster("taint", "node", "n1", "a-", status=1).error
     assert "the effect must be one of" in cluster("taint", "node", "n1", "a=b:Frob", status=1).error

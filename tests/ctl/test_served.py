@@ -93,7 +93,7 @@ def test_certificate_approval_is_decided_once(ctl: Ctl) -> None:
     }))  # fmt: skip
     assert ctl("certificate", "approve", "c").out.endswith("/c approved\n")
     ctl("certificate", "approve", "c")
-    assert ctl("get", "csr/c", "-o", "jsonpath={.status.conditions[*].type}").out == "Approved\n"
+    assert ctl("get", "csr/c", "-o", "jsonpath={.status.conditions[*].type}").out == "Approved"
     assert "approved already" in ctl("certificate", "deny", "c", status=1).error
 
 

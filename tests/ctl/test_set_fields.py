@@ -52,7 +52,7 @@ def test_set_image_finds_the_pod_template_of_each_kind(ctl: Ctl) -> None:
     }))  # fmt: skip
     ctl("set", "image", "cj/c", "a=b")
     path = "{.spec.jobTemplate.spec.template.spec.containers[0].image}"
-    assert ctl("get", "cj/c", "-o", f"jsonpath={path}").out == "b\n"
+    assert ctl("get", "cj/c", "-o", f"jsonpath={path}").out == "b"
 
 
 def test_set_env_sets_lists_and_removes_variables(web: Ctl) -> None:
@@ -94,7 +94,7 @@ def test_set_selector_replaces_and_set_subject_adds(web: Ctl) -> None:
     web("create", "rolebinding", "rb", "--clusterrole=view", "--user=a")
     for _ in range(2):
         web("set", "subject", "rolebinding", "rb", "--user=a", "--group=g", "--serviceaccount=default:sa")
-    assert web("get", "rolebinding/rb", "-o", "jsonpath={.subjects[*].name}").out == "a g sa\n"
+    assert web("get", "rolebinding/rb", "-o", "jsonpath={.subjects[*].name}").out == "a g sa"
     assert "only role bindings" in web("set", "subject", "deploy/web", "--user=a", status=1).error
 
 
@@ -122,7 +122,7 @@ def test_concurrent_change_is_kept_by_set(web: Ctl) -> None:
     web._connect = connect  # type: ignore[method-assign]
     web("set", "image", "deploy/web", "nginx=raced:1")
     assert next(writes, None) is None
-    assert other("get", "deploy/web", "-o", "jsonpath={.metadata.labels.n}").out != "\n"
+    assert other("get", "deploy/web", "-o", "jsonpath={.metadata.labels.n}").out != ""
     assert spec(other)["containers"][0]["image"] == "raced:1"
 
 
@@ -138,7 +138,7 @@ def test_run_creates_a_pod_and_service(ctl: Ctl) -> None:
     ctl("run", "b", "--image=i", "--command", f"--overrides={overrides}", "--", "cmd")
     pod = spec(ctl, "pod/b")
     assert (pod["nodeName"], pod["restartPolicy"], pod["containers"][0]["command"]) == ("n", "OnFailure", ["cmd"])
-    assert ctl("get", "pod/b", "-o", "jsonpath={.metadata.labels.run}").out == "b\n"
+    assert ctl("get", "pod/b", "-o", "jsonpath={.metadata.labels.run}").out == "b"
     assert "kind: Pod" in ctl("run", "c", "--image=i", "--dry-run=client", "-o", "yaml").out
     for words, says in ((("--rm",), "--rm needs"), (("--expose",), "--expose needs"), (("--env=A",), "--env=KEY=VALUE")):
         assert says in ctl("run", "c", "--image=i", *words, status=1).error
@@ -168,7 +168,7 @@ def test_expose_derives_a_service_from_the_object(web: Ctl) -> None:
 def test_autoscale_creates_an_autoscaler(web: Ctl) -> None:
     """The autoscaler has the object's name; kinds without a scale subresource are rejected."""
     assert web("autoscale", "deploy/web", "--min=2", "--max=5", "--cpu-percent=80").lines == ["horizontalpodautoscaler.autoscaling/web autoscaled"]
-    assert web("get", "hpa/web", "-o", "jsonpath={.spec.minReplicas} {.spec.maxReplicas} {.spec.scaleTargetRef.name}").out == "2 5 web\n"
+    assert web("get", "hpa/web", "-o", "jsonpath={.spec.minReplicas} {.spec.maxReplicas} {.spec.scaleTargetRef.name}").out == "2 5 web"
     web("create", "configmap", "m")
     assert "cannot be scaled" in web("autoscale", "cm/m", "--max=2", status=1).error
     assert "--min=3 is above --max=2" in web("autoscale", "deploy/web", "--min=3", "--max=2", status=1).error
@@ -180,7 +180,7 @@ def test_replace_and_forced_replace(ctl: Ctl, tmp_path: Path) -> None:
     ctl("create", "configmap", "m", "--from-literal=x=y")
     uid = ctl("get", "cm/m", "-o", "jsonpath={.metadata.uid}").out
     assert ctl("replace", "-f", "-", send=MAP).lines == ["configmap/m replaced"]
-    assert ctl("get", "cm/m", "-o", "jsonpath={.data}").out == '{"a":"b"}\n'
+    assert ctl("get", "cm/m", "-o", "jsonpath={.data}").out == '{"a":"b"}'
     assert ctl("get", "cm/m", "-o", "jsonpath={.metadata.uid}").out == uid
     assert ctl("replace", "--force", "-f", "-", send=MAP).lines == ['configmap "m" deleted', "configmap/m replaced"]
     assert ctl("get", "cm/m", "-o", "jsonpath={.metadata.uid}").out != uid
@@ -195,7 +195,7 @@ def test_replace_and_forced_replace(ctl: Ctl, tmp_path: Path) -> None:
 
 def test_get_subresource(web: Ctl) -> None:
     """get --subresource reads a subresource of one object."""
-    assert web("get", "deploy/web", "--subresource=scale", "-o", "jsonpath={.kind} {.spec.replicas}").out == "Scale 1\n"
+    assert web("get", "deploy/web", "--subresource=scale", "-o", "jsonpath={.kind} {.spec.replicas}").out == "Scale 1"
     assert "those that it has are scale, status" in web("get", "deploy/web", "--subresource=x", status=1).error
     assert "of one object" in web("get", "deploy", "--subresource=scale", status=1).error
 
@@ -289,4 +289,4 @@ def test_unchanged_objects_are_reported(ctl: Ctl) -> None:
     assert "is already paused" in ctl("rollout", "pause", "deploy/d", status=1).error
     assert "unknown field" in ctl("create", "-f", "-", status=1, send=MAP + "frob: 1\n").error
     assert ctl("create", "-f", "-", "--validate=ignore", send=MAP.replace("name: m", "name: other") + "frob: 1\n").lines == ["configmap/other created"]
-    assert ctl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}").out == "admin\n"
+    assert ctl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}").out == "admin"

@@ -63,7 +63,7 @@ def test_objects_are_applied_read_and_deleted(server: DaemonProcess, tmp_path: P
     assert orchctl("get", "cm", "over-wire", config=config).stdout.split()[:3] == ["NAME", "DATA", "AGE"]
     assert "over-wire" in orchctl("get", "cm", "-A", "-o", "yaml", config=config).stdout
     watching = subprocess.Popen(
-        [sys.executable, "-m", "orchd.ctl.main", f"--config={config}", "get", "cm", "over-wire", "-w", "-o", "jsonpath={.data.a}"],
+        [sys.executable, "-m", "orchd.ctl.main", f"--config={config}", "get", "cm", "over-wire", "-w", "-o", "jsonpath={.data.a}{'\\n'}"],
         stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     try:
