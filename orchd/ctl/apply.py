@@ -10,32 +10,22 @@ from orchd.ctl import output
 from orchd.ctl.api import APPLY, Api
 from orchd.ctl.command import (
     Command,
-    done_suffix,
     dry_query,
     dry_run_option,
+    field_manager_option,
     files_option,
     validate_option,
     validation_query,
 )
 from orchd.ctl.errors import CommandError, Failures, explain_api_error
 from orchd.ctl.forms import form_option
-from orchd.ctl.get import labels
 from orchd.ctl.manifests import read_objects
-from orchd.ctl.printers import printer, without_managed_fields
+from orchd.ctl.printers import without_managed_fields
+from orchd.ctl.reports import report
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, target_of
-from orchd.dialect import COMMAND_LINE
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-
-
-async def report(api: Api, target: Target, obj: Object, done: str, *, form: str, dry_run: str) -> None:
-    """Say what was done, or print the object in the form that was asked for."""
-    if form:
-        printer(form, label=await labels(api))([obj], True)
-    else:
-        name = target.name or str(obj["metadata"].get("name", ""))
-        output.line(f"{target.resource.label(name)} {done}{done_suffix(dry_run)}")
 
 
 def check_namespace(api: Api, session: Session, target: Target) -> None:
@@ -55,20 +45,18 @@ def refuse_prune(context: click.Context, parameter: click.Parameter, value: bool
 @files_option
 @dry_run_option
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that other managers own.")
-@click.option("--field-manager", default=COMMAND_LINE, show_default=True, help="Name under which fields are owned.")
+@field_manager_option
 @click.option("--prune", is_flag=True, expose_value=False, callback=refuse_prune, hidden=True, help="Refused: not built here.")
 @validate_option
 @click.option("--server-side", is_flag=True, default=True, hidden=True, help="Always on.")
 @form_option
 @pass_session
 def apply(
-    session: Session, files: tuple[str, ...], recursive: bool, dry_run: str, force_conflicts: bool, field_manager: str,
-    server_side: bool, validate: str, form: str,
+    session: Session, files: tuple[str, ...], recursive: bool, dry_run: str, force_conflicts: bool, server_side: bool, form: str,
 ) -> None:
     """Make objects as files say (server-side apply): creates what is missing, owns the fields that the files have."""  # fmt: skip
     objects = read_objects(session, files, recursive=recursive)
-    query = {"fieldManager": field_manager, **dry_query(dry_run), **({"force": "true"} if force_conflicts else {})}
-    query |= validation_query(validate)
+    query = {**dry_query(dry_run), **({"force": "true"} if force_conflicts else {}), **validation_query(session)}
 
     async def work(api: Api) -> None:
         failures = Failures()
@@ -83,7 +71,7 @@ def apply(
         if not target.name:
             raise CommandError(f"{target.resource.kind}: apply needs metadata.name; create takes generateName")
         if dry_run == "client":
-            await report(api, target, obj, "applied", form=form, dry_run=dry_run)
+            report(target, obj, "applied", form=form, dry_run=dry_run)
             return
         before = await _current(api, target)
         done = await api.patch(
@@ -91,7 +79,7 @@ def apply(
             query=query,
         )  # fmt: skip
         word = "created" if before is None else "unchanged" if _lines(before) == _lines(done) else "configured"
-        await report(api, target, done, word, form=form, dry_run=dry_run)
+        report(target, done, word, form=form, dry_run=dry_run)
 
     session.run(work)
 

@@ -177,7 +177,7 @@ spec:
     metadata: {{labels: {{app: web, pod-template-hash: h{number}}}}}
     spec: {{containers: [{{name: nginx, image: "{image}"}}]}}
 """)  # fmt: skip
-    assert [line.split()[0] for line in ctl("rollout", "history", "deploy/web").lines[2:]] == ["1", "2"]
+    assert [line.split()[0] for line in ctl("rollout", "history", "deploy/web").lines[2:-1]] == ["1", "2"]
     assert "nginx:0" in ctl("rollout", "history", "deploy/web", "--revision=1").out
     ctl("rollout", "undo", "deploy/web")
     template = "{.spec.template.spec.containers[0].image} {.spec.template.metadata.labels}"
@@ -265,7 +265,7 @@ def test_create_under_short_names(ctl: Ctl) -> None:
     """Kinds have their short names, and a secret its sort in front of its name."""
     ctl("create", "ns", "n")
     ctl("create", "secret", "generic", "s", "--from-literal=a=b")
-    assert "--type" in ctl("create", "secret", "tls", "s", status=1).error
+    assert "needs --cert and --key" in ctl("create", "secret", "tls", "t", status=1).error
     ctl("create", "cm", "m", "-n", "n")
     assert ctl("get", "cm", "m", "-n", "n", "-o", "name").out == "configmap/m\n"
 
