@@ -88,6 +88,17 @@ class Subsystems:
     client: IClient
     traces: Traces
 
+    @property
+    def authority(self) -> bytes:
+        """The PEM of the server's certificate authority."""
+        return self.files.made.ca_certificate.read_bytes()
+
+    @property
+    def candidate_secret(self) -> bytes:
+        """The secret of the server's identity in elections (`leadership.candidate_identity`): b"" if another server may be on the
+        same store."""
+        return self.authority if self.storage.store.exclusive else b""
+
 
 class Api:
     """The request pipeline. `pipeline` is its entry point; shutdown calls `end_streams` and waits for `in_flight`."""

@@ -7,18 +7,17 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from random import Random
 from socket import gethostname
 from typing import Any
 
-from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
 from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
 from orchd.assembly.metrics import selected_metrics
+from orchd.assembly.runtime import ProcessRuntime
 from orchd.assembly.tls import tls_settings
 from orchd.client.bodies import JSON, BodyCodec, ProtobufBodies
 from orchd.client.remote import RemoteClient
@@ -63,19 +62,15 @@ class Connections:
     def __init__(
         self,
         settings: ComponentSettings,
-        reactor: Any,
+        runtime: ProcessRuntime,
         *,
         agent: str,
-        random: Random,
-        wall: Callable[[], float],
         environment: Mapping[str, str],
     ) -> None:
         """Raises ClientConfigError and OSError for unusable client configurations."""
         self._settings = settings
-        self._reactor = reactor
+        self._runtime = runtime
         self._agent = agent
-        self._random = random
-        self._wall = wall
         self._environment = environment
         self._clients: list[RemoteClient] = []
         self.counts = RequestCounts()
@@ -106,7 +101,7 @@ class Connections:
     def throttled(self, purpose: str = "", **options: Any) -> RemoteClient:
         """A client that is rate limited by the component's flags."""
         chosen = self._settings.client
-        throttle = Throttle(self._reactor, qps=chosen.qps, burst=chosen.burst)
+        throttle = Throttle(self._runtime.reactor, qps=chosen.qps, burst=chosen.burst)
         return self.client(purpose, throttle=throttle, **options)
 
     def for_reviews(self, flag: str, path: str) -> RemoteClient | None:
@@ -125,10 +120,10 @@ class Connections:
     def _make(self, config: ClientConfig, purpose: str, options: Mapping[str, Any]) -> RemoteClient:
         made = RemoteClient(
             config,
-            self._reactor,
+            self._runtime.reactor,
             agent=f"{self._agent}/{purpose}" if purpose else self._agent,
-            random=self._random,
-            wall=self._wall,
+            random=self._runtime.random,
+            wall=self._runtime.wall,
             counts=self.counts,
             environment=self._environment,
             **options,
@@ -157,12 +152,19 @@ def without_credentials(config: ClientConfig) -> ClientConfig:
     )  # fmt: skip
 
 
-class SecurePort:
-    """The HTTPS port of a component, a member of its service group.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedByComponent:
+    """What a component serves at the paths that every component has, and `endpoints` beside them. `configuration` returns the body
+    of /configz."""
 
-    `endpoints` are served in addition to the paths that every component has; `configuration` returns the body of
-    /configz.
-    """
+    checks: Iterable[Check]
+    sources: Iterable[metrics.Source]
+    configuration: Callable[[], Any]
+    endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+
+
+class SecurePort:
+    """The HTTPS port of a component, a member of its service group."""
 
     name = "https"
 
@@ -170,18 +172,12 @@ class SecurePort:
         self,
         settings: ComponentSettings,
         connections: Connections,
-        reactor: Any,
-        *,
-        random: Random,
-        wall: Callable[[], float],
-        checks: Iterable[Check],
-        sources: Iterable[metrics.Source],
-        configuration: Callable[[], Any],
-        endpoints: Mapping[str, Endpoint] = {},
+        runtime: ProcessRuntime,
+        served: ServedByComponent,
     ) -> None:
         self._settings = settings
-        self._reactor = reactor
-        self._wall = wall
+        self._runtime = runtime
+        reactor, wall = runtime.reactor, runtime.wall
         self._folder = ""
         self._reactor_metrics = ReactorMetrics(reactor)
         dialect = settings.dialect
@@ -208,19 +204,16 @@ class SecurePort:
             Authentication(self.chain),
             Authorization(authorizer, forbidden, dialect),
         ]
-        self._health = Health(tuple(checks))
+        self._health = Health(tuple(served.checks))
         self._exact: dict[str, Endpoint] = {
-            "/metrics": metrics.endpoint((*sources, self._reactor_metrics.families), selected_metrics(settings.flags)),
-            "/configz": _configuration_endpoint(configuration),
-            **(profiling_endpoints(self._in_thread) if settings.port.profiling else {}),
-            **endpoints,
+            "/metrics": metrics.endpoint((*served.sources, self._reactor_metrics.families), selected_metrics(settings.flags)),
+            "/configz": _configuration_endpoint(served.configuration),
+            **(profiling_endpoints(runtime.in_thread) if settings.port.profiling else {}),
+            **served.endpoints,
         }
-        self.pipeline = Pipeline(stages, self._answer, random)
+        self.pipeline = Pipeline(stages, self._answer, runtime.random)
         self._factory = ApiServerFactory(self.pipeline, reactor, wall=wall)
         self.listener: Listener | None = None
-
-    async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return await deferToThreadPool(self._reactor, self._reactor.getThreadPool(), function, *arguments)
 
     async def _answer(self, request: Request) -> Response:
         endpoint = self._exact.get(request.path) or self._exact.get(request.path.removesuffix("/"))
@@ -240,9 +233,9 @@ class SecurePort:
         if port.http2_max_streams:
             from orchd.server.http.http2 import Http2Factory
 
-            http2 = Http2Factory(self.pipeline, self._reactor, streams=port.http2_max_streams, limits=self._factory.limits)
+            http2 = Http2Factory(self.pipeline, self._runtime.reactor, streams=port.http2_max_streams, limits=self._factory.limits)
         self.listener = Listener(
-            self._reactor,
+            self._runtime.reactor,
             self._factory,
             Binding(
                 address=str(port.bind_address),
@@ -277,7 +270,7 @@ class SecurePort:
         if not (certificate.exists() and key.exists()):
             address = self._settings.port.bind_address
             names = ["localhost", "127.0.0.1", "::1", *([] if address.is_unspecified else [str(address)])]
-            made = self_signed(gethostname(), names=names, now=datetime.fromtimestamp(self._wall(), UTC))
+            made = self_signed(gethostname(), names=names, now=datetime.fromtimestamp(self._runtime.wall(), UTC))
             write_private(key, private_pem(made.key))
             write_private(certificate, chain_pem(made.certificate))
         return str(certificate), str(key)

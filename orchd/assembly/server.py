@@ -71,7 +71,12 @@ class ApiServer:
         self.settings = settings
         self._opened = opened
         runtime = self.runtime = Runtime(
-            settings=settings, objects=object_settings(settings), reactor=reactor, wall=wall, random=SystemRandom()
+            dialect=settings.dialect,
+            reactor=reactor,
+            wall=wall,
+            random=SystemRandom(),
+            settings=settings,
+            objects=object_settings(settings),
         )
         self.state = ServerState(reactor.seconds, settings.serving.livez_grace)
         self.files = prepare(settings, port=settings.serving.port, now=wall())

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchd.assembly.controllers import candidate_identity
+from orchd.assembly.leadership import candidate_identity
 from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import ResourceRef
 from orchd.client.scoped_informers import ScopedInformers

@@ -148,5 +148,5 @@ def test_role_writes_pass_the_escalation_check() -> None:
 def test_flag_tables_match_the_built_modules() -> None:
     """The flag tables cannot import the modules that they name: here both are compared."""
     assert choices.ADMISSION_PLUGINS == builtin.NAMES and set(builtin.NAMES) >= choices.DEFAULT_ADMISSION_PLUGINS
-    assert set(choices.CONTROLLERS_BUILT) == {name for name, _ in CONTROLLERS}
+    assert set(choices.CONTROLLERS_BUILT) == {row.name for row in CONTROLLERS}
     assert set(choices.AUTHORIZERS) == set(modes.MODES)

@@ -14,8 +14,9 @@ from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs, formatEvent
 from twisted.python.failure import Failure
 
+from orchd.client import leader_election
 from orchd.client.interfaces import ResourceRef
-from orchd.client.leader_election import ElectionTimes, LeaderElection
+from orchd.client.leader_election import ElectionTimes, LeaderCallbacks, LeaderElection
 from orchd.client.leader_locks import LOCKS, ILeaderLock, LeaderRecord, make_lock
 from orchd.errors import ApiError, unavailable
 from orchd.testing.server import InProcessServer, make_server, run
@@ -85,7 +86,7 @@ class Notes:
 class Candidate:
     """A process that wants to lead."""
 
-    def __init__(self, server: InProcessServer, kind: str, identity: str, **options: Any) -> None:
+    def __init__(self, server: InProcessServer, kind: str, identity: str, *, once: bool = False) -> None:
         self.news: list[str] = []
         self.failures: list[Failure] = []
         self.notes = Notes()
@@ -95,17 +96,20 @@ class Candidate:
         link: Any = self.link
         self.election = LeaderElection(
             make_lock(kind, link, server.dialect, namespace=NAMESPACE, name="work"),
-            server.clock,
-            Random(1),
-            name="work",
-            identity=identity,
+            leader_election.Candidate(
+                identity=identity,
+                recorder=self.notes,  # type: ignore[arg-type]  # a recorder by shape
+                once=once,
+            ),
+            LeaderCallbacks(
+                lead=self._lead,
+                cease=self._cease,
+                lost=lambda: self.news.append("lost"),
+                failed=self.failures.append,
+            ),
+            clock=server.clock,
+            random=Random(1),
             wall=lambda: round(server.clock.seconds()),
-            lead=self._lead,
-            cease=self._cease,
-            lost=lambda: self.news.append("lost"),
-            failed=self.failures.append,
-            recorder=self.notes,  # type: ignore[arg-type]  # a recorder by shape
-            **options,
         )
         self.started = start(self.election.start())
 

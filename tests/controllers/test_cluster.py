@@ -18,7 +18,7 @@ from tests.controllers.cluster_support import NAMESPACES, Cluster
 
 def test_controllers_flag_offers_the_built_controllers() -> None:
     """--controllers offers what is built, and nothing else."""
-    built = [name for name, _ in CONTROLLERS]
+    built = [row.name for row in CONTROLLERS]
     assert sorted(built) == sorted(choices.CONTROLLERS_BUILT)
     assert set(built) <= set(choices.CONTROLLERS)
     assert len(set(built)) == len(built)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from ipaddress import ip_network
 from random import Random
 from typing import ClassVar, cast
 
@@ -12,14 +14,16 @@ import orchd.controllers.group
 from orchd.client.interfaces import IClient, IEventRecorder, IInformers, IRawClient, ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.group import ControllerGroup
-from orchd.controllers.interfaces import Environment
+from orchd.controllers.interfaces import ControllerRow, Environment
 from orchd.controllers.objects import CONFIG_MAPS, PODS
 from orchd.controllers.settings import ControllerSettings
+from orchd.controllers.table import CONTROLLERS
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.server import run
 from orchd.txkit.coroutines import start
+from tests.controllers.lagging_support import RecordedEvents
 
 BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 
@@ -88,7 +92,7 @@ def environment(informers: MemoryInformers, clock: Clock) -> Environment:
 @pytest.fixture
 def informers(monkeypatch: pytest.MonkeyPatch) -> MemoryInformers:
     """Informers with a pod, a budget and a map; the controllers of this module are all there are."""
-    table = tuple((each.name, each) for each in (OfBudgets, Unable, OfPods, OfMaps))
+    table = tuple(ControllerRow(each.name, each, (each.ref,)) for each in (OfBudgets, Unable, OfPods, OfMaps))
     monkeypatch.setattr(orchd.controllers.group, "CONTROLLERS", table)
     done.clear()
     found = MemoryInformers()
@@ -130,6 +134,24 @@ def test_a_resource_that_is_not_served(informers: MemoryInformers) -> None:
     clock.advance(1)
     assert done == [("pods", "pods")]
     assert start(group.stop()).called
+
+
+@pytest.mark.parametrize("row", CONTROLLERS, ids=lambda row: row.name)
+def test_rows_list_the_informers_of_their_controllers(row: ControllerRow) -> None:
+    """A built-in controller requests the informers of the resources in its row, and no others."""
+    asked: set[ResourceRef] = set()
+    informers = MemoryInformers()
+    whole = informers.informer
+
+    def informer(ref: ResourceRef) -> object:
+        asked.add(ref)
+        return whole(ref)
+
+    informers.informer = informer  # type: ignore[method-assign, assignment]
+    ranges = ControllerSettings(allocate_node_cidrs=True, cluster_cidr=(ip_network("10.0.0.0/16"),))
+    recorder = RecordedEvents()
+    row.make(replace(environment(informers, Clock()), settings=ranges, recorder=lambda component: recorder))
+    assert asked == {replace(ref, group=ORCH(ref.group)) for ref in row.resources}
 
 
 def test_the_error_of_a_controller_that_cannot_start(informers: MemoryInformers) -> None:

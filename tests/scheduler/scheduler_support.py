@@ -19,7 +19,7 @@ from orchd.scheduler.config.decoding import decode_configuration, default_config
 from orchd.scheduler.config.model import ExtenderConfig
 from orchd.scheduler.extenders import HttpExtender
 from orchd.scheduler.interfaces import IExtender
-from orchd.scheduler.service import Scheduler
+from orchd.scheduler.service import Environment, Scheduler
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.lagging import LaggingInformers
 from orchd.txkit.coroutines import start
@@ -142,18 +142,16 @@ class Bed:
         # Those have the methods that the scheduler calls.
         client: Any = self.api
         events: Any = self.events
-        self.scheduler = Scheduler(
+        environment = Environment(
+            dialect=ORCH,
             client=client,
             informers=self.late if lagging else self.informers,
             recorder=lambda name: events,
             clock=self.clock,
             wall=lambda: 1_800_000_000.0 + self.clock.seconds(),
             random=Random(seed),
-            dialect=ORCH,
-            configuration=chosen,
-            factories=factories,
-            extenders=self._extenders,
         )
+        self.scheduler = Scheduler(environment, chosen, factories=factories, extenders=self._extenders)
         start(self.scheduler.start())
 
     def _extenders(self, snapshot: Snapshot) -> Sequence[IExtender]:

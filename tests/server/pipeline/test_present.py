@@ -83,6 +83,23 @@ def test_tables_and_their_rows(space: Any) -> None:
     assert space("GET", "configmaps/a", accept=accept).json["rows"][0]["cells"][0] == "a"
 
 
+def test_rows_do_not_depend_on_the_version_of_the_request(space: Any) -> None:
+    """Cells and metadata of built-in kinds are the same in every version: v1 keeps a metric of Pods in an annotation. An included
+    object has the requested version."""
+    meta = space.server.dialect.meta_group
+    accept = f"application/json;as=Table;g={meta};v=v1"
+    metric = {"type": "Pods", "pods": {"metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "10"}}}
+    spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3, "metrics": [metric]}
+    space.make("horizontalpodautoscalers", {"metadata": {"name": "h"}, "spec": spec}, group="autoscaling/v2")
+    for version in ("v1", "v2", "v2beta1"):
+        group = f"autoscaling/{version}"
+        row = space("GET", "horizontalpodautoscalers", group=group, accept=accept).json["rows"][0]
+        assert row["cells"][2] == "<unknown>/10"
+        assert "annotations" not in row["object"]["metadata"]
+        whole = space("GET", "horizontalpodautoscalers?includeObject=Object", group=group, accept=accept).json["rows"][0]
+        assert (whole["object"]["apiVersion"], "metrics" in whole["object"]["spec"]) == (group, version != "v1")
+
+
 def test_partial_metadata_of_objects_and_lists(space: Any) -> None:
     """PartialObjectMetadata is for objects, PartialObjectMetadataList for lists; the other way round is 406."""
     meta = space.server.dialect.meta_group

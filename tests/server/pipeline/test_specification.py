@@ -179,6 +179,20 @@ def test_change_during_a_build_causes_another_one(bench: Bench) -> None:
     assert _plurals(bench.ask()) == {"bees"}
 
 
+def test_long_builds_are_spaced_out(bench: Bench) -> None:
+    """After a build of two seconds the next one in the background begins eight seconds after a change."""
+    bench.change("ants")
+    bench.clock.advance(SETTLE)
+    bench.clock.advance(2.0)
+    bench.work()
+    bench.change("bees")
+    bench.clock.advance(7.9)
+    assert not bench.working
+    bench.clock.advance(0.1)
+    assert len(bench.working) == 1
+    bench.work()
+
+
 def test_failed_build_is_500_and_retried(bench: Bench) -> None:
     """A failed build is a 500 error instead of an outdated document; the next request retries."""
     bench.change("ants")

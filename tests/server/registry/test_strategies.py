@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
+from orchd.kinds.objects.quality_of_service import qos_class
 from orchd.server.registry.ranges import (
     AddressRange,
     AllocatedError,
@@ -19,7 +20,6 @@ from orchd.server.registry.ranges import (
     first_address,
 )
 from orchd.server.registry.strategies import seccomp
-from orchd.server.registry.strategies.pods import qos_class
 
 
 class TestRanges:

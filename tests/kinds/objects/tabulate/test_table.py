@@ -12,6 +12,7 @@ import pytest
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.catalog import Catalog, Resource, builtin_catalog, split_group_version
 from orchd.kinds.ir import Type
+from orchd.kinds.objects.convert import to_hub
 from orchd.kinds.objects.tabulate.ages import Ages, human_duration
 from orchd.kinds.objects.tabulate.table import columns, row_cells, table, tabulator
 from orchd.kinds.objects.tabulate.text import Printing
@@ -120,6 +121,7 @@ def test_rows_match_the_recorded_ones(reference: Load) -> None:
             if written and entry["kind"] in ("FlowSchema", "Namespace"):
                 o = {**o, "status": written}
             count += 1
+            o = to_hub(o, CATALOG)
             cells = row_cells(o, resource, NOW, ORCH)
             if len(cells) != len(row["cells"]) or not all(map(_same, cells, row["cells"])):
                 wrong.append(
@@ -206,32 +208,17 @@ def test_custom_cells_have_the_columns_type(type_: str, value: Any, cell: Any) -
     assert row_cells({"metadata": {"name": "a"}, "x": value}, resource, NOW, ORCH) == ["a", cell]
 
 
-def test_row_object_policies() -> None:
-    """A row carries metadata, nothing or the object; later events of a watch carry no columns."""
+def test_parts_of_a_table() -> None:
+    """A row carries the object that it is given, or none; later events of a watch carry no columns."""
     resource = CATALOG.resource("", "v1", "configmaps")
     assert resource is not None
-    o = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "a", "creationTimestamp": CREATED},
-        "data": {"x": "y"},
-    }
-    whole = table([o], resource, {"resourceVersion": "5"}, NOW, ORCH)
+    o = {"metadata": {"name": "a", "creationTimestamp": CREATED}, "data": {"x": "y"}}
+    whole = table([(o, {"shown": True}), (o, None)], resource, {"resourceVersion": "5"}, NOW, ORCH)
     assert list(whole) == ["kind", "apiVersion", "metadata", "columnDefinitions", "rows"]
     assert whole["apiVersion"] == ORCH("meta.{abbr}.io/v1")
-    assert whole["rows"] == [
-        {
-            "cells": ["a", 1, "120m"],
-            "object": {
-                "kind": "PartialObjectMetadata",
-                "apiVersion": ORCH("meta.{abbr}.io/v1"),
-                "metadata": o["metadata"],
-            },
-        }
-    ]
-    assert table([o], resource, {}, NOW, ORCH, include_object="None")["rows"][0]["object"] is None
-    assert table([o], resource, {}, NOW, ORCH, include_object="Object")["rows"][0]["object"] is o
-    assert table([o], resource, {}, NOW, ORCH, with_columns=False)["columnDefinitions"] is None
+    cells = ["a", 1, "120m"]
+    assert whole["rows"] == [{"cells": cells, "object": {"shown": True}}, {"cells": cells, "object": None}]
+    assert table([(o, None)], resource, {}, NOW, ORCH, with_columns=False)["columnDefinitions"] is None
 
 
 def test_kind_without_printer() -> None:
@@ -301,8 +288,10 @@ def test_autoscaler_of_v1_keeps_metrics_in_annotations() -> None:
     seen = '[{"type":"Pods","pods":{"metricName":"m","currentAverageValue":"3"}}]'
     o = {
         "apiVersion": "autoscaling/v1",
+        "kind": "HorizontalPodAutoscaler",
         "metadata": {
             "name": "h",
+            "creationTimestamp": CREATED,
             "annotations": {
                 ORCH("autoscaling.alpha.{long}.io/metrics"): kept,
                 ORCH("autoscaling.alpha.{long}.io/current-metrics"): seen,
@@ -315,7 +304,7 @@ def test_autoscaler_of_v1_keeps_metrics_in_annotations() -> None:
         },
         "status": {"currentReplicas": 1},
     }
-    assert row_cells(o, resource, NOW, ORCH)[2:4] == ["3/10, <unknown>/80%", "<unset>"]
+    assert row_cells(to_hub(o, CATALOG), resource, NOW, ORCH)[2:4] == ["3/10, <unknown>/80%", "<unset>"]
 
 
 @pytest.mark.parametrize(
