@@ -90,10 +90,11 @@ class Api:
         return found
 
     async def list(
-        self, resource: Resource, *, everywhere: bool = False, query: Mapping[str, str] | None = None, accept: str = JSON
+        self, resource: Resource, *, everywhere: bool = False, query: Mapping[str, str] | None = None, accept: str = JSON,
+        namespace: str = "",
     ) -> Object:
         """Read a whole list page by page; of all namespaces with `everywhere`."""
-        path = paths.collection(resource.ref, "" if everywhere else self.scope(resource))
+        path = paths.collection(resource.ref, "" if everywhere else self.scope(resource, namespace))
         first: Object | None = None
         collected: list[Any] = []
         key, token = "items", ""

@@ -6,10 +6,12 @@ from typing import Final
 
 import click
 
+import orchd.ctl.applied
+import orchd.ctl.config_properties
 import orchd.ctl.create_data
 import orchd.ctl.create_more
 import orchd.ctl.create_rbac
-import orchd.ctl.reconcile  # noqa: F401 - these add commands to `create` and `auth`
+import orchd.ctl.reconcile  # noqa: F401 - these add commands to `apply`, `config`, `create` and `auth`
 from orchd.ctl.apply import apply, diff
 from orchd.ctl.certs import certs
 from orchd.ctl.change import edit, patch, scale
