@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -55,6 +56,28 @@ def test_clusters_share_nothing() -> None:
         assert one.request("GET", f"{MAPS}/only-here")[0] == 200
         assert other.request("GET", f"{MAPS}/only-here")[0] == 404
         assert one.url != other.url and one.pid != other.pid
+
+
+def watched_sockets(pid: int) -> set[str]:
+    """The sockets whose events the reactor of a process waits for, as inode and device in its epoll instance."""
+    with socket.socket() as probe:
+        device = f"sdev:{os.fstat(probe.fileno()).st_dev:x}"
+    folder = Path(f"/proc/{pid}")
+    numbers = [file.name for file in (folder / "fd").iterdir() if "eventpoll" in os.readlink(file)]
+    lines = "".join((folder / "fdinfo" / number).read_text() for number in numbers).splitlines()
+    return {" ".join(line.split()[-2:]) for line in lines if line.startswith("tfd:") and line.endswith(device)}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_clusters_do_not_share_a_reactor() -> None:
+    """No cluster gets events of another one's connections, which have the same descriptor numbers."""
+    with Cluster() as one, Cluster() as other:
+        connections = [watch(cluster, "") for cluster in (one, other)]
+        sockets = [watched_sockets(cluster.pid) for cluster in (one, other)]
+        assert all(sockets)
+        assert not sockets[0] & sockets[1]
+        for connection, _ in connections:
+            connection.close()
 
 
 def test_a_stopped_cluster_leaves_no_process() -> None:
