@@ -23,7 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from orchd.testing import fork_channel
-from orchd.testing.compiled_dataclasses import default_file, kept_code
+from orchd.testing.code_file import code_file
+from orchd.testing.compiled_dataclasses import kept_code
+from orchd.testing.kept_modules import kept_modules
 from orchd.testing.process_lifetime import die_with_parent, is_running, open_process
 
 #: Limit of templates. The least recently used one ends first, after the clusters that were forked from it.
@@ -44,12 +46,13 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Children are not waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    with kept_code(default_file(), write=not sys.dont_write_bytecode):
+    keeps = not sys.dont_write_bytecode
+    with kept_modules(code_file("modules")) as modules, kept_code(code_file("dataclasses"), write=keeps):
         import orchd.testing.cluster_main  # noqa: F401  # what every template needs
 
     gc.freeze()
     try:
-        serve(channel, owner, ForkServer(owner, folder).start)
+        serve(channel, owner, ForkServer(owner, folder).start, modules.save if keeps else None)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
