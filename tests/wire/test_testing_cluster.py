@@ -22,6 +22,7 @@ from orchd.testing import Cluster, ClusterError
 from orchd.testing.cluster import reachable
 from orchd.testing.process import PATIENCE
 from orchd.testing.process_lifetime import is_running
+from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -373,3 +374,41 @@ def test_servers_end_with_the_test_run(kill: bool, shared: Cluster) -> None:
     shared.wait_for(lambda: not is_running(int(pid)), what="the server ends", timeout=PATIENCE)
     assert not reachable(url)
     shared.wait_for(lambda: not Path(config).parent.parent.exists(), what="its folder is removed", timeout=PATIENCE)
+
+
+def test_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    """Also if the process that would have removed the folder was killed before the test run was."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    program = PROGRAM.replace("sys.stdin.read()", "print(fork_client()._process.pid, flush=True); sys.stdin.read()")
+    begin = [sys.executable, "-c", "from orchd.testing.fork_client import fork_client\n" + program]
+    with subprocess.Popen(begin, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as killed:
+        assert killed.stdout is not None
+        folder = Path(killed.stdout.readline().split()[2]).parent.parent
+        for pid in (int(killed.stdout.readline()), killed.pid):
+            os.kill(pid, signal.SIGKILL)
+    assert folder.is_relative_to(tmp_path) and folder.exists()
+    with subprocess.Popen(begin, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as following:
+        assert following.stdin is not None
+        until(lambda: not folder.exists())
+        following.stdin.close()
+
+
+KILLING_PROGRAM = """
+from orchd.testing import Cluster
+from orchd.testing.cluster import reachable
+from orchd.testing.fork_client import fork_client
+from tests.waiting import until
+with Cluster(controllers=False) as first:
+    client = fork_client()
+    client._process.kill()
+    client._process.wait()
+    until(lambda: not reachable(first.url))
+    with Cluster(controllers=False) as second:
+        print(second.request("GET", "/readyz"), client.folder.exists())
+"""
+
+
+def test_cluster_starts_after_its_fork_server_was_killed() -> None:
+    """The clusters that ran end with it; the next one gets a new fork server, and the folder of the old one is removed."""
+    done = subprocess.run([sys.executable, "-c", KILLING_PROGRAM], capture_output=True, text=True)
+    assert (done.stdout, done.stderr, done.returncode) == ("(200, 'ok') False\n", "", 0)
