@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -120,6 +121,14 @@ class Page:
         """Show an object, and one of its tabs."""
         self.go(f"{address}?tab={tab}" if tab else address)
         self.until(lambda: self.all(".tabs") and not any("Loading" in each.text for each in self.all("#tabpanel .note")))
+
+
+def hasten(page: Page) -> None:
+    """Let the page's timers run out twenty times sooner until it is loaded again; not for pictures, whose plots show real time."""
+    if "ORCHD_SCREENSHOTS" not in os.environ:
+        page.driver.execute_script(
+            "const later = window.setTimeout; window.setTimeout = (call, wait, ...given) => later(call, wait / 20, ...given)"
+        )
 
 
 def config_map(name: str, data: dict[str, str], **metadata: Any) -> dict[str, Any]:
