@@ -98,7 +98,7 @@ def _connect(session: Session, work: Work) -> Any:
             return
         namespace = session.flags.namespace or config.namespace or "default"
         try:
-            results.append(await work(Api(client, reactor, namespace, warn)))
+            results.append(await work(Api(client, reactor, namespace, warn, session.writing.manager)))
         except Exception as error:
             failures.append(error)
         finally:

@@ -1,4 +1,4 @@
-"""Both clients pass the contract suite: the one in process and the one over a real socket."""
+"""Both clients pass the contract suite: the in-process client and the remote one over a real socket."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tests.etcd import running_etcd
 STORES: dict[str, Callable[[Path], Any]] = {
     "memory": lambda path: MemoryStore(reactor),
     "sqlite": lambda path: SqliteStore(reactor, path / "store", dialect_name="any"),
-    # So little of the past in memory that every look back goes to the file.
+    # Little history in memory, so that every read of the past uses the file.
     "sqlite-history-on-disk": lambda path: SqliteStore(reactor, path / "store", dialect_name="any", history=HistoryLimits(recent_events=2)),
 }
 
@@ -46,7 +46,7 @@ async def test_store_passes_the_contract(kind: str, check: Any, tmp_path: Path) 
 
 ETCD = {
     "etcd": HistoryLimits(compaction_interval=0),
-    # Every look back is a watch of its own.
+    # Every read of the past is a separate watch.
     "etcd-history-in-etcd": HistoryLimits(compaction_interval=0, recent_events=2),
 }
 
@@ -61,7 +61,7 @@ def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
 @pytest.mark.parametrize("kind", ETCD)
 @pytest_twisted.ensureDeferred
 async def test_etcd_store_passes_the_contract(kind: str, check: Any, etcd: Etcd) -> None:
-    """The same checks under a prefix of their own, with revisions counted from the start of the store."""
+    """etcd passes the same checks, each under its own prefix, with revisions counted from the start of the store."""
     servers = make_servers(reactor, [etcd.url])
     options = EtcdOptions(prefix=f"/{kind}-{check.__name__}")
     store = Rebased(

@@ -1,4 +1,4 @@
-"""A process that writes to a store as fast as it can and says what was acknowledged, until it is killed.
+"""A process that writes to a store as fast as possible and prints acknowledged writes, until it is killed.
 
 Lines on standard output: ``+ key revision`` for every acknowledged write, in the order of acknowledgement.
 """
@@ -21,7 +21,7 @@ reactor: Any = installed
 
 
 def say(line: str) -> None:
-    """Unbuffered and before anything else happens: what was said must survive the kill."""
+    """Print unbuffered, before anything else happens: printed lines must survive the kill."""
     os.write(1, line.encode() + b"\n")
 
 
@@ -35,7 +35,7 @@ async def create_for_ever(store: SqliteStore, tag: str, number: int) -> None:
 
 
 async def count_for_ever(store: SqliteStore) -> None:
-    """A shared counter, raised by guarded updates only."""
+    """Increment a shared counter with guarded updates."""
     while True:
         there = await store.get("/counter")
         try:

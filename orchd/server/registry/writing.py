@@ -103,7 +103,7 @@ class Writer:
         obj = objectmeta.in_namespace(context, obj)
         obj, release = await strategy.allocate(context, obj, None)
         try:
-            obj = strategy.prepare_create(context, objectmeta.for_create(context, obj, self._naming))
+            obj = strategy.prepare_create(context, objectmeta.for_create(context, obj, self._naming, unnamed=strategy.creates_unnamed))
             name = obj["metadata"].get("name", "")
             refuse(resource, name, await self._aside(context.size, strategy.validate_create, context, obj))
             for text in strategy.warnings(context, obj, None):

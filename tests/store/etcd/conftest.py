@@ -30,14 +30,14 @@ def program() -> str:
 
 @pytest.fixture(scope="module")
 def etcd(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
-    """One for all tests of a module, which keep to prefixes of their own."""
+    """One etcd for all tests of a module, each of which uses its own prefix."""
     with running_etcd(tmp_path_factory.mktemp("etcd")) as server:
         yield server
 
 
 @pytest.fixture
 def own_etcd(program: str, tmp_path: Path) -> Iterator[Etcd]:
-    """One that a test may ill-treat."""
+    """An etcd that the test may stop or break."""
     with running_etcd(tmp_path / "etcd") as server:
         yield server
 
