@@ -228,23 +228,19 @@ class Api:
             aside=Aside(self._runtime.in_thread),
         )
         dependencies = VerbDependencies(
+            runtime=self._runtime,
             catalog=parts.definitions.current(),
             foreign=ForeignBodyContext(
                 registry=parts.registries.unreviewed, admission=parts.admission
             ),
             client=parts.client,
-            authentication=parts.identity.authentication,
-            authorizer=parts.identity.authorization.union,
+            identity=parts.identity,
+            outbound=parts.outbound,
             components={
                 "scheduler": (self.components.probe("scheduler"), "ok"),
                 "controller-manager": (self.components.probe("controller-manager"), "ok"),
                 "etcd-0": (parts.storage.store.healthy, '{"health":"true","reason":""}'),
             },
-            nodes=parts.outbound.nodes,
-            others=parts.outbound.pods,
-            preferred=settings.nodes.address_types,
-            random=self._runtime.random,
-            most_token_seconds=int(settings.authentication.service_accounts.max_expiration),
         )
         return Dispatch(
             context,
