@@ -65,7 +65,7 @@ def apply(
     session: Session, files: tuple[str, ...], recursive: bool, dry_run: str, force_conflicts: bool, field_manager: str,
     server_side: bool, validate: str, form: str,
 ) -> None:
-    """Make objects as files say (server-side apply): creates what is missing, owns the fields that the files have."""  # fmt: skip
+    """Create or update objects from files with server-side apply, which owns the fields in the files."""  # fmt: skip
     objects = read_objects(session, files, recursive=recursive)
     query = {"fieldManager": field_manager, **dry_query(dry_run), **({"force": "true"} if force_conflicts else {})}
     query |= validation_query(validate)
@@ -111,7 +111,7 @@ async def _current(api: Api, target: Target) -> Object | None:
 @click.option("--server-side", is_flag=True, expose_value=False, hidden=True, help="Always on.")
 @pass_session
 def diff(session: Session, files: tuple[str, ...], recursive: bool, force_conflicts: bool) -> None:
-    """Print what apply would change. Exit status 0 without differences, 1 with some, 2 when it cannot be told."""
+    """Print what apply would change. Exit status 0 without differences, 1 with some, 2 after an error."""
     try:
         different = _differs(session, files, recursive=recursive, force_conflicts=force_conflicts)
     except ApiError as error:

@@ -141,7 +141,7 @@ def difference(before: Object, after: Object) -> Object:
 def _mark_command(name: str, field: str, word: str) -> click.Command:
     @click.command(name, cls=Command, help=f"Set (KEY=VALUE) or remove (KEY-) {field} of objects.")
     @click.argument("words", nargs=-1, metavar=f"TYPE NAME... KEY=VALUE... KEY-... ({field})")
-    @click.option("--overwrite", is_flag=True, help="Change values that are there already.")
+    @click.option("--overwrite", is_flag=True, help="Change existing values.")
     @click.option("--all", "every", is_flag=True, help="All objects of the type.")
     @click.option("--list", "list_", is_flag=True, help=f"Print the {field} instead.")
     @selector_options
@@ -216,9 +216,9 @@ annotate = _mark_command("annotate", "annotations", "annotated")
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="TYPE NAME... | TYPE/NAME...")
-@click.option("--replicas", type=click.IntRange(min=0), required=True, help="The number of pods that is wanted.")
-@click.option("--current-replicas", type=int, default=-1, help="Only if the number is this now.")
-@click.option("--resource-version", default="", help="Only if the object has this version.")
+@click.option("--replicas", type=click.IntRange(min=0), required=True, help="Number of pods.")
+@click.option("--current-replicas", type=int, default=-1, help="Only if the current number is this.")
+@click.option("--resource-version", default="", help="Only if the object has this resourceVersion.")
 @dry_run_option
 @pass_session
 def scale(

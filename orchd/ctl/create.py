@@ -39,7 +39,7 @@ from orchd.kinds.jsonvalues import Object
 def create(
     context: click.Context, files: tuple[str, ...], recursive: bool, dry_run: str, validate: str, form: str
 ) -> None:
-    """Create objects of files, or one of the kinds below from arguments."""
+    """Create objects from files, or an object of one of the kinds below from arguments."""
     if context.invoked_subcommand is not None:
         if files:
             raise CommandError(f"create {context.invoked_subcommand} takes no -f: use one of them")
@@ -130,7 +130,7 @@ def _only_variables(env_files: tuple[str, ...], others: tuple[str, ...]) -> None
         raise CommandError("--from-env-file cannot be combined with --from-file or --from-literal: leave out one of them")
 
 
-_env_file = click.option("--from-env-file", "env_files", multiple=True, metavar="FILE", help="Values of a file with KEY=VALUE lines.")
+_env_file = click.option("--from-env-file", "env_files", multiple=True, metavar="FILE", help="Values from a file of KEY=VALUE lines.")
 _literal = click.option("--from-literal", "literals", multiple=True, metavar="KEY=VALUE", help="A value; may be repeated.")
 _from_file = click.option("--from-file", "sources", multiple=True, metavar="[KEY=]FILE", help="A value from a file or folder.")
 
@@ -161,7 +161,7 @@ def create_config_map(
     session: Session, name: str, literals: tuple[str, ...], sources: tuple[str, ...], env_files: tuple[str, ...], dry_run: str,
     form: str,
 ) -> None:
-    """Create a config map of literals and files."""  # fmt: skip
+    """Create a config map from literals and files."""  # fmt: skip
     _only_variables(env_files, (*literals, *sources))
     data, binary = {**pairs(literals, "--from-literal"), **_variables(env_files, session.environment)}, {}
     for key, value in _file_values(sources).items():
@@ -186,7 +186,7 @@ def create_secret(
     session: Session, names: tuple[str, ...], type_: str, literals: tuple[str, ...], sources: tuple[str, ...],
     env_files: tuple[str, ...], dry_run: str, form: str,
 ) -> None:
-    """Create a secret of literals and files."""  # fmt: skip
+    """Create a secret from literals and files."""  # fmt: skip
     _only_variables(env_files, (*literals, *sources))
     *sort, name = names
     if sort not in ([], ["generic"]):
@@ -212,14 +212,14 @@ def create_service_account(session: Session, name: str, dry_run: str, form: str)
 @click.argument("words", nargs=-1, metavar="[-- COMMAND [ARG...]]")
 @click.option("--image", "images", multiple=True, required=True, help="Image of a container; may be repeated.")
 @click.option("-r", "--replicas", type=click.IntRange(min=0), default=1, show_default=True, help="Number of pods.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Port on which the first container serves.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port of the first container.")
 @dry_run_option
 @form_option
 @pass_session
 def create_deployment(
     session: Session, name: str, words: tuple[str, ...], images: tuple[str, ...], replicas: int, port: int | None, dry_run: str, form: str
 ) -> None:
-    """Create a deployment of containers with these images; words behind -- are the command of the only one."""
+    """Create a deployment of containers with these images; arguments after -- are the command of a single container."""
     if words and len(images) > 1:
         raise CommandError("a command behind -- goes with one --image: make others with set or edit")
     labels_ = {"app": name}
@@ -244,14 +244,14 @@ def _container_name(image: str) -> str:
 @click.argument("name")
 @click.argument("words", nargs=-1, metavar="[-- COMMAND [ARG...]]")
 @click.option("--image", default="", help="Image of the container.")
-@click.option("--from", "source", default="", metavar="cronjob/NAME", help="Run a cron job now.")
+@click.option("--from", "source", default="", metavar="cronjob/NAME", help="Create the job from this cron job's template.")
 @dry_run_option
 @form_option
 @pass_session
 def create_job(
     session: Session, name: str, words: tuple[str, ...], image: str, source: str, dry_run: str, form: str
 ) -> None:
-    """Create a job of one container, or of a cron job's template."""
+    """Create a job with one container, or from a cron job's template."""
     if bool(image) == bool(source):
         raise CommandError("give --image, or --from=cronjob/NAME, and not both")
     if source:
@@ -327,7 +327,7 @@ def _with_group(reference: Object, group: str) -> Object:
 def create_role(
     session: Session, name: str, verbs: tuple[str, ...], resources: tuple[str, ...], names: tuple[str, ...], dry_run: str, form: str
 ) -> None:
-    """Create a role of verbs on types."""
+    """Create a role that allows verbs on types."""
     if not resources:
         raise CommandError("a role needs --resource")
     _create_rbac(session, "Role", name, dry_run, form, lambda api: _rules(api, verbs, resources, names))
@@ -342,7 +342,7 @@ def create_cluster_role(
     session: Session, name: str, urls: tuple[str, ...], verbs: tuple[str, ...], resources: tuple[str, ...],
     names: tuple[str, ...], dry_run: str, form: str,
 ) -> None:
-    """Create a cluster role of verbs on types or paths."""  # fmt: skip
+    """Create a cluster role that allows verbs on types or paths."""  # fmt: skip
     if not resources and not urls:
         raise CommandError("a cluster role needs --resource or --non-resource-url")
 
@@ -374,7 +374,7 @@ def subjects_of(users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple
 
 @create.command("rolebinding")
 @click.argument("name")
-@click.option("--role", default="", help="The role of the namespace.")
+@click.option("--role", default="", help="A role of the namespace.")
 @click.option("--clusterrole", default="", help="A cluster role, for this namespace.")
 @_binding_options
 @pass_session

@@ -36,7 +36,7 @@ def wait(
     session: Session, words: tuple[str, ...], wanted: str, timeout: float, every: bool, selector: str, field_selector: str,
     everywhere: bool,
 ) -> None:
-    """Wait for a condition of objects; exit status 1 when the time is over first."""  # fmt: skip
+    """Wait for a condition of objects; exit status 1 at the timeout."""  # fmt: skip
     gone = wanted == "delete"
     test = None if gone else parse_test(wanted)
 
