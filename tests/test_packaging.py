@@ -15,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from twisted.plugin import pluginPackagePaths
 
 from orchd.testing.process import PATIENCE
 
@@ -169,6 +170,20 @@ def test_builds_are_reproducible(tmp_path: Path) -> None:
     two = build(tmp_path / "two", "077", 1_650_000_001)
     assert {Path(name).suffix for name in one} == {".gz", ".whl"}
     assert one == two, [name for name in one if one[name] != two.get(name)]
+
+
+def test_documented_layout_of_a_drop_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the project file of docs/extending/drop-ins.md setuptools installs the module, and twisted finds its folder."""
+    setuptools = pytest.importorskip("setuptools")
+    page = (ROOT / "docs/extending/drop-ins.md").read_text(encoding="utf-8")
+    config = tomllib.loads(page.split("```toml\n")[1].split("```")[0])
+    (where,) = config["tool"]["setuptools"]["packages"]["find"]["where"]
+    plugins = tmp_path / where / "orchd/plugins"
+    plugins.mkdir(parents=True)
+    assert f"{where}/orchd/plugins/reports.py" in page
+    assert sorted(setuptools.find_namespace_packages(str(tmp_path / where))) == ["orchd", "orchd.plugins"]
+    monkeypatch.syspath_prepend(str(tmp_path / where))
+    assert str(plugins) in pluginPackagePaths("orchd.plugins")
 
 
 def test_changelog_accepts_every_fragment() -> None:

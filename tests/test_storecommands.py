@@ -132,6 +132,7 @@ def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encrypti
         version = server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]
         # An existing file is never overwritten.
         assert "exists" in refused("backup", f"--data-dir={server.data}", copy, outside=True)
+        assert "there is no folder" in refused("backup", f"--data-dir={server.data}", server.data / "none/copy", outside=True)
         # The store of a running server is never replaced; the server is not affected by the attempt.
         assert "in use by another process" in refused("restore", f"--data-dir={server.data}", copy, outside=True)
         assert server.request("GET", "/readyz") == (200, "ok")

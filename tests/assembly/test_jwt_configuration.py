@@ -10,6 +10,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from orchd.assembly.jwt_configuration import JwtConfiguration
+from orchd.assembly.outbound_services import IssuerServices
 from orchd.dialect import ORCH
 from orchd.server.authn.anonymous import Anonymous
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
@@ -53,12 +54,14 @@ class Configured:
         self.path, self.web, self.clock = path, web, Clock()
         self.numbers = JwtMetrics("me", lambda: float(NOW))
         path.write_text(text(*urls))
-        self.jwt = JwtConfiguration(
-            str(path), ORCH, {"": web},  # type: ignore[dict-item]  # as much of a client as is used
-            audiences=("api",), disallowed=("https://accounts",), cache_metrics=NullTokenCacheMetrics(),
-            numbers=self.numbers,
-            reactor=self.clock, wall=lambda: float(NOW),
-        )  # fmt: skip
+        services = IssuerServices(
+            reactor=self.clock,
+            wall=lambda: float(NOW),
+            calls={"": web},  # type: ignore[dict-item]  # as much of a client as is used
+            token_cache=NullTokenCacheMetrics(),
+            metrics=self.numbers,
+        )
+        self.jwt = JwtConfiguration(str(path), ORCH, services, audiences=("api",), disallowed=("https://accounts",))
         self.jwt.begin()
         result_of(self.jwt.file.start())
 

@@ -15,6 +15,7 @@ from twisted.internet.task import Clock
 
 from orchd.cache.caches import Caches
 from orchd.cache.resource import ResourceCache
+from orchd.store.compaction import HistoryLimits
 from orchd.store.sqlite import SqliteStore
 from orchd.testing.process import PATIENCE
 from tests.cache.cache_support import Bench, index, stored
@@ -56,7 +57,8 @@ class DiskBench(Bench):
 
     def _open(self) -> None:
         self.store: Any = SqliteStore(
-            self.clock, f"{self.folder}/store", dialect_name="any", compaction_interval=0, recent_events=4, switch_interval=0
+            self.clock, f"{self.folder}/store", dialect_name="any",
+            history=HistoryLimits(compaction_interval=0, recent_events=4), switch_interval=0,
         )
         self.clock.wait(self.store.start())
         self.caches = Caches(self.store, clock=self.clock, **self._more)

@@ -9,8 +9,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from orchd.client.bodies import BodyCodec, JsonBodies, ProtobufBodies
+from orchd.client.event_cutters import FrameCutter, LineCutter
 from orchd.client.interfaces import WatchEvent
-from orchd.client.streams import FrameStream
+from orchd.client.streams import EventStream
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
@@ -94,8 +95,8 @@ def test_the_answer_decides_its_form() -> None:
     chosen = codec(ORCH)
     assert chosen.accept == f"{ORCH.protobuf}, application/json"
     assert chosen.decode(b'{"kind": "Own"}', "application/json") == {"kind": "Own"}
-    assert not chosen.framed("application/json;stream=watch")
-    assert chosen.framed(f"{ORCH.protobuf};stream=watch")
+    assert isinstance(chosen.cutter("application/json;stream=watch"), LineCutter)
+    assert isinstance(chosen.cutter(f"{ORCH.protobuf};stream=watch"), FrameCutter)
     assert ProtobufBodies(ORCH, answers=False).accept == JsonBodies().accept == "application/json"
 
 
@@ -126,7 +127,7 @@ class Watch:
         self.response = Response()
         response: Any = self.response
         content_type = f"{dialect.protobuf};stream=watch"
-        self.stream = FrameStream(response, Clock(), "https://x", 10.0, codec(dialect), content_type)
+        self.stream = EventStream(response, Clock(), "https://x", 10.0, codec(dialect), content_type)
 
     def receive(self, data: bytes) -> None:
         self.response.protocol.dataReceived(data)

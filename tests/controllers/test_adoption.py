@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.adoption import claim, claim_members, controlled_by
+from orchd.controllers.adoption import Parent, claim, claim_members, controlled_by
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.members import Census, Members
 from orchd.controllers.objects import PODS, REPLICA_SETS, index_by_controller, owner_reference
@@ -71,16 +71,11 @@ class Bench:
 
     def claim(self, form: str, owner: dict[str, Any]) -> list[str]:
         """Names of the pods that belong to the owner now."""
+        claimant = Parent(owner, REPLICA_SETS, KIND, SELECTOR)
         if form == "objects":
-            found = run(claim(
-                self.api, owner, parent_ref=REPLICA_SETS, api_version=KIND[0], kind=KIND[1], selector=SELECTOR,
-                controlled=controlled_by(self.informer), ref=PODS,
-            ))  # fmt: skip
+            found = run(claim(self.api, claimant, PODS, controlled_by(self.informer)))
             return sorted(each["metadata"]["name"] for each in found)
-        census: Census = run(claim_members(
-            self.api, owner, parent_ref=REPLICA_SETS, reference=owner_reference(owner, *KIND), selector=SELECTOR,
-            members=self.members, informer=self.informer,
-        ))  # fmt: skip
+        census: Census = run(claim_members(self.api, claimant, self.members, self.informer))
         return sorted(member.name for member in census)
 
 

@@ -22,7 +22,9 @@ from orchd.testing.server import make_server, run
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = (ROOT / "docs" / "examples" / "controller.py").read_text(encoding="utf-8")
+CUSTOM_EXAMPLE = (ROOT / "docs" / "examples" / "custom_kind_controller.py").read_text(encoding="utf-8")
 PAGE = (ROOT / "docs" / "extending" / "controller.md").read_text(encoding="utf-8")
+REPORTS = ResourceRef("example.com", "v1", "reports")
 BINDINGS = ResourceRef(ORCH("rbac.authorization.{abbr}.io"), "v1", "clusterrolebindings")
 
 
@@ -51,6 +53,30 @@ def test_documented_example_works_with_the_documented_rights(folder: Path, tmp_p
         server.clock.advance(1)
     found = {name: run(client.get(CONFIG_MAPS, "a", name))["metadata"]["labels"]["team"] for name in ("before", "own")}
     assert found == {"before": "blue", "own": "red"}
+    server.stop()
+
+
+def test_example_of_a_custom_kind(folder: Path, tmp_path: Path) -> None:
+    """A server starts before the controller's kind is defined; then the controller writes its status with the documented rights."""
+    (folder / "drop_in_reports.py").write_text(CUSTOM_EXAMPLE)
+    server = make_server(tmp_path / "data", "--controllers=-*,reports")
+    client = server.client()
+    documents = next(text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if "CustomResourceDefinition" in text)
+    for document in yaml.safe_load_all(documents):
+        group, version = document["apiVersion"].split("/")
+        run(client.create(ResourceRef(group, version, f"{document['kind'].lower()}s"), "", document))
+    server.clock.advance(1)
+    report = {"apiVersion": "example.com/v1", "kind": "Report", "metadata": {"name": "a"}}
+    run(client.create(REPORTS, "default", report))
+    for name, of in (("one", "a"), ("two", "a"), ("three", "b")):
+        run(client.create(CONFIG_MAPS, "default", {"metadata": {"name": name, "labels": {"report": of}}}))
+    for _ in range(20):
+        server.clock.advance(1)
+    assert run(client.get(REPORTS, "default", "a"))["status"] == {"count": 2}
+    run(client.delete(CONFIG_MAPS, "default", "one"))
+    for _ in range(3):
+        server.clock.advance(1)
+    assert run(client.get(REPORTS, "default", "a"))["status"] == {"count": 1}
     server.stop()
 
 

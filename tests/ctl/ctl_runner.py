@@ -46,7 +46,7 @@ class Ctl:
 
     def _connect(self, session: Session, work: Work) -> Any:
         client = self.server.client(*self.user, agent="ctl")
-        api = Api(client, self.server.clock, session.flags.namespace or self.namespace, warn)
+        api = Api(client, self.server.clock, session.flags.namespace or self.namespace, warn, session.writing.manager)
         outcome: list[Any] = []
         running = start(work(api)).addBoth(outcome.append)
         for second in range(self.patience):

@@ -219,6 +219,60 @@ def test_config_entries_are_edited(ctl: Ctl, tmp_path: Path) -> None:
     assert "no PEM block" in config("set-cluster", "a", f"--certificate-authority={path}", status=1).error
 
 
+def test_contexts_are_listed_by_name(ctl: Ctl, tmp_path: Path) -> None:
+    """get-contexts takes names, and prints names alone or no headings."""
+    path = configuration_file(tmp_path / "config", "one", current="one")
+    ctl("config", "set-context", "two", "--cluster=one", "--user=one", "--config", str(path))
+    assert ctl("config", "get-contexts", "-o", "name", "--config", str(path)).lines == ["one", "two"]
+    assert ctl("config", "get-contexts", "two", "--no-headers", "--config", str(path)).out.split() == ["two", "one", "one"]
+    assert "no context 'no'" in ctl("config", "get-contexts", "no", "--config", str(path), status=1).error
+
+
+def test_properties_are_set_and_unset(ctl: Ctl, tmp_path: Path) -> None:
+    """Single fields are set and removed by their path, also those of names with dots; the file is made if it is missing."""
+    path = tmp_path / "new" / "config"
+
+    def config(*words: str, **more: Any) -> Any:
+        return ctl("config", *words, "--config", str(path), **more)
+
+    assert config("set", "clusters.a.b.server", "https://x").lines == ['Property "clusters.a.b.server" set.']
+    assert path.stat().st_mode & 0o777 == 0o600
+    config("set", "clusters.a.b.insecure-skip-tls-verify", "true")
+    config("set", "users.u.client-key-data", "text", "--set-raw-bytes")
+    config("set", "contexts.c.cluster", "a.b")
+    config("set", "current-context", "c")
+    document = yaml.safe_load(path.read_text())
+    assert document["clusters"] == [{"name": "a.b", "cluster": {"server": "https://x", "insecure-skip-tls-verify": True}}]
+    assert document["users"] == [{"name": "u", "user": {"client-key-data": "dGV4dA=="}}]
+    config("unset", "clusters.a.b.server")
+    config("unset", "users.u")
+    document = yaml.safe_load(path.read_text())
+    assert (document["clusters"][0]["cluster"], document["users"]) == ({"insecure-skip-tls-verify": True}, [])
+    assert "is true or false" in config("set", "clusters.a.insecure-skip-tls-verify", "x", status=1).error
+    assert "is in base64" in config("set", "users.u.client-key-data", "!", status=1).error
+    assert "which field? Those of users are" in config("set", "users.u", "x", status=1).error
+    assert "write current-context" in config("set", "nope.x", "y", status=1).error
+    assert "no cluster 'z'" in config("unset", "clusters.z.server", status=1).error
+
+
+def test_exec_plugins_and_flattened_views(ctl: Ctl, tmp_path: Path) -> None:
+    """set-credentials writes a plugin; view --flatten prints the text of files."""
+    path = configuration_file(tmp_path / "config", "one", current="one")
+    (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    ctl("config", "set-cluster", "one", f"--certificate-authority={tmp_path / 'ca.pem'}", "--config", str(path))
+    version = "client.authentication.k8s.io/v1"
+    ctl("config", "set-credentials", "e", "--exec-command=p", f"--exec-api-version={version}", "--exec-arg=a", "--exec-env=K=V", "--config", str(path))
+    ctl("config", "set-credentials", "e", "--exec-env=L=W", "--exec-env=K-", "--config", str(path))
+    user = yaml.safe_load(path.read_text())["users"][-1]["user"]
+    assert user["exec"] == {"command": "p", "apiVersion": version, "args": ["a"], "env": [{"name": "L", "value": "W"}], "interactiveMode": "IfAvailable"}
+    flat = yaml.safe_load(ctl("config", "view", "--flatten", "--raw", "--config", str(path)).out)
+    assert set(flat["clusters"][0]["cluster"]) == {"server", "certificate-authority-data"}
+    assert "--exec-command" in ctl("config", "set-credentials", "e", "--auth-provider=oidc", "--config", str(path), status=1).error
+    assert "two ways" in ctl("config", "set-credentials", "e", "--token=t", "--username=u", "--config", str(path), status=1).error
+    (tmp_path / "ca.pem").unlink()
+    assert "check the path of cluster one" in ctl("config", "view", "--flatten", "--config", str(path), status=1).error
+
+
 def test_store_commands_pass_the_exit_status_on(ctl: Ctl, tmp_path: Path) -> None:
     """The commands of orchd-store are available, with their exit status."""
     with pytest.raises(AssertionError, match="orchd-store: "):

@@ -282,7 +282,7 @@ def test_unchanged_objects_are_reported(ctl: Ctl) -> None:
     ctl("create", "configmap", "m")
     ctl("label", "cm/m", "a=b")
     assert ctl("label", "cm/m", "a=b").lines == ["configmap/m not labeled"]
-    assert ctl("label", "cm/m", "zz-").lines == ["configmap/m not labeled"]
+    assert ctl("label", "cm/m", "zz-").lines == ['label "zz" not found.', "configmap/m not labeled"]
     assert ctl("patch", "cm/m", "-p", '{"metadata":{"labels":{"a":"b"}}}').lines == ["configmap/m patched (no change)"]
     ctl("create", "deployment", "d", "--image=i")
     ctl("rollout", "pause", "deploy/d")

@@ -130,7 +130,7 @@ def test_the_example_with_state_lets_pods_wait_for_a_seat(folder: Path) -> None:
     """Pods beyond the seats of their label wait; the first is bound when a seat becomes free, the next reaches its
     timeout."""
     (folder / "drop_in_licences.py").write_text((EXAMPLE.parent / "scheduler_permit_plugin.py").read_text(encoding="utf-8"))
-    page = re.search(r"```yaml\n(  plugins:.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    page = re.search(r"```yaml\n(  plugins:\n    reserve.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert page is not None
     profile = yaml.safe_load(page[1])
     assert profile["pluginConfig"][0]["args"].keys() == {"label", "seats", "waitSeconds"}
@@ -144,3 +144,22 @@ def test_the_example_with_state_lets_pods_wait_for_a_seat(folder: Path) -> None:
     assert bed.where("b") == "n1" and bed.where("c") == ""
     bed.settle(31)
     assert bed.message("c") == "rejected due to timeout after waiting on permit at plugin Licences"
+
+
+def test_the_example_with_state_of_a_cycle_spreads_pods(folder: Path) -> None:
+    """What is counted once decides the scores; a full node is refused, and room made by a deletion is used."""
+    (folder / "drop_in_tenants.py").write_text((EXAMPLE.parent / "scheduler_spread_plugin.py").read_text(encoding="utf-8"))
+    page = re.search(r"```yaml\n(  plugins:\n    multiPoint.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert page is not None
+    bed = Bed({"profiles": [{"schedulerName": "default-scheduler", **yaml.safe_load(page[1])}]})
+    bed.put(node("n1"), node("n2"), pod("other"))
+    for name in "abc":
+        bed.put(pod(name, labels={"tenant": "x"}))
+        bed.settle(1)
+    assert sorted((bed.where("a"), bed.where("b"))) == ["n1", "n2"]
+    assert bed.message("c") == "0/2 nodes are available: 2 too many pods of the tenant."
+    assert bed.message("other") == "0/2 nodes are available: 2 the pod has no label tenant."
+    freed = bed.where("b")
+    bed.informers.informer(PODS).remove("ns", "b")
+    bed.settle(61)
+    assert bed.where("c") == freed

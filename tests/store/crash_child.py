@@ -13,6 +13,7 @@ from twisted.internet import reactor as installed
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from orchd.store.compaction import HistoryLimits
 from orchd.store.interfaces import RevisionConflictError
 from orchd.store.sqlite import SqliteStore
 
@@ -48,7 +49,7 @@ async def count_for_ever(store: SqliteStore) -> None:
 
 
 async def main(path: str, tag: str) -> None:
-    store = SqliteStore(reactor, path, dialect_name="any", history_events=500, recent_events=50)
+    store = SqliteStore(reactor, path, dialect_name="any", history=HistoryLimits(events=500, recent_events=50))
     await store.start()
     say("ready")
     for number in range(8):

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest_twisted
 from twisted.internet import reactor
 
+from orchd.store.compaction import HistoryLimits
 from orchd.store.sqlite import SqliteStore
 from orchd.testing.store_contract import Seen, Subject
 
@@ -57,7 +58,7 @@ async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
                 assert key not in created
                 created[key] = revision
 
-        store = SqliteStore(reactor, path, dialect_name="any", compaction_interval=0, recent_events=50)
+        store = SqliteStore(reactor, path, dialect_name="any", history=HistoryLimits(compaction_interval=0, recent_events=50))
         await store.start()
         try:
             assert store.revision >= max(revisions)

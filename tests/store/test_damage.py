@@ -15,6 +15,7 @@ import pytest_twisted
 from twisted.internet import reactor
 
 from orchd.store.backup import back_up, check_copy, restore
+from orchd.store.compaction import HistoryLimits
 from orchd.store.export import Content, import_content
 from orchd.store.highwater import highwater_file, read_highwater
 from orchd.store.interfaces import DamagedValue, StoreError, UnavailableError
@@ -26,7 +27,7 @@ from orchd.testing.store_contract import Seen, Subject, present, raises
 
 @asynccontextmanager
 async def opened(path: Path, **more: Any) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(reactor, path, **{"dialect_name": "one", "compaction_interval": 0, **more})
+    store = SqliteStore(reactor, path, dialect_name="one", history=HistoryLimits(compaction_interval=0, **more))
     await store.start()
     try:
         yield store

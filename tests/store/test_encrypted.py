@@ -19,6 +19,7 @@ from twisted.internet.task import Clock
 from zope.interface.verify import verifyObject
 
 from orchd.dialect import KUBERNETES, ORCH
+from orchd.store.compaction import HistoryLimits
 from orchd.store.encrypted import EncryptedStore, EncryptionStateError, is_object, refuse_encrypted
 from orchd.store.encryption import AesCbc, AesGcm, DecryptionError, Identity, Rule, SecretBox
 from orchd.store.encryption_config import mark_of, parse_encryption
@@ -164,7 +165,7 @@ async def test_files_contain_no_plaintext(provider: str, tmp_path: Path) -> None
     """No file of the store has a secret in plaintext, including its log and after compaction; other resources are not
     encrypted."""
     need(provider.partition(":")[0])
-    inner = SqliteStore(reactor, tmp_path / "store", dialect_name="any", compaction_interval=0)
+    inner = SqliteStore(reactor, tmp_path / "store", dialect_name="any", history=HistoryLimits(compaction_interval=0))
     store = sealed(inner, provider)
     await store.start()
     seen = Seen()

@@ -18,8 +18,9 @@ from twisted.internet import reactor as installed
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.internet.task import deferLater
 
+from orchd.store.compaction import HistoryLimits
 from orchd.store.etcd.servers import make_servers
-from orchd.store.etcd.store import EtcdStore
+from orchd.store.etcd.store import EtcdOptions, EtcdStore
 from orchd.store.interfaces import IStore, KeyExistsError, KeyValue, RevisionConflictError, StoreError
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
@@ -138,8 +139,8 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     def etcd_store(server: Etcd) -> EtcdStore:
         # A call that times out would have an unknown outcome.
         return EtcdStore(
-            reactor, make_servers(reactor, [server.url]), dialect_name="any", prefix=f"/{tmp_path.name}", random=Random(1),
-            timeout=PATIENCE, health_timeout=PATIENCE,
+            reactor, make_servers(reactor, [server.url]), dialect_name="any", random=Random(1),
+            options=EtcdOptions(prefix=f"/{tmp_path.name}", timeout=PATIENCE, health_timeout=PATIENCE),
         )  # fmt: skip
 
     def stores() -> list[IStore]:
@@ -147,7 +148,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
             return [MemoryStore(reactor)]
         if kind.startswith("sqlite"):
             recent = 1000 if kind == "sqlite" else 2
-            return [SqliteStore(reactor, tmp_path / "store", dialect_name="any", recent_events=recent)]
+            return [SqliteStore(reactor, tmp_path / "store", dialect_name="any", history=HistoryLimits(recent_events=recent))]
         return [etcd_store(request.getfixturevalue("etcd")) for _ in range(1 if kind == "etcd" else 2)]
 
     made: Make = stores
@@ -212,7 +213,7 @@ async def test_etcd_failures_are_linearizable(etcd: Etcd, trouble: str, tmp_path
                 reactor,
                 make_servers(reactor, [etcd.url]),
                 dialect_name="any",
-                prefix=f"/{tmp_path.name}",
+                options=EtcdOptions(prefix=f"/{tmp_path.name}"),
                 random=Random(number),
             )
             for number in (1, 2)

@@ -20,6 +20,7 @@ from twisted.internet.task import deferLater
 
 from orchd.store import schema, sql
 from orchd.store.backup import restore
+from orchd.store.compaction import HistoryLimits
 from orchd.store.interfaces import CompactedError, StoreError, UnavailableError
 from orchd.store.open_errors import (
     DialectMismatchError,
@@ -35,7 +36,7 @@ from orchd.testing.store_contract import Seen, Subject, raises
 
 @asynccontextmanager
 async def opened(path: Path, **more: Any) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(reactor, path, **{"dialect_name": "one", **more})
+    store = SqliteStore(reactor, path, dialect_name="one", history=HistoryLimits(**more))
     await store.start()
     try:
         yield store
@@ -292,7 +293,7 @@ async def test_health_recovers_without_a_write(tmp_path: Path) -> None:
 @pytest_twisted.ensureDeferred
 async def test_history_is_bounded_by_number(tmp_path: Path) -> None:
     """History beyond the limit is deleted while writes continue, and the file does not grow because of it."""
-    async with opened(tmp_path / "s", history_events=100, recent_events=10) as store:
+    async with opened(tmp_path / "s", events=100, recent_events=10) as store:
         revision = await store.create("/a", b"x" * 4000)
         for _ in range(1000):
             revision = await store.update("/a", b"y" * 4000, expected=revision)
@@ -328,7 +329,7 @@ async def test_overlapping_compactions(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest_twisted.ensureDeferred
 async def test_history_is_bounded_by_age(tmp_path: Path) -> None:
     """History older than the limit is deleted at the next interval."""
-    async with opened(tmp_path / "s", compaction_interval=0.02, history_seconds=0.05) as store:
+    async with opened(tmp_path / "s", compaction_interval=0.02, seconds=0.05) as store:
         for i in range(5):
             await store.create(f"/{i}", b"")
         await Subject(store=store, reactor=reactor).until(lambda: store.compacted == store.revision)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from orchd.store.export import export_content, import_content
 from orchd.testing.process import DaemonProcess
 from tests.ui.page import Page
 
@@ -20,19 +21,25 @@ MOST_ELEMENTS = 120
 @pytest.fixture(scope="module")
 def pods(server: DaemonProcess) -> None:
     """Create pods over four connections."""
-
-    def create(part: int) -> None:
-        connection = server.connect()
-        for at in range(part, COUNT, 4):
-            pod = {"metadata": {"name": f"pod-{at:05}"}, "spec": {"containers": [{"name": "c", "image": "example.com/i"}]}}
-            connection.request("POST", "/api/v1/namespaces/default/pods", json.dumps(pod), {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            answer.read()
-            assert answer.status == 201
-        connection.close()
-
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(create, range(4)))
+    pod = {"metadata": {"name": "pod-00000"}, "spec": {"containers": [{"name": "c", "image": "example.com/i"}]}}
+    code, created = server.request("POST", "/api/v1/namespaces/default/pods", pod)
+    assert code == 201, created
+    server.terminate()
+    path = server.data / "store.sqlite"
+    with export_content(str(path)) as content:
+        first = next(item for item in content.items if item.key.endswith("/pod-00000"))
+        uid = created["metadata"]["uid"]
+        copies = [
+            replace(
+                first, revision=content.revision + number, created=content.revision + number,
+                key=first.key.replace("pod-00000", f"pod-{number:05}"),
+                value=first.value.replace(b"pod-00000", f"pod-{number:05}".encode()).replace(uid.encode(), str(uuid4()).encode()),
+            )
+            for number in range(1, COUNT)
+        ]  # fmt: skip
+    path.unlink()
+    import_content(str(path), replace(content, revision=content.revision + COUNT, items=[*content.items, *copies]))
+    server.start()
 
 
 @pytest.mark.usefixtures("pods")

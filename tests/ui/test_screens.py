@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from orchd.testing.process import DaemonProcess
-from tests.ui.page import Page, applied
+from tests.ui.page import Page, applied, hasten
 
 SIZES = {"desktop": (1200, 720), "tablet": (800, 900), "phone": (390, 780)}
+#: A server without the pods of other modules.
+FLAGS = ("--simulated-nodes=2",)
 NAMESPACE = "shop"
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "ui.md"
 
@@ -63,14 +65,6 @@ def picture(page: Page, name: str) -> None:
         data = page.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})["data"]
         Path(folder).mkdir(parents=True, exist_ok=True)
         (Path(folder) / f"ui-{name}.png").write_bytes(base64.b64decode(data))
-
-
-def hasten(page: Page) -> None:
-    """Shorten the page's timers to a twentieth until it is reloaded; not for pictures, whose plots show real time."""
-    if "ORCHD_SCREENSHOTS" not in os.environ:
-        page.driver.execute_script(
-            "const later = window.setTimeout; window.setTimeout = (call, wait, ...given) => later(call, wait / 20, ...given)"
-        )
 
 
 def contrast(page: Page, selector: str) -> float:

@@ -20,8 +20,9 @@ from zope.interface import implementer
 from orchd.kinds.identity import User
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import private_pem
+from orchd.server.aggregation.addresses import ServiceAddresses
 from orchd.server.aggregation.api_services import AggregatedService
-from orchd.server.aggregation.discovered import Downloaded
+from orchd.server.aggregation.foreign_servers import Downloaded
 from orchd.server.aggregation.proxy import DOCUMENT_LIMIT, AggregationProxy
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
@@ -138,10 +139,13 @@ class Place:
         self.endpoints = Known({"subsets": [subset]})
 
     def forwarding(self, *, by_endpoints: bool = False) -> AggregationProxy:
-        return AggregationProxy(
-            CLOCK, self.service, self.endpoints,  # type: ignore[arg-type]  # informers for one object
-            own=lambda: self.own, by_endpoints=by_endpoints, random=Random(1), prober="prober",
-        )  # fmt: skip
+        addresses = ServiceAddresses(
+            self.service,  # type: ignore[arg-type]  # informers for one object
+            self.endpoints,  # type: ignore[arg-type]
+            Random(1),
+            by_endpoints=by_endpoints,
+        )
+        return AggregationProxy(CLOCK, addresses, own=lambda: self.own, prober="prober")
 
     def server(self, **more: Any) -> AggregatedService:
         given: dict[str, Any] = {

@@ -17,7 +17,7 @@ from twisted.internet.endpoints import TCP4ClientEndpoint, TCP4ServerEndpoint, c
 from twisted.internet.protocol import Factory, Protocol
 
 from orchd.client.interfaces import ResourceRef
-from orchd.client.remote import RemoteClient
+from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.errors import ApiError
 from orchd.pki import clientconfig
 from orchd.pki.certificates import chain_pem, self_signed
@@ -51,7 +51,7 @@ class Configurations:
             document["users"][0]["user"] = user
         path = self.folder / "config"
         path.write_text(yaml.safe_dump(document))
-        client = RemoteClient(clientconfig.load(path), reactor, agent="wire/1", random=Random(1))
+        client = RemoteClient(clientconfig.load(path), reactor, ClientOptions(agent="wire/1"), random=Random(1))
         self._clients.append(client)
         return client
 

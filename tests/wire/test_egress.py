@@ -18,7 +18,7 @@ from twisted.internet.protocol import Factory, Protocol
 from orchd.dialect import KUBERNETES
 from orchd.server.outbound.egress import Egress, EgressSelector, HttpConnectProxy
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError, any_address
-from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, UnreachableError, Upstream
+from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, UnreachableError, Upstream, UpstreamLimits
 from orchd.testing.etcd import Etcd, find_etcd
 from orchd.testing.ports import free_port
 from orchd.testing.process import PATIENCE, DaemonProcess, exchange
@@ -56,7 +56,7 @@ class Answering(Protocol):
 async def fetch(proxy: HttpConnectProxy, port: int) -> tuple[EgressSelector, int]:
     """A request through a proxy; returns the dialers and the status."""
     selector = EgressSelector(CLOCK, {Egress.CLUSTER: proxy})
-    upstream = Upstream(CLOCK, NodePolicy(), addresses=any_address, dial=selector.dial(Egress.CLUSTER), connect_seconds=PATIENCE)
+    upstream = Upstream(CLOCK, NodePolicy(), addresses=any_address, dial=selector.dial(Egress.CLUSTER), limits=UpstreamLimits(connect_seconds=PATIENCE))
     return selector, (await upstream.fetch("GET", f"http://127.0.0.1:{port}/", ())).code
 
 
@@ -92,7 +92,7 @@ async def test_proxies_that_do_not_connect(answer: bytes, why: str) -> None:
     with ConnectProxy(answer=answer) as double:
         url = f"http://127.0.0.1:{double.port}"
         selector = EgressSelector(CLOCK, {Egress.CLUSTER: HttpConnectProxy(url=url)})
-        upstream = Upstream(CLOCK, NodePolicy(), addresses=any_address, dial=selector.dial(Egress.CLUSTER), connect_seconds=PATIENCE)
+        upstream = Upstream(CLOCK, NodePolicy(), addresses=any_address, dial=selector.dial(Egress.CLUSTER), limits=UpstreamLimits(connect_seconds=PATIENCE))
         with pytest.raises(UnreachableError) as caught:
             await upstream.fetch("GET", "http://10.1.2.3:80/", ())
     assert str(caught.value) == f"proxy {url}: {why}"

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from orchd.testing import Cluster, ClusterError
 from orchd.testing.cluster import reachable
 from orchd.testing.process import PATIENCE
 from orchd.testing.process_lifetime import is_running
+from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -55,6 +57,28 @@ def test_clusters_share_nothing() -> None:
         assert one.request("GET", f"{MAPS}/only-here")[0] == 200
         assert other.request("GET", f"{MAPS}/only-here")[0] == 404
         assert one.url != other.url and one.pid != other.pid
+
+
+def watched_sockets(pid: int) -> set[str]:
+    """The sockets whose events the reactor of a process waits for, as inode and device in its epoll instance."""
+    with socket.socket() as probe:
+        device = f"sdev:{os.fstat(probe.fileno()).st_dev:x}"
+    folder = Path(f"/proc/{pid}")
+    numbers = [file.name for file in (folder / "fd").iterdir() if "eventpoll" in os.readlink(file)]
+    lines = "".join((folder / "fdinfo" / number).read_text() for number in numbers).splitlines()
+    return {" ".join(line.split()[-2:]) for line in lines if line.startswith("tfd:") and line.endswith(device)}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_clusters_do_not_share_a_reactor() -> None:
+    """No cluster gets events of another one's connections, which have the same descriptor numbers."""
+    with Cluster() as one, Cluster() as other:
+        connections = [watch(cluster, "") for cluster in (one, other)]
+        sockets = [watched_sockets(cluster.pid) for cluster in (one, other)]
+        assert all(sockets)
+        assert not sockets[0] & sockets[1]
+        for connection, _ in connections:
+            connection.close()
 
 
 def test_a_stopped_cluster_leaves_no_process() -> None:
@@ -351,3 +375,41 @@ def test_servers_end_with_the_test_run(kill: bool, shared: Cluster) -> None:
     shared.wait_for(lambda: not is_running(int(pid)), what="the server ends", timeout=PATIENCE)
     assert not reachable(url)
     shared.wait_for(lambda: not Path(config).parent.parent.exists(), what="its folder is removed", timeout=PATIENCE)
+
+
+def test_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    """Also if the process that would have removed the folder was killed before the test run was."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    program = PROGRAM.replace("sys.stdin.read()", "print(fork_client()._process.pid, flush=True); sys.stdin.read()")
+    begin = [sys.executable, "-c", "from orchd.testing.fork_client import fork_client\n" + program]
+    with subprocess.Popen(begin, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as killed:
+        assert killed.stdout is not None
+        folder = Path(killed.stdout.readline().split()[2]).parent.parent
+        for pid in (int(killed.stdout.readline()), killed.pid):
+            os.kill(pid, signal.SIGKILL)
+    assert folder.is_relative_to(tmp_path) and folder.exists()
+    with subprocess.Popen(begin, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as following:
+        assert following.stdin is not None
+        until(lambda: not folder.exists())
+        following.stdin.close()
+
+
+KILLING_PROGRAM = """
+from orchd.testing import Cluster
+from orchd.testing.cluster import reachable
+from orchd.testing.fork_client import fork_client
+from tests.waiting import until
+with Cluster(controllers=False) as first:
+    client = fork_client()
+    client._process.kill()
+    client._process.wait()
+    until(lambda: not reachable(first.url))
+    with Cluster(controllers=False) as second:
+        print(second.request("GET", "/readyz"), client.folder.exists())
+"""
+
+
+def test_cluster_starts_after_its_fork_server_was_killed() -> None:
+    """The clusters that ran end with it; the next one gets a new fork server, and the folder of the old one is removed."""
+    done = subprocess.run([sys.executable, "-c", KILLING_PROGRAM], capture_output=True, text=True)
+    assert (done.stdout, done.stderr, done.returncode) == ("(200, 'ok') False\n", "", 0)

@@ -16,7 +16,13 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import EMPTY
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError, any_address
 from orchd.server.pipeline.verbs.subresources.upgrade import MOST_HEAD, MOST_REFUSAL, UpgradeError
-from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, UnreachableError, Upstream, text
+from orchd.server.pipeline.verbs.subresources.upstream import (
+    NodePolicy,
+    UnreachableError,
+    Upstream,
+    UpstreamLimits,
+    text,
+)
 from orchd.testing.server import BytesBody
 from orchd.txkit.coroutines import start
 
@@ -175,7 +181,7 @@ class Meeting:
         )  # fmt: skip
 
     async def ask(self, path: str = "/exec?command=ls", seconds: float = 30.0, **more: Any) -> Response:
-        upstream = Upstream(reactor, NodePolicy(), addresses=any_address, head_seconds=seconds)
+        upstream = Upstream(reactor, NodePolicy(), addresses=any_address, limits=UpstreamLimits(head_seconds=seconds))
         return await upstream.hand_through(self.request(**more), f"http://127.0.0.1:{self.number}{path}")
 
     async def end(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,5 +57,14 @@ def test_example_follows_the_documented_configuration(tmp_path: Path) -> None:
     assert create(server, "a")["metadata"]["labels"] == {"team": "platform"}
     server.stop()
     file.write_text(found[1].replace("default:", "defualt:"))
-    with pytest.raises(ValueError, match="TeamLabel: unknown field defualt"):
+    with pytest.raises(ValueError, match=r"^TeamLabel: unknown field defualt"):
         make_server(tmp_path / "other", *FLAGS, flag)
+
+
+def test_misspelled_subresource_ends_the_start(tmp_path: Path) -> None:
+    """A plugin for a subresource that is named behind the group would never run."""
+    text = EXAMPLE.replace('("pods",)', '("deployments.apps/scale",)')
+    (tmp_path / "dropped" / "drop_in_team_label.py").write_text(text)
+    sys.modules.pop("orchd.plugins.drop_in_team_label", None)
+    with pytest.raises(ValueError, match=r"^TeamLabel: resources: .*deployments/scale.apps"):
+        make_server(tmp_path / "data", *FLAGS)

@@ -13,7 +13,8 @@ from twisted.internet.task import Clock
 from orchd.client.interfaces import IInformer
 from orchd.kinds.openapi.aggregated import CURRENT, STALE
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices
-from orchd.server.aggregation.discovered import Downloaded, ForeignDiscovery
+from orchd.server.aggregation.discovered import ForeignDiscovery
+from orchd.server.aggregation.foreign_servers import Downloaded, ForeignServers
 from orchd.testing.server import run
 
 KIND: dict[str, str] = {"group": "", "version": "", "kind": "Foo"}
@@ -78,7 +79,10 @@ class DiscoveryBench:
         # It implements the methods that are called.
         informer = cast(IInformer, self.informer)
         registry = AggregatedServices(informer, lambda old, new: None)
-        self.discovery = ForeignDiscovery(registry, informer, self.download, clock=self.clock, in_thread=self.call)
+        servers = ForeignServers(
+            registry=registry, informer=informer, download=self.download, clock=self.clock, in_thread=self.call
+        )
+        self.discovery = ForeignDiscovery(servers)
         run(self.discovery.start())
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 
 from orchd.client.interfaces import IInformer
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices
-from orchd.server.aggregation.discovered import Downloaded
+from orchd.server.aggregation.foreign_servers import Downloaded, ForeignServers
 from orchd.server.aggregation.specifications import ForeignSpecifications
 from orchd.testing.server import run
 from tests.server.aggregation.test_discovered import Informer, service
@@ -32,7 +32,10 @@ class World:
         self.changes = 0
         informer = cast(IInformer, self.informer)
         registry = AggregatedServices(informer, lambda old, new: None)
-        self.found = ForeignSpecifications(registry, informer, self.download, clock=self.clock, in_thread=self.call)
+        servers = ForeignServers(
+            registry=registry, informer=informer, download=self.download, clock=self.clock, in_thread=self.call
+        )
+        self.found = ForeignSpecifications(servers)
         self.found.changed = self.change
         run(self.found.start())
 

@@ -14,7 +14,7 @@ from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.pki.keys import PrivateKey
 from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.interfaces import AuthenticationError
-from orchd.server.authn.serviceaccount import ACCOUNTS, PODS, SECRETS, ServiceAccountTokens, TokenIssuer
+from orchd.server.authn.serviceaccount import ACCOUNTS, PODS, SECRETS, AccountObjects, ServiceAccountTokens, TokenIssuer
 from orchd.server.authn.signedtokens import Signer, Verifier
 from orchd.server.authn.signedtokens import unverified_claims as readable_claims
 from orchd.testing.informers import MemoryInformers
@@ -49,7 +49,7 @@ class World:
         self.tokens = ServiceAccountTokens(
             dialect,
             Verifier([RSA.public_key(), EC.public_key()]),
-            self.informers,
+            AccountObjects(self.informers),
             issuers=("https://me",),
             audiences=("api",),
             wall=lambda: self.now,

@@ -96,7 +96,7 @@ def test_attempts_are_observed() -> None:
     """Each attempt is observed with its result, and sends its own timeout to the service."""
     told: list[str] = []
     late = WebhookError("late", timed_out=True)
-    play = Play(answer(500, "broken"), answer(504), GOOD, evaluated=lambda result, _: told.append(result), timeout=3.0)
+    play = Play(answer(500, "broken"), answer(504), GOOD, evaluated=lambda result, _: told.append(result), limits=Limits(timeout=3.0))
     assert play.result()["status"] == {"ok": True}
     assert told == ["error", "timeout", "success"] and play.service.calls[0][1].endswith("?timeout=3s")
     for failing, results in ((late, ["timeout"]), (WebhookError("x"), ["error"]), (answer(200, "{"), ["error"])):

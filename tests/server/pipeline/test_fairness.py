@@ -17,7 +17,7 @@ from orchd.server.bootstrap import objects
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.fairness.queues import ESTIMATED_SECONDS, Level, Queuing, RejectedError, Ticket, hand
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
-from orchd.server.pipeline.fairness.stage import Fairness
+from orchd.server.pipeline.fairness.stage import Fairness, WorkEstimates
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages.limits import InFlightCount
@@ -254,7 +254,7 @@ class Bench:
         self.clock, self.answers, self.underway = Clock(), ControlledAnswers(), InFlightCount()
         self.stage = Fairness(
             ORCH, self.clock, self.underway,
-            total=total, patience=15, count=lambda info: count, mandatory=mandatory(ORCH),
+            total=total, patience=15, estimates=WorkEstimates(objects=lambda info: count), mandatory=mandatory(ORCH),
         )  # fmt: skip
         self.dangling = self.stage.configure(
             [*SCHEMAS, schema("of-alice", OF_ALICE, by="ByUser")], [*LEVELS[:2], *levels] if levels else LEVELS

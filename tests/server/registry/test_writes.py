@@ -34,6 +34,15 @@ class TestCreate:
         answer = space("POST", "configmaps?dryRun=All", {"metadata": {"generateName": "p-"}})
         assert answer.code == 201 and len(answer.json["metadata"]["name"]) == 7
 
+    def test_unnamed_limit_range_is_named_by_a_uuid(self, space: Any) -> None:
+        """A limit range without name and generateName gets a UUID as its name; a generateName counts as for every kind."""
+        made = space.make("limitranges", {"metadata": {}, "spec": {"limits": []}})["metadata"]
+        assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", made["name"]) and made["name"] != made["uid"]
+        assert space("GET", f"limitranges/{made['name']}").code == 200
+        prefixed = space.make("limitranges", {"metadata": {"generateName": "p-"}, "spec": {"limits": []}})
+        assert len(prefixed["metadata"]["name"]) == 7
+        assert space("POST", "configmaps", {"metadata": {}}).code == 422
+
     def test_existing_name_is_409(self, space: Any) -> None:
         """An existing name is 409; for a generated name with Retry-After. A dry run has the same response."""
         space.config("a")

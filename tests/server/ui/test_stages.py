@@ -7,9 +7,11 @@ from dataclasses import replace
 import orjson
 import pytest
 
+from orchd import errors
 from orchd.dialect import KUBERNETES, ORCH
+from orchd.errors import ApiError
 from orchd.kinds.identity import ANONYMOUS, User
-from orchd.server.pipeline.interfaces import Request
+from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.ui.files import page_files
 from orchd.server.ui.stages import LocalPage, SessionStage, is_loopback, names_of, page_endpoints
 from orchd.testing.server import run
@@ -63,6 +65,19 @@ def test_the_session_names_the_user() -> None:
     assert found["user"] == {"name": "alice", "groups": ["people"]} and found["certificate"] is True
     assert found["names"]["meta"] == KUBERNETES.meta_group
     assert names_of(ORCH)["meta"] == ORCH.meta_group
+
+
+def test_session_is_never_stored() -> None:
+    """No cache keeps who the user is; refusals have the headers of the page as well, except outside of it."""
+    assert send(SessionStage(names_of(KUBERNETES), local=True), asked("/ui/session"))[1]["Cache-Control"] == "no-store"
+
+    async def refuse(request: Request) -> Response:
+        raise errors.unauthorized()
+
+    for path, framed in (("/ui/session", "DENY"), ("/ui/none", "DENY"), ("/uix", None), ("/ui", None)):
+        with pytest.raises(ApiError) as caught:
+            run(LocalPage(FILES)(asked(path), refuse))
+        assert caught.value.headers.get("X-Frame-Options") == framed, path
 
 
 def test_anonymous_user_has_no_session() -> None:
