@@ -171,7 +171,7 @@ def _anonymous(settings: Settings, jwt: JwtConfiguration | None, open_to_all: bo
     else:
         wanted, paths = configured.enabled, configured.paths
     if wanted and open_to_all:
-        _log.warn("the authorizer AlwaysAllow turns anonymous requests off")
+        _log.warn("the authorizer AlwaysAllow disables anonymous requests")
         return None
     return Anonymous(paths) if wanted else None
 

@@ -92,7 +92,7 @@ class JwtConfiguration:
         reached in time."""
         configuration = self._parse(data)
         if configuration.anonymous != self.initial.anonymous:
-            self._log.warn("a change of anonymous requests in the authentication configuration needs a restart")
+            self._log.warn("changes of anonymous requests in the authentication configuration take effect after a restart")
         made = self._make(configuration)
         made.begin()
         try:

@@ -79,7 +79,7 @@ class Traces:
             delivery = found.delivery
             return {} if delivery is None else {"sent": float(delivery.sent), "failed": float(delivery.failed)}
 
-        return [metrics.by_label("orchd_trace_spans", "Spans for the collector, by what became of them.", "outcome", spans)]
+        return [metrics.by_label("orchd_trace_spans", "Spans for the collector, by result.", "outcome", spans)]
 
 
 def _telemetry(runtime: Runtime) -> Telemetry | None:

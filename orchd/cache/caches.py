@@ -304,7 +304,7 @@ class Caches:
         self._released = forgotten
 
     def _log_expiry_failure(self, failure: Failure) -> None:
-        _log.failure("the expiry of old changes failed and has stopped", failure)
+        _log.failure("the expiry of old changes stopped with an error", failure)
 
     def figures(self) -> Mapping[str, tuple[int, int, int, int]]:
         """By key: number of entries, changes in the window, subscribers, and applied events."""

@@ -66,7 +66,7 @@ def apply(
     context: click.Context, /, files: tuple[str, ...], recursive: bool, selector: str, dry_run: str, force_conflicts: bool, pruning: bool,
     allowlist: tuple[str, ...], every: bool, form: str, **deleting: Any,
 ) -> None:
-    """Make objects as files say (server-side apply): creates what is missing, owns the fields that the files have."""  # fmt: skip
+    """Create or update objects from files with server-side apply, which owns the fields in the files."""  # fmt: skip
     if context.invoked_subcommand is not None:
         if files:
             raise CommandError(f"give -f behind apply {context.invoked_subcommand}")
@@ -170,7 +170,7 @@ async def _current(api: Api, target: Target) -> Object | None:
 def diff(
     session: Session, files: tuple[str, ...], recursive: bool, force_conflicts: bool, selector: str, managed: bool
 ) -> None:
-    """Print what apply would change. Exit status 0 without differences, 1 with some, 2 when it cannot be told."""
+    """Print what apply would change. Exit status 0 without differences, 1 with some, 2 after an error."""
     try:
         different = _differs(session, files, recursive=recursive, force_conflicts=force_conflicts, selector=selector, managed=managed)
     except ApiError as error:

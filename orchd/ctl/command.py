@@ -61,15 +61,15 @@ def global_options(*, hidden: bool) -> list[click.Option]:
         option("--token", help="Bearer token instead of the configured credentials."),
         option("--client-certificate", "certificate", metavar="FILE", help="Client certificate instead of the configured one."),
         option("--client-key", "key", metavar="FILE", help="Key of --client-certificate."),
-        option("--certificate-authority", "authority", metavar="FILE", help="Certificates that the server's is checked against."),
+        option("--certificate-authority", "authority", metavar="FILE", help="CA certificates (PEM) that verify the server's certificate."),
         option("--tls-server-name", "server_name", metavar="NAME", help="Name that the server's certificate must have."),
         option("--as", "as_user", metavar="USER", help="Impersonate a user."),
         option("--as-group", "as_groups", metavar="GROUP", multiple=True, help="Impersonate a group; may be repeated."),
         option("--as-uid", metavar="UID", help="Impersonate a user with this uid."),
         option(
-            "--insecure-skip-tls-verify", "insecure", is_flag=True, help="Do not check the server's certificate: not safe."
+            "--insecure-skip-tls-verify", "insecure", is_flag=True, help="Do not verify the server's certificate. Insecure."
         ),
-        option("--request-timeout", type=DURATION, help="Longest wait for an answer; default 30s."),
+        option("--request-timeout", type=DURATION, help="Maximum wait for a response; default 30s."),
     ]
 
 
@@ -176,7 +176,7 @@ selector_options: Callable[[F], F] = stacked(
     click.option("--field-selector", default="", metavar="SELECTOR", help="Field selector: metadata.name=a."),
 )
 everywhere_option: Callable[[F], F] = click.option(
-    "-A", "--all-namespaces", "everywhere", is_flag=True, help="Objects of all namespaces."
+    "-A", "--all-namespaces", "everywhere", is_flag=True, help="Select objects of all namespaces."
 )
 def _refuse_kustomization(context: click.Context, parameter: click.Parameter, value: str) -> None:
     if value:
@@ -188,11 +188,11 @@ files_option: Callable[[F], F] = stacked(
     click.option(
         "-k", "--kustomize", default="", hidden=True, expose_value=False, callback=_refuse_kustomization, help="Refused: not built here."
     ),
-    click.option("-R", "--recursive", is_flag=True, help="Look into folders of folders as well."),
+    click.option("-R", "--recursive", is_flag=True, help="Include subfolders."),
 )
 dry_run_option: Callable[[F], F] = click.option(
     "--dry-run", type=click.Choice(["none", "server", "client"]), default="none", show_default=True, is_flag=False,
-    flag_value="server", help="Check without keeping: by the server, or here without asking it.",
+    flag_value="server", help="Check without storing: by the server, or locally without a request.",
 )  # fmt: skip
 
 
@@ -228,7 +228,7 @@ _VALIDATION = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "
 validate_option: Callable[[F], F] = click.option(
     "--validate", "validation", type=click.Choice(list(_VALIDATION)), default="strict", show_default=True, is_flag=False,
     flag_value="strict", expose_value=False, callback=_remember_writing,
-    help="Fields that the server does not know are refused (strict), warned of (warn) or left out (ignore).",
+    help="Unknown fields are rejected (strict), cause warnings (warn) or are dropped (ignore).",
 )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ create_options: Callable[[F], F] = stacked(write_options, save_config_option, va
 def create(
     context: click.Context, files: tuple[str, ...], recursive: bool, selector: str, raw: str, edited: bool, dry_run: str, form: str
 ) -> None:
-    """Create objects of files, or one of the kinds below from arguments."""
+    """Create objects from files, or an object of one of the kinds below from arguments."""
     if context.invoked_subcommand is not None:
         if files or raw or edited:
             raise CommandError(f"create {context.invoked_subcommand} takes no -f, --raw or --edit: leave them out")
@@ -146,13 +146,13 @@ def create_service_account(session: Session, name: str, dry_run: str, form: str)
 @click.argument("words", nargs=-1, metavar="[-- COMMAND [ARG...]]")
 @click.option("--image", "images", multiple=True, required=True, help="Image of a container; may be repeated.")
 @click.option("-r", "--replicas", type=click.IntRange(min=0), default=1, show_default=True, help="Number of pods.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Port on which the first container serves.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port of the first container.")
 @create_options
 @pass_session
 def create_deployment(
     session: Session, name: str, words: tuple[str, ...], images: tuple[str, ...], replicas: int, port: int | None, dry_run: str, form: str
 ) -> None:
-    """Create a deployment of containers with these images; words behind -- are the command of the only one."""
+    """Create a deployment of containers with these images; arguments after -- are the command of a single container."""
     if words and len(images) > 1:
         raise CommandError("a command behind -- goes with one --image: make others with set or edit")
     labels_ = {"app": name}
@@ -177,13 +177,13 @@ def _container_name(image: str) -> str:
 @click.argument("name")
 @click.argument("words", nargs=-1, metavar="[-- COMMAND [ARG...]]")
 @click.option("--image", default="", help="Image of the container.")
-@click.option("--from", "source", default="", metavar="cronjob/NAME", help="Run a cron job now.")
+@click.option("--from", "source", default="", metavar="cronjob/NAME", help="Create the job from this cron job's template.")
 @create_options
 @pass_session
 def create_job(
     session: Session, name: str, words: tuple[str, ...], image: str, source: str, dry_run: str, form: str
 ) -> None:
-    """Create a job of one container, or of a cron job's template."""
+    """Create a job with one container, or from a cron job's template."""
     if bool(image) == bool(source):
         raise CommandError("give --image, or --from=cronjob/NAME, and not both")
     if source:

@@ -19,8 +19,8 @@ from orchd.txkit.coroutines import start
 
 _stream_options: Callable[[F], F] = stacked(
     click.option("-c", "--container", default="", help="Container; default: the only one, or the pod's default."),
-    click.option("-i", "--stdin", "stdin", is_flag=True, help="Pass standard input on."),
-    click.option("-t", "--tty", is_flag=True, help="The process gets a terminal."),
+    click.option("-i", "--stdin", "stdin", is_flag=True, help="Pass standard input to the process."),
+    click.option("-t", "--tty", is_flag=True, help="Allocate a terminal."),
 )
 
 
@@ -29,7 +29,7 @@ _stream_options: Callable[[F], F] = stacked(
 @_stream_options
 @pass_session
 def execute(session: Session, words: tuple[str, ...], container: str, stdin: bool, tty: bool) -> int:
-    """Run a command in a container; its exit status is this program's. Write -- in front of the command."""
+    """Run a command in a container; its exit status is this program's. Put -- before the command."""
     if len(words) < 2:
         raise CommandError("which command? Write exec POD -- COMMAND [ARG...]")
     return _run(session, words[0], container, words[1:], stdin=stdin, tty=tty)
@@ -40,7 +40,7 @@ def execute(session: Session, words: tuple[str, ...], container: str, stdin: boo
 @_stream_options
 @pass_session
 def attach(session: Session, pod: str, container: str, stdin: bool, tty: bool) -> int:
-    """Follow the output of a container's own process, and with -i give it input."""
+    """Attach to a container's main process: print its output, and with -i send it input."""
     return _run(session, pod, container, (), stdin=stdin, tty=tty)
 
 

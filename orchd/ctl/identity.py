@@ -35,8 +35,8 @@ def auth() -> None:
 @click.argument("words", nargs=-1, metavar="VERB TYPE[/NAME] | VERB /PATH")
 @click.option("--subresource", default="", help="A subresource such as log or scale.")
 @everywhere_option
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing: the exit status says it.")
-@click.option("--list", "list_", is_flag=True, help="Print all that is allowed in the namespace.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status is the result.")
+@click.option("--list", "list_", is_flag=True, help="List all permissions in the namespace.")
 @click.option("--no-headers", is_flag=True, help="With --list: leave out the headings of columns.")
 @pass_session
 def can_i(
@@ -202,8 +202,8 @@ def token() -> None:
 
 @token.command("create")
 @click.argument("account", metavar="SERVICEACCOUNT")
-@click.option("--duration", type=DURATION, help="How long it is good, such as 10m; the server may give less or more.")
-@click.option("--audience", "audiences", multiple=True, help="For whom it is; may be repeated. Default: the server.")
+@click.option("--duration", type=DURATION, help="Lifetime such as 10m; the server may issue a different one.")
+@click.option("--audience", "audiences", multiple=True, help="Audience of the token; may be repeated. Default: the server.")
 @click.option("--bound-object-kind", type=click.Choice(["Pod", "Secret"]), help="Bind it to an object of this kind.")
 @click.option("--bound-object-name", default="", help="The name of that object.")
 @click.option("--bound-object-uid", default="", help="The uid of that object; default: its present one.")

@@ -30,7 +30,7 @@ _INTERRUPTED = 130
 
 @click.group(cls=Group, name=COMMAND_LINE, context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
-    """Control a cluster: read, change and follow the objects of its API, in either dialect."""
+    """Control a cluster: read, change and watch the objects of its API, in either dialect."""
 
 
 for _command in COMMANDS:

@@ -266,7 +266,7 @@ def _without_label(template: Object, label: str) -> Object:
 @form_option
 @pass_session
 def restart(session: Session, /, words: tuple[str, ...], form: str, **given: Any) -> None:
-    """Replace all pods by new ones, as the update strategy says."""
+    """Replace all pods, following the update strategy."""
 
     async def work(api: Api) -> None:
         key = (await api.dialect())("{short}ctl.{long}.io/restartedAt")

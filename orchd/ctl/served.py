@@ -21,7 +21,7 @@ from orchd.kinds.jsonvalues import Object
 @click.option("--namespaced", type=bool, default=None, is_flag=False, flag_value="true", help="Only resources with (true) or without (false) namespaces.")
 @click.option("--api-group", default=None, help="Only resources of a group; '' is the core group.")
 @click.option("--verbs", default="", metavar="VERB,...", help="Only resources with all of these verbs.")
-@click.option("--no-headers", is_flag=True, help="Leave out the headings of columns.")
+@click.option("--no-headers", is_flag=True, help="Omit the column headings.")
 @pass_session
 def api_resources(
     session: Session, form: str, namespaced: bool | None, api_group: str | None, verbs: str, no_headers: bool
@@ -103,7 +103,7 @@ def version(session: Session, client_only: bool, form: str) -> None:
 @click.option("--api-version", default="", help="Version of the API, such as apps/v1; default: the preferred one.")
 @pass_session
 def explain(session: Session, path: str, recursive: bool, api_version: str) -> None:
-    """Print what a type or a field is, from the server's OpenAPI document."""
+    """Describe a type or a field from the server's OpenAPI document."""
 
     async def work(api: Api) -> None:
         word, *fields = path.split(".")

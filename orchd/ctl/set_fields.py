@@ -308,7 +308,7 @@ def service_account(session: Session, /, words: tuple[str, ...], **given: Any) -
 @_selection
 @pass_session
 def selector(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
-    """Set the selector of a service, in place of the one that it has."""
+    """Replace the selector of a service."""
     if not words or (len(words) < 2 and not given["files"]):
         raise CommandError("which selector? Write service NAME KEY=VALUE,KEY=VALUE")
     wanted = {}

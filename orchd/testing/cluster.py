@@ -1,4 +1,4 @@
-"""`Cluster`: a real API server for one test, in a process of its own, with time and faults under the test's control.
+"""`Cluster`: a real API server for one test, as a separate process, with time and faults under the test's control.
 
     with Cluster() as cluster:
         status, pods = cluster.request("GET", "/api/v1/pods")

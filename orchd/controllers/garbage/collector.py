@@ -139,7 +139,7 @@ class GarbageCollector:
     def instruments(self) -> Sequence[Instrument]:
         """Metrics."""
         failed = Counter(
-            "garbagecollector_controller_resources_sync_error_total", "Resources that could not be listed or watched, each time."
+            "garbagecollector_controller_resources_sync_error_total", "Failed lists and watches of resources."
         )
         failed.add(by=self._past_failures + sum(monitor.failed for monitor in self._monitors.values()))
         return (failed,)

@@ -95,7 +95,7 @@ class Availability:
         #: (namespace, name) of a service -> names of the APIServices that reference it.
         self._behind: dict[tuple[str, str], set[str]] = {}
         self._unavailable = Counter(
-            "aggregator_unavailable_apiservice_total", "How often an APIService became unavailable, by reason.", ("name", "reason")
+            "aggregator_unavailable_apiservice_total", "Transitions of APIServices to unavailable, by reason.", ("name", "reason")
         )
         self._work = RetryingWorker("APIService", self._look_at, clock)
         self._looking = LoopingCall(self._look_at_all)

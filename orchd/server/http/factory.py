@@ -102,7 +102,7 @@ class ApiServerFactory(Factory):
             if total <= self.limits.unread_total or now - channel.paused_since < self.limits.unread_patience:
                 return
             total -= channel.unread
-            self._log.info("a client that leaves {size} bytes unread is cut off", size=channel.unread)
+            self._log.info("disconnecting a client that leaves {size} bytes unread", size=channel.unread)
             channel.abort()
 
     def compress(self, pieces: Iterable[bytes]) -> Deferred[list[bytes]]:

@@ -88,7 +88,7 @@ class AttachDetachController(Controller):
     def instruments(self) -> Sequence[instruments.Instrument]:  # type: ignore[override]  # computed when it is read
         """Numbers of volumes that pods use, and of those that are attached."""
         used = instruments.Gauge("storage_count_attachable_volumes_in_use", "Volumes that pods use, by node and plugin.", ("node", "volume_plugin"))
-        total = instruments.Gauge("attachdetach_controller_total_volumes", "Volumes that are to be attached, and that are.", ("plugin_name", "state"))
+        total = instruments.Gauge("attachdetach_controller_total_volumes", "Volumes in the desired and in the actual state of attachment.", ("plugin_name", "state"))
         for node, plugins in self._in_use.items():
             for plugin, number in plugins.items():
                 used.add(number, node, plugin)

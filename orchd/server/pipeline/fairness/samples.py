@@ -30,9 +30,9 @@ class FairnessSamples:
         self._sampling = LoopingCall(self._sample)
         self._sampling.clock = clock
         by_level, by_kind = ("phase", "priority_level"), ("phase", "request_kind")
-        self._requests = _pair("priority_level_request_count", "requests of a priority level, as a part of its limit", by_level)
-        self._seats = _pair("priority_level_seat_count", "occupied seats of a priority level, as a part of its seats", by_level)
-        self._by_kind = _pair("read_vs_write_request_count", "requests, by whether they change something", by_kind)
+        self._requests = _pair("priority_level_request_count", "requests of a priority level, as a fraction of its limit", by_level)
+        self._seats = _pair("priority_level_seat_count", "occupied seats of a priority level, as a fraction of its seats", by_level)
+        self._by_kind = _pair("read_vs_write_request_count", "requests, by mutating and read-only", by_kind)
 
     @property
     def instruments(self) -> tuple[Instrument, ...]:
