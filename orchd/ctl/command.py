@@ -69,7 +69,11 @@ def global_options(*, hidden: bool) -> list[click.Option]:
         option(
             "--insecure-skip-tls-verify", "insecure", is_flag=True, help="Do not check the server's certificate: not safe."
         ),
-        option("--request-timeout", type=DURATION, help="Longest wait for an answer; default 30s."),
+        option("--request-timeout", type=DURATION, help="Longest wait for an answer, and longest watch; default 30s, and no limit."),
+        option("--username", default="", help="User name for basic authentication instead of the configured credentials."),
+        option("--password", default="", help="Password for basic authentication."),
+        option("-v", "--v", "verbosity", type=int, default=0, help="6 prints every request and its status, 8 their bodies as well."),
+        option("--warnings-as-errors", is_flag=True, help="A warning of the server is an error."),
     ]
 
 

@@ -285,7 +285,6 @@ def test_missing_features_name_the_replacement(ctl: Ctl, tmp_path: Path) -> None
     """Kustomizations and commands that are elsewhere are refused with what does the same."""
     assert "kustomize build d | " in ctl("apply", "-k", "d", status=1).error
     assert "no command 'debug': describe" in ctl("debug", "pod/a", status=1).error
-    assert "cluster-info dump is not built here: get" in ctl("cluster-info", "dump", status=1).error
     assert "no command 'create x'" in ctl("create", "x", status=1).error
 
 
