@@ -70,6 +70,10 @@ def global_options(*, hidden: bool) -> list[click.Option]:
             "--insecure-skip-tls-verify", "insecure", is_flag=True, help="Do not verify the server's certificate. Insecure."
         ),
         option("--request-timeout", type=DURATION, help="Maximum wait for a response; default 30s."),
+        option("--username", default="", help="User name for basic authentication instead of the configured credentials."),
+        option("--password", default="", help="Password for basic authentication."),
+        option("-v", "--v", "verbosity", type=int, default=0, help="6 prints every request and its status, 8 their bodies as well."),
+        option("--warnings-as-errors", is_flag=True, help="A warning of the server is an error."),
     ]
 
 

@@ -39,6 +39,7 @@ create_options: Callable[[F], F] = stacked(write_options, save_config_option, va
 @files_option
 @click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only objects of the files that this label selector chooses.")
 @click.option("--raw", default="", metavar="PATH", help="Send the file as it is to this path of the server.")
+@click.option("--windows-line-endings", is_flag=True, expose_value=False, hidden=True, help="Without effect: editors keep their own.")
 @click.option("--edit", "edited", is_flag=True, help="Edit the objects before they are created.")
 @create_options
 @click.pass_context

@@ -74,6 +74,7 @@ class View:
 @click.option("--subresource", default="", metavar="NAME", help="Read a subresource, such as status or scale, of named objects.")
 @click.option("--output-watch-events", "events", is_flag=True, help="With -w: also print the type of each event (ADDED, MODIFIED, DELETED).")
 @click.option("--raw", "raw", default="", metavar="PATH", help="Print the server's response at a path such as /healthz.")
+@click.option("--server-print/--no-server-print", hidden=True, expose_value=False, default=True, help="Tables are always the server's.")
 @click.option("--chunk-size", type=int, default=0, hidden=True, expose_value=False, help="No effect: lists are always read in pages.")
 @pass_session
 def get(
@@ -277,7 +278,8 @@ class _Watcher:
 
     async def run(self) -> None:
         await self._list(quiet=self._view.watch_only)
-        while True:
+        end = self._api.clock.seconds() + self._api.longest_stream
+        while self._api.clock.seconds() < end:
             try:
                 await self._follow()
             except ApiError as error:

@@ -86,6 +86,8 @@ def _patterns(text: str, flag: str) -> tuple[re.Pattern[str], ...]:
 @click.option("--accept-paths", default="^.*", show_default=True, metavar="REGEX,...", help="Accepted paths.")
 @click.option("--reject-paths", default=_REJECTED, show_default=True, metavar="REGEX,...", help="Rejected paths.")
 @click.option("--reject-methods", default="^$", show_default=True, metavar="REGEX,...", help="Rejected methods.")
+@click.option("--keepalive", hidden=True, expose_value=False, help="Without effect: the reactor keeps connections.")
+@click.option("--append-server-path", is_flag=True, hidden=True, expose_value=False, help="Always on.")
 @pass_session
 def proxy(
     session: Session, port: int, address: str, unix_socket: str, api_prefix: str, www: str, www_prefix: str, accept_hosts: str,

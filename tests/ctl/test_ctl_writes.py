@@ -287,7 +287,6 @@ def test_missing_features_name_the_replacement(ctl: Ctl, tmp_path: Path) -> None
     """The errors for kustomizations and commands that do not exist name what to use instead."""
     assert "kustomize build d | " in ctl("apply", "-k", "d", status=1).error
     assert "no command 'debug': describe" in ctl("debug", "pod/a", status=1).error
-    assert "cluster-info dump is not built here: get" in ctl("cluster-info", "dump", status=1).error
     assert "no command 'create x'" in ctl("create", "x", status=1).error
 
 
