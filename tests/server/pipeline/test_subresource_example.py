@@ -82,7 +82,8 @@ def test_example_of_a_subresource_that_writes(server: InProcessServer) -> None:
     assert unschedulable()
     assert run(server.request("POST", f"{nodes}/a/cordon", body={"unschedulable": False})).code == 200
     assert not unschedulable()
-    for body in ({"unschedulable": 1}, []):
+    wrong: tuple[object, ...] = ({"unschedulable": 1}, [])
+    for body in wrong:
         refused = run(server.request("POST", f"{nodes}/a/cordon", body=body))
         assert refused.code == 400 and "unschedulable true or false" in refused.json["message"]
     assert run(server.request("POST", f"{nodes}/b/cordon", body={})).code == 404
