@@ -36,7 +36,7 @@ def create(server: InProcessServer, name: str, **labels: str) -> dict[str, Any]:
 
 
 def test_example_refuses_pods_without_the_label(tmp_path: Path) -> None:
-    """Without a default, a pod without the label is refused in the API's words."""
+    """Without a default, a pod without the label is rejected with a Status."""
     server = make_server(tmp_path / "data", *FLAGS)
     assert create(server, "a", team="blue")["metadata"]["labels"] == {"team": "blue"}
     with pytest.raises(ApiError) as refused:
@@ -46,7 +46,8 @@ def test_example_refuses_pods_without_the_label(tmp_path: Path) -> None:
 
 
 def test_example_follows_the_documented_configuration(tmp_path: Path) -> None:
-    """With the page's configuration, the default is set; a wrong field ends the start and names the plugin."""
+    """With the configuration of the page the default is set; an invalid field fails the start, and the error names the
+    plugin."""
     found = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     assert found is not None
     file = tmp_path / "admission.yaml"
