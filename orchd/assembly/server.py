@@ -47,7 +47,7 @@ _PATIENCE = 60.0
 
 
 class ApiServer:
-    """One API server. Make it, run `service`, wait for `service.wait_ready()`.
+    """One API server. Make it, run `service`, wait for `service.wait_ready()`. Programs that embed a server replace parts by keyword.
 
     `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port, `store` the configured
     store, `upstream` the transports to nodes, pods and services. `failed` is called when the server cannot start or
@@ -74,7 +74,12 @@ class ApiServer:
         self._durable_files = durable_files
         self._opened = opened
         runtime = self.runtime = Runtime(
-            settings=settings, objects=object_settings(settings), reactor=reactor, wall=wall, random=SystemRandom()
+            dialect=settings.dialect,
+            reactor=reactor,
+            wall=wall,
+            random=SystemRandom(),
+            settings=settings,
+            objects=object_settings(settings),
         )
         self.state = ServerState(reactor.seconds, settings.serving.livez_grace)
         self.files = prepare(settings, port=settings.serving.port, now=wall(), durable=durable_files)
@@ -90,7 +95,7 @@ class ApiServer:
         self.identity = Identity(runtime, self.files, client, self.objects.informers, self.outbound, self.metrics)
         self.aggregation = Aggregation(runtime, client, self.objects.informers, self.egress.dial(Egress.CLUSTER))
         admission = admission_chain(
-            runtime, client, self.objects, self.outbound, self.metrics, self.identity, self.definitions, self.state
+            runtime, client, self.objects, self.outbound, self.metrics, self.identity, self.state
         )
         registries = Registries(runtime, self.objects, admission, self.identity, self.traces)
         self.registry = registries.reviewed

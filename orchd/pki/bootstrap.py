@@ -117,8 +117,7 @@ def ensure(
     own = [*("localhost", "127.0.0.1", "::1"), socket.gethostname() if hostname is None else hostname, *names]
     serving_names = [*(dialect(name) for name in IN_CLUSTER_NAMES), *(name for name in own if _nameable(name))]
     _leaf(
-        files.serving_certificate,
-        files.serving_key,
+        (files.serving_certificate, files.serving_key),
         authority,
         subject(dialect("{short}-apiserver")),
         usages=[SERVER],
@@ -128,8 +127,7 @@ def ensure(
         durable=durable,
     )
     admin = _leaf(
-        files.admin_certificate,
-        files.admin_key,
+        (files.admin_certificate, files.admin_key),
         authority,
         subject(dialect("{long}-admin"), [MASTERS]),
         usages=[CLIENT],
@@ -197,8 +195,7 @@ def _authority(files: Files, dialect: Dialect, now: datetime, durable: bool) -> 
 
 
 def _leaf(
-    certificate: Path,
-    key: Path,
+    pair: tuple[Path, Path],
     authority: Signed,
     holder: x509.Name,
     *,
@@ -208,7 +205,8 @@ def _leaf(
     renew: bool,
     durable: bool,
 ) -> Signed:
-    """The existing pair if it is usable and not to be renewed, else a new one."""
+    """The certificate and key in the files `pair` if they are usable and not to be renewed, else new ones."""
+    certificate, key = pair
     if not renew and certificate.exists() and key.exists():
         present = _load(certificate, key)
         if _is_usable(present, authority, holder, names, now):
