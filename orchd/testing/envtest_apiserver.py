@@ -91,7 +91,7 @@ def make_server(reactor: Any, arguments: list[str], folder: Path, failed: Callab
     """The server for a framework's flags. Raises usage.UsageError, OSError and ValueError that name the flag or file."""
     settings = read_settings(arguments, folder)
     store = MemoryStore(reactor) if settings.storage.etcd is None else None
-    return ApiServer(settings, reactor, store=store, failed=failed)
+    return ApiServer(settings, reactor, store=store, failed=failed, durable_files=store is None)
 
 
 def main(arguments: list[str] | None = None) -> None:

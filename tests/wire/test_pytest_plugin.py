@@ -91,6 +91,9 @@ class Tests(TrialClusterMixin, TestCase):
         self.assertEqual(len((await client.list(events, "default"))["items"]), 1)
         await cluster.advance(200)
         self.assertEqual((await client.list(events, "default"))["items"], [])
+        with self.assertRaisesRegex(Exception, 'User "ada" cannot list'):
+            await cluster.client("ada").list(events, "default")
+        await cluster.client("ada", "system:masters").list(events, "default")
 
     async def test_connections(self):
         from OpenSSL import SSL
