@@ -196,6 +196,23 @@ dry_run_option: Callable[[F], F] = click.option(
 )  # fmt: skip
 
 
+def _remember_writing(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    session = context.find_object(Session)
+    if session is not None and parameter.name and value:
+        setattr(session.writing, parameter.name, value)
+
+
+field_manager_option: Callable[[F], F] = click.option(
+    "--field-manager", "manager", default=COMMAND_LINE, show_default=True, expose_value=False, callback=_remember_writing,
+    help="Name under which fields are owned.",
+)  # fmt: skip
+save_config_option: Callable[[F], F] = click.option(
+    "--save-config", is_flag=True, expose_value=False, callback=_remember_writing,
+    help="Keep the object in the annotation that apply view-last-applied prints.",
+)  # fmt: skip
+write_options: Callable[[F], F] = stacked(dry_run_option, field_manager_option)
+
+
 def dry_query(dry_run: str) -> dict[str, str]:
     """The query of a write with that flag."""
     return {"dryRun": "All"} if dry_run == "server" else {}
@@ -209,11 +226,13 @@ def done_suffix(dry_run: str) -> str:
 #: Words for field validation, and what the server calls it.
 _VALIDATION = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 validate_option: Callable[[F], F] = click.option(
-    "--validate", type=click.Choice(list(_VALIDATION)), default="strict", show_default=True, is_flag=False, flag_value="strict",
+    "--validate", "validation", type=click.Choice(list(_VALIDATION)), default="strict", show_default=True, is_flag=False,
+    flag_value="strict", expose_value=False, callback=_remember_writing,
     help="Fields that the server does not know are refused (strict), warned of (warn) or left out (ignore).",
 )  # fmt: skip
 
 
-def validation_query(validate: str) -> dict[str, str]:
+def validation_query(session: Session) -> dict[str, str]:
     """The query of a write with that flag."""
-    return {"fieldValidation": _VALIDATION[validate]}
+    word = session.writing.validation
+    return {"fieldValidation": _VALIDATION[word]} if word else {}

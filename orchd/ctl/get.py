@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl
 
 import click
 import orjson
@@ -22,6 +21,7 @@ from orchd.ctl.errors import CommandError
 from orchd.ctl.forms import FORMS, Form, form_options
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.printers import printer, without_managed_fields
+from orchd.ctl.raw import split_path
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, target_of
 from orchd.errors import ApiError
@@ -85,11 +85,11 @@ def get(
     if raw:
         if words or files:
             raise CommandError("--raw takes a path alone: leave out types and files")
-        path, _, query = raw.partition("?")
-        if not path.startswith("/"):
-            raise CommandError(f"--raw={raw}: a path begins with /")
-        output.line(session.run(lambda api: api.text(path, dict(parse_qsl(query, keep_blank_values=True)))).rstrip("\n"))
+        path, query = split_path(raw)
+        output.line(session.run(lambda api: api.text(path, query)).rstrip("\n"))
         return
+    if words and files:
+        raise CommandError("give objects by -f or by name, not both")
     columns = tuple(key for each in label_columns for key in each.split(",") if key)
     view = View(headings=not no_headers, label_columns=columns, **flags)
 
@@ -237,7 +237,7 @@ class TableOutput:
 
 
 async def _show_objects(api: Api, targets: Sequence[Target], view: View) -> list[ApiError]:
-    write = printer(view.form, label=await labels(api), headings=view.headings)
+    write = printer(view.form, headings=view.headings)
     failures: list[ApiError] = []
     objects: list[Object] = []
     for target in targets:
@@ -259,17 +259,6 @@ async def _objects(api: Api, target: Target, view: View) -> list[Object]:
     listed = await api.list(target.resource, everywhere=view.everywhere, query=view.query())
     kind = {"apiVersion": target.resource.api_version, "kind": target.resource.kind}
     return [{**kind, **item} for item in listed.get("items") or ()]
-
-
-async def labels(api: Api) -> Any:
-    """A function that gives ``TYPE.GROUP/NAME`` of an object."""
-
-    def label(obj: Object) -> str:
-        group = str(obj.get("apiVersion", "")).rpartition("/")[0]
-        word = str(obj.get("kind", "")).lower()
-        return f"{word}.{group}/{obj['metadata']['name']}" if group else f"{word}/{obj['metadata']['name']}"
-
-    return label
 
 
 # -- watches
@@ -321,7 +310,7 @@ class _Watcher:
             shown = {"type": event, "object": obj if self._view.form.managed else without_managed_fields(obj)}
             output.document(output.yaml_text(shown) if self._view.form == "yaml" else output.json_text(shown), self._view.form)
             return
-        write = printer(self._view.form, label=await labels(self._api), headings=False)
+        write = printer(self._view.form, headings=False)
         write([obj], True)
 
     async def _follow(self) -> None:

@@ -24,7 +24,15 @@ def without_managed_fields(obj: Object) -> Object:
     return {**obj, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
 
 
-def printer(form: str, *, label: Callable[[Object], str], headings: bool = True) -> Printer:
+def label_of(obj: Object) -> str:
+    """``TYPE.GROUP/NAME`` of an object, as ``-o name`` prints it."""
+    group = str(obj.get("apiVersion", "")).rpartition("/")[0]
+    word = str(obj.get("kind", "")).lower()
+    name = (obj.get("metadata") or {}).get("name", "")
+    return f"{word}.{group}/{name}" if group else f"{word}/{name}"
+
+
+def printer(form: str, *, label: Callable[[Object], str] = label_of, headings: bool = True) -> Printer:
     """The printer of an ``-o`` value other than a table. `label` gives ``KIND/NAME`` of an object. Raises CommandError."""
     name, _, argument = form.partition("=")
     if name.endswith("-file"):

@@ -1,4 +1,4 @@
-"""The page while its server is away."""
+"""The page while its server is unavailable."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
 
 
 def test_list_continues_after_a_restart(page: Page, server: DaemonProcess) -> None:
-    """It tells that the server is away, and then has what was created and deleted meanwhile."""
+    """The page shows that the server is unavailable, and afterwards what was created and deleted meanwhile."""
     for name in ("stays", "goes"):
         assert server.request("POST", COLLECTION, config_map(name, {}))[0] == 201
     page.sign_in()
@@ -45,10 +45,10 @@ def test_list_continues_after_a_restart(page: Page, server: DaemonProcess) -> No
 
 
 def test_expired_watch_lists_again(page: Page, server: DaemonProcess) -> None:
-    """A watch from a version that the server no longer has begins with a list: nothing is missed."""
+    """A watch from an expired version leads to a list, so that no change is missed."""
     page.sign_in()
     page.open_list("configmaps", "?namespace=default")
-    # The version that the page has is gone from the history of the new process.
+    # The page's version is no longer in the history of the new process.
     server.kill()
     server.start()
     for at in range(5):

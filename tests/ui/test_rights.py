@@ -1,4 +1,4 @@
-"""A user with few permissions: the page shows what is allowed, and errors for the rest."""
+"""A user with few permissions: the page shows what is allowed and reports what is not."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_forbidden_lists_are_reported(page: Page) -> None:
     page.sign_in("few-token")
     page.go("#/list/-/secrets")
     page.until(lambda: 'cannot list resource "secrets"' in page.one("#state").text)
-    # Where the rows would be, in full; an empty table would say that there are none.
+    # The message replaces the rows; an empty table would mean that there are none.
     page.until(lambda: 'cannot list resource "secrets"' in page.one(".grid .empty").text)
     assert "choose it above" in page.one(".grid .empty").text
     page.go("#/nodes")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib import resources
 from types import MappingProxyType
@@ -68,6 +69,7 @@ class StaticFile:
         return Response(content_type=self.content_type, headers=headers, body=self.body)
 
 
+@cache
 def page_files() -> Mapping[str, StaticFile]:
     """All files of the page by URL path; the page itself also at ``/ui/``."""
     found: dict[str, StaticFile] = {}
