@@ -120,7 +120,8 @@ def test_help_and_unknown_commands(ctl: Ctl) -> None:
     """Help lists the commands; an unknown command or flag is an error of one line that refers to the help."""
     for words in ((), ("--help",)):
         assert "Commands:" in ctl(*words).out
-    assert "Commands:" in ctl("rollout", status=1).error
+    incomplete = ctl("rollout", status=1)
+    assert "Commands:" in incomplete.out and "which command?" in incomplete.error
     assert "--help lists the commands" in ctl("frob", status=1).error
     assert "see orchctl get --help" in ctl("get", "--frob", status=1).error
 
