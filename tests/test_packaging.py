@@ -113,6 +113,20 @@ def test_installed_programs_work(environment: Path, tmp_path: Path, command: tup
     assert where.stdout.startswith(str(environment))
 
 
+def test_usage_may_be_cut_short(environment: Path, tmp_path: Path) -> None:
+    """A program whose usage nobody reads to the end ends without a traceback."""
+    unread, out = os.pipe()
+    os.close(unread)
+    try:
+        done = subprocess.run(
+            [environment / "bin" / "orchd", "--help"], cwd=tmp_path, stdout=out, stderr=subprocess.PIPE, text=True,
+            timeout=PATIENCE, check=False,
+        )  # fmt: skip
+    finally:
+        os.close(out)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_unknown_flag_is_named(environment: Path, tmp_path: Path) -> None:
     """An unknown flag ends a program with status 1 and one line."""
     done = run_in(environment, tmp_path, "orchd", "--data-dri=x")
