@@ -14,6 +14,7 @@ from importlib import resources
 from types import MappingProxyType
 
 from orchd import errors
+from orchd.errors import ApiError
 from orchd.server.pipeline.interfaces import Request, Response
 
 #: Path of the page. Its files are below it.
@@ -46,6 +47,7 @@ SECURITY_HEADERS = (
     ("X-Frame-Options", "DENY"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
 
 
@@ -60,7 +62,7 @@ class StaticFile:
     def answer(self, request: Request) -> Response:
         """The response to GET and HEAD; 304 when the client has the file. Raises ApiError 405."""
         if request.method not in ("GET", "HEAD"):
-            raise errors.method_not_allowed()
+            raise protected(errors.method_not_allowed())
         headers = [*SECURITY_HEADERS, ("ETag", self.etag), ("Cache-Control", "no-cache")]
         if _has(request, self.etag):
             return Response(code=304, content_type="", headers=headers)
@@ -82,6 +84,12 @@ def page_files() -> Mapping[str, StaticFile]:
         if entry.name == _INDEX:
             found[f"{ROOT}/"] = file
     return MappingProxyType(found)
+
+
+def protected(error: ApiError) -> ApiError:
+    """The error, with the headers of answers below /ui."""
+    error.headers.update(SECURITY_HEADERS)
+    return error
 
 
 def _has(request: Request, etag: str) -> bool:

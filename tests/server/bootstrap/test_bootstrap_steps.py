@@ -1,4 +1,4 @@
-"""What a fresh cluster holds, and that starting again writes nothing."""
+"""Objects of a new cluster; a further start writes nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def everything(dialect: Dialect) -> list[BootstrapObject]:
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=lambda d: d.name)
 def test_objects_contain_no_dialect_templates(dialect: Dialect) -> None:
-    """Every text of every object is spelled in the dialect; objects are of served kinds."""
+    """All texts of all objects are spelled in the dialect, and all objects are of served kinds."""
     catalog = builtin_catalog(dialect)
     for wanted in everything(dialect):
         assert "{" not in str(wanted.object).replace("{'", "").replace("{}", "")
@@ -46,7 +46,7 @@ def test_objects_contain_no_dialect_templates(dialect: Dialect) -> None:
 
 
 def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
-    """What is there as it should be is left alone, defaults of the server's included."""
+    """Complete objects are not written again, also if the server has added defaults."""
     server = make_server(tmp_path)
     before, asked = server.server.storage.store.revision, server.server.api.request_metrics.series
     writes = {labels: dict(series.codes) for labels, series in asked.items() if labels.verb not in ("GET", "LIST", "WATCH")}
@@ -58,7 +58,7 @@ def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_reconciled_fields_are_restored(tmp_path: Path) -> None:
-    """Changed members that are reconciled are restored; other members are preserved."""
+    """Reconciled members are restored; other members are preserved."""
     server = make_server(tmp_path)
     client, dialect = server.client(), server.dialect
     level = ResourceRef(dialect("flowcontrol.apiserver.{abbr}.io"), "v1beta2", "prioritylevelconfigurations")
@@ -85,7 +85,7 @@ def test_reduced_default_roles_are_restored(tmp_path: Path) -> None:
 
 
 def test_objects_of_a_fresh_cluster(tmp_path: Path) -> None:
-    """Namespaces, the server's own service with the first address, and one APIService per group and version."""
+    """Namespaces, the API service with the first address of the range, and an APIService per group and version."""
     server: InProcessServer = make_server(tmp_path)
     client, dialect = server.client(), server.dialect
     names = [o["metadata"]["name"] for o in run(client.list(ResourceRef("", "v1", "namespaces")))["items"]]
@@ -100,7 +100,7 @@ def test_objects_of_a_fresh_cluster(tmp_path: Path) -> None:
 
 
 def test_loopback_server_has_no_endpoints() -> None:
-    """A server that listens on loopback alone has a service but no endpoints."""
+    """A server that listens on loopback only has a service without endpoints."""
     local = objects.ServerEndpoint(ip="127.0.0.1", port=6443)
     assert not list(objects.own_endpoints(ORCH, [local]))
     endpoints, slice_ = objects.own_endpoints(ORCH, [local, SERVER])
@@ -109,7 +109,7 @@ def test_loopback_server_has_no_endpoints() -> None:
 
 
 def test_endpoints_list_all_servers() -> None:
-    """All servers, by port and in order; the slice is as the first subset."""
+    """Endpoints list all servers by port, sorted; the EndpointSlice equals the first subset."""
     more = [objects.ServerEndpoint(ip=ip, port=port) for ip, port in (("192.0.2.9", 7443), ("192.0.2.8", 6443))]
     endpoints, slice_ = objects.own_endpoints(ORCH, [*more, SERVER])
     assert [
@@ -120,7 +120,7 @@ def test_endpoints_list_all_servers() -> None:
 
 
 class Racing:
-    """A client whose writes lose races, `times` for each object."""
+    """A client whose first `times` writes conflict."""
 
     def __init__(self, times: int, *, exists: bool) -> None:
         self.times, self.exists = times, exists
@@ -166,7 +166,7 @@ def wanted(number: int) -> list[BootstrapObject]:
 @pytest.mark.parametrize("exists", [False, True])
 @pytest.mark.parametrize(("times", "fine"), [(0, True), (4, True), (5, False)])
 def test_lost_races_are_retried_five_times(number: int, exists: bool, times: int, fine: bool) -> None:
-    """A lost race is retried, up to five attempts; then the error is raised."""
+    """A conflict is retried up to five times; then the error is raised."""
     client: Any = Racing(times, exists=exists)
     if fine:
         run(ensure_objects.ensure(client, wanted(number), now=""))
