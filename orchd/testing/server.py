@@ -233,7 +233,14 @@ def make_server(
         own = template.make(clock)
     failures: list[Failure] = []
     server = ApiServer(
-        settings, clock, endpoint=_Nowhere(), store=own, upstream=upstream, failed=failures.append, wall=wall
+        settings,
+        clock,
+        endpoint=_Nowhere(),
+        store=own,
+        upstream=upstream,
+        failed=failures.append,
+        wall=wall,
+        durable_files=False,
     )
     server.api.documents.specification.build.in_background = False
     server.service.startService()
