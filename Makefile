@@ -28,8 +28,9 @@ EXAMPLES ?= 1000
 ROUNDS ?= 100
 TRIO ?= orchd-data-trio
 
-# The tests of a module stay together: they share servers. WORKERS= runs all of them in one process.
-WORKERS ?= --numprocesses=6 --dist=loadfile --no-loadscope-reorder
+# The tests of a module stay together: they share servers. WORKERS= runs all of them in one process. Each worker spends five
+# seconds of processor time on finding all tests; four wait enough for others to keep two processors busy.
+WORKERS ?= --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 SERVE ?=
 

@@ -39,18 +39,28 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As shells leave it to what they run in the background. Processes that tests interrupt would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Begun first, so that several workers end together: files of half a minute, then where most of the time is spent waiting for
-#: processes. The rest is short.
+#: Begun first, so that several workers end together: the browser's tests, which one worker does; files of half a minute; then
+#: where most of the time is spent waiting for processes. The rest is short.
 _FIRST = (
-    *("tests/wire/test_controller_manager.py", "tests/wire/test_scheduler_process.py", "tests/store/etcd/test_trio.py"),
-    *("tests/wire/test_kubectl_writing.py", "tests/wire/test_node_fleet.py", "tests/wire/test_faults.py"),
-    *("tests/ui/test_screens.py", "tests/store/", "tests/test_packaging.py", "tests/wire/", "tests/ui/"),
-    *("tests/test_storecommands.py", "tests/test_tap.py", "tests/contracts/"),
+    *("tests/ui/", "tests/store/etcd/test_trio.py", "tests/wire/test_kubectl_writing.py", "tests/wire/test_controller_manager.py"),
+    *("tests/wire/test_scheduler_process.py", "tests/wire/test_faults.py", "tests/test_storecommands.py"),
+    *("tests/contracts/test_stores.py", "tests/store/", "tests/wire/", "tests/test_packaging.py", "tests/test_tap.py"),
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: next((at for at, start in enumerate(_FIRST) if item.nodeid.startswith(start)), len(_FIRST)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    """With ``--dist=loadfile``, the browser's files go to one worker, which starts one browser and one server for them."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    # Not everybody has it.
+    from tests.scheduling import FileScheduling
+
+    return FileScheduling(config, log)
 
 
 def pytest_collection_finish() -> None:
