@@ -174,6 +174,7 @@ def test_an_event_opens_in_full(page: Page, server: DaemonProcess, namespace: st
     page.open(f"#/object/-/configmaps/{namespace}/told", "events")
     page.until(page.rows)
     page.keys("c", Keys.ENTER)
-    page.until(lambda: "long end" in page.driver.switch_to.active_element.text)
+    page.until(lambda: page.driver.switch_to.active_element.get_attribute("id") == "detail")
+    assert "long end" in page.one("#detail").text
     page.keys(Keys.ESCAPE)
     page.until(lambda: page.driver.switch_to.active_element.get_attribute("role") == "grid")

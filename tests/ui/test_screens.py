@@ -35,7 +35,7 @@ def deployment(name: str, replicas: int, cpu: str) -> dict[str, Any]:
 def shop(server: DaemonProcess) -> None:
     """Deployments with pods, some of which fit on no node."""
     server.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-    for name, replicas, cpu in (("cart", 4, "100m"), ("catalog", 6, "100m"), ("payment", 3, "100m"), ("training", 2, "64")):
+    for name, replicas, cpu in (("cart", 4, "100m"), ("catalog", 6, "100m"), ("payment", 3, "100m"), ("training-of-recommendations", 2, "64")):
         applied(server, f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{name}", deployment(name, replicas, cpu), "deploy")
 
 
