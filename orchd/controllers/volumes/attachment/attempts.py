@@ -33,9 +33,8 @@ class Attempts:
         return self._attempts.pop(name, None) is not None
 
     def failed(self, name: str, error: str, now: float) -> tuple[bool, float]:
-        """Is a failure to be reported now, and in how many seconds is there something new to decide?
-
-        `error` is the driver's, "" while it has not answered, which is a failure once the deadline has passed."""
+        """(True if a failure is to be reported now, seconds until the next decision). `error` is the driver's, "" while
+        it has not responded, which is a failure once the deadline has passed."""
         attempt = self._attempts[name]
         if not error and now < attempt.deadline:
             return False, attempt.deadline - now

@@ -81,7 +81,7 @@ class AttachDetachController(Controller):
         self._leaving: dict[tuple[str, str], float] = {}
         #: Node and volume of attachments that were created and that the informer has not shown yet, by name.
         self._unseen: dict[str, tuple[str, str]] = {}
-        #: Nodes that wait for another node to release a volume, and the conflicts of which their pods were told.
+        #: Nodes that wait for another node to release a volume, and the conflicts that were reported to their pods.
         self._blocked: dict[str, set[str]] = {}
 
     @property
@@ -286,7 +286,7 @@ class AttachDetachController(Controller):
         return changed
 
     def _by_node(self, node_name: str, node: Object, wanted: dict[str, Wanted], waits: list[float]) -> set[str]:
-        """Volumes that the node attaches by itself and may have: those wanted, and those still mounted."""
+        """Volumes that the kubelet attaches itself: those wanted, and those still mounted."""
         found: set[str] = set()
         for unique_name, each in wanted.items():
             if not each.volume.driver:

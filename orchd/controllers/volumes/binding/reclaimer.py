@@ -93,7 +93,7 @@ class Reclaimer:
                 raise
 
     def _deleter_trouble(self, volume: Object, by: str) -> str:
-        """Why the storage of a volume cannot be deleted; "" when there is nothing to delete outside its node."""
+        """Why the storage of a volume cannot be deleted; "" if there is no storage outside its node."""
         if spec(volume).get("hostPath") is not None and by in ("", self._dialect("{long}.io/host-path")):
             path = str(spec(volume)["hostPath"].get("path") or "")
             if _TEMPORARY.search(path):
