@@ -50,7 +50,7 @@ class WorkloadController(Controller):
         """True if the owner may adopt a pod that its selector matches."""
         return True
 
-    # -- what makes work
+# -- event handlers
 
     def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is None and old is not None:

@@ -73,7 +73,7 @@ class ResourceQuotaController(Controller):
         await super().stop()
         await self._counts.stop()
 
-    # -- what makes work
+# -- event handlers
 
     def _quota_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Queue changed quotas; changes of the status alone come from admission or this controller."""
@@ -114,7 +114,7 @@ class ResourceQuotaController(Controller):
             found = self._resources[names] = resources_of(catalog, names, self.dialect)
         return found
 
-    # -- the work
+# -- reconciliation
 
     async def reconcile(self, key: Key) -> float | None:
         quota = self._quotas.get(*key)

@@ -334,7 +334,7 @@ class AttachDetachController(Controller):
             self._unseen.pop(name(made), None)
             if error.reason != "AlreadyExists":
                 return self._record_failure(name(made), wanted, error.message)
-        return self._attempts.failed(name(made), "", self.env.clock.seconds())[1]
+        return self._attempts.check(name(made), "", self.env.clock.seconds())[1]
 
     def _follow_attachment(self, found: Object, wanted: Wanted) -> list[float]:
         """Process an existing attachment: attached, failed, or pending."""
@@ -354,7 +354,7 @@ class AttachDetachController(Controller):
 
     def _record_failure(self, called: str, wanted: Wanted, error: str) -> float:
         """Record an Event for each pod, with backoff. Returns seconds until the next check."""
-        due, wait = self._attempts.failed(called, error, self.env.clock.seconds())
+        due, wait = self._attempts.check(called, error, self.env.clock.seconds())
         late = (
             f"timed out waiting for external-attacher of {wanted.volume.driver} CSI driver to attach volume "
             f"{wanted.volume.handle}"

@@ -37,7 +37,7 @@ class Reclaimer:
         self._dialect = writer.dialect
         self._pods = pods
         self._settings = settings
-        #: uid of the pod that this process made for a volume. Pods of the name that it did not make prove nothing.
+        #: uid of the recycler pod that this process created for a volume. Pods of that name from others are not trusted.
         self._recyclers: dict[str, str] = {}
 
     async def reclaim(self, volume: Object) -> None:
