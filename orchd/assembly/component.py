@@ -161,8 +161,8 @@ def without_credentials(config: ClientConfig) -> ClientConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedByComponent:
-    """What a component serves at the paths that every component has, and `endpoints` beside them. `configuration` returns the body
-    of /configz."""
+    """The endpoints that every component serves, and `endpoints` in addition. `configuration` returns the body of
+    /configz."""
 
     checks: Iterable[Check]
     sources: Iterable[metrics.Source]

@@ -1,4 +1,4 @@
-"""The simulated nodes of one server, where it is elected to run them: a client of its own pipeline."""
+"""The simulated nodes of one server, which run on the elected server: a client of the server's own pipeline."""
 
 from __future__ import annotations
 

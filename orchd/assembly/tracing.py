@@ -33,7 +33,7 @@ _FLAG = "--tracing-config-file"
 
 
 class Traces:
-    """Wraps the parts of a server whose work is to be seen in traces, if traces are configured."""
+    """Wraps the parts of a server that have spans, if tracing is configured."""
 
     def __init__(self, runtime: Runtime) -> None:
         """Raises ValueError naming the flag, the file and the field, or the library that is missing."""

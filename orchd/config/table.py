@@ -152,7 +152,7 @@ def table() -> FlagTable:
 #: Flags that mean something else to each component: in the one process they are given in the components' flag files.
 AMBIGUOUS: Final = frozenset(("leader-elect-resource-name",))
 
-#: Components that may run in a process of their own, and their modules' names.
+#: Components that can run as separate processes, and their modules' names.
 COMPONENTS: Final = ("controller-manager", "scheduler")
 
 

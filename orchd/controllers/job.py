@@ -96,7 +96,7 @@ class JobController(PodViewController):
         self._ended_pods = Counter("job_controller_job_pods_finished_total", "Finished pods of jobs, by result.", ("completion_mode", "result"))
         self.instruments = (self._syncs, self._seconds, self._ended, self._ended_pods)
 
-    # -- what makes work
+# -- event handlers
 
     def forget(self, key: Key) -> None:
         super().forget(key)
@@ -112,7 +112,7 @@ class JobController(PodViewController):
         failures = self._failures.get(key, 0)
         return float(min(_BACKOFF * 2 ** (failures - 1), _LONGEST_BACKOFF)) if failures else 0.0
 
-    # -- the work
+# -- reconciliation
 
     async def reconcile(self, key: Key) -> float | None:
         job = self._owners.get(*key)

@@ -44,22 +44,22 @@ def check_namespace(api: Api, session: Session, target: Target) -> None:
 
 @click.group(cls=Group, invoke_without_command=True)
 @files_option
-@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only objects of the files with these labels; with --prune also only those are deleted.")
+@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only objects in the files with these labels; --prune deletes only such objects.")
 @dry_run_option
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that other managers own.")
 @field_manager_option
-@click.option("--prune", "pruning", is_flag=True, help="Delete objects applied before under this manager's name that the files no longer have.")
+@click.option("--prune", "pruning", is_flag=True, help="Delete objects that this manager applied before and that the files no longer contain.")
 @click.option("--prune-allowlist", "--prune-whitelist", "allowlist", multiple=True, metavar="GROUP/VERSION/KIND", help="With --prune: only these kinds; may be repeated.")
-@click.option("--all", "every", is_flag=True, help="With --prune: without a selector.")
+@click.option("--all", "every", is_flag=True, help="With --prune: consider all objects, without a selector.")
 @click.option("--force", is_flag=True, help="Delete and create an object whose changed fields are immutable.")
-@click.option("--cascade", type=CASCADE, default="background", show_default=True, help="What happens to dependents of deleted objects.")
-@click.option("--grace-period", type=int, default=-1, help="Seconds for deleted pods to end.")
+@click.option("--cascade", type=CASCADE, default="background", show_default=True, help="Deletion of dependents of deleted objects.")
+@click.option("--grace-period", type=int, default=-1, help="Grace period of deleted pods in seconds.")
 @click.option("--wait/--no-wait", default=False, show_default=True, help="With --prune: wait until deleted objects are gone.")
-@click.option("--timeout", type=DURATION, default=300.0, help="Longest wait for the end of deleted objects; default 5m.")
+@click.option("--timeout", type=DURATION, default=300.0, help="Maximum wait for the deletion; default 5m.")
 @validate_option
 @click.option("--server-side", is_flag=True, default=True, hidden=True, expose_value=False, help="Always on.")
-@click.option("--overwrite", is_flag=True, hidden=True, expose_value=False, help="Of client-side apply: without effect.")
-@click.option("--openapi-patch", is_flag=True, hidden=True, expose_value=False, help="Of client-side apply: without effect.")
+@click.option("--overwrite", is_flag=True, hidden=True, expose_value=False, help="No effect: an option of client-side apply.")
+@click.option("--openapi-patch", is_flag=True, hidden=True, expose_value=False, help="No effect: an option of client-side apply.")
 @form_option
 @click.pass_context
 def apply(

@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Put a global flag that was given into the session."""
+    """Store the value of a global flag in the session."""
     session = context.find_object(Session)
     if session is not None and parameter.name and value not in (None, (), False):
         setattr(session.flags, parameter.name, value)
@@ -81,7 +81,7 @@ _BOOLEANS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f"
 
 
 def _with_boolean_values(command: click.Command, words: list[str]) -> list[str]:
-    """Arguments in which ``--flag=true`` and ``--flag=false`` of switches are written as click knows them. The last one counts."""
+    """Arguments with ``--flag=true`` and ``--flag=false`` of boolean flags converted to click's form. The last one counts."""
     switches = {name: option for option in command.params if isinstance(option, click.Option) and option.is_bool_flag for name in option.opts}
     out: list[str] = []
     for at, word in enumerate(words):
@@ -104,7 +104,7 @@ def _with_boolean_values(command: click.Command, words: list[str]) -> list[str]:
 
 
 class Command(click.Command):
-    """A command that takes the global flags as well, and its switches with a value too: ``--wait=false``."""
+    """A command that also takes the global flags, and values of boolean flags: ``--wait=false``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, _with_boolean_values(self, args))
@@ -125,21 +125,21 @@ ALIASES = {
 }  # fmt: skip
 #: Commands that users of similar programs look for, and what does the same here.
 _INSTEAD = {
-    "kustomize": "kustomize is a program of its own: kustomize build DIR | apply -f -",
-    "debug": "describe and logs show what there is, exec runs commands",
-    "plugin": "plugins are not built here: call the program itself",
-    "alpha": "no command is in trial here",
+    "kustomize": "kustomize is a separate program: kustomize build DIR | apply -f -",
+    "debug": "describe and logs show objects and output, exec runs commands",
+    "plugin": "plugins are not supported: run the plugin's program directly",
+    "alpha": "there are no alpha commands",
 }
 
 
 class Group(click.Group):
-    """A group of commands, which takes the global flags as well."""
+    """A group of commands that also takes the global flags."""
 
     command_class = Command
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # The help of the program itself has them, and the command `options`.
+        # They are shown in the help of the program itself, and by the command `options`.
         self.params += global_options(hidden=self.name != COMMAND_LINE)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -212,7 +212,7 @@ field_manager_option: Callable[[F], F] = click.option(
 )  # fmt: skip
 save_config_option: Callable[[F], F] = click.option(
     "--save-config", is_flag=True, expose_value=False, callback=_remember_writing,
-    help="Keep the object in the annotation that apply view-last-applied prints.",
+    help="Store the object in the annotation that apply view-last-applied prints.",
 )  # fmt: skip
 write_options: Callable[[F], F] = stacked(dry_run_option, field_manager_option)
 
@@ -223,11 +223,11 @@ def dry_query(dry_run: str) -> dict[str, str]:
 
 
 def done_suffix(dry_run: str) -> str:
-    """What follows a message about a write that was not kept."""
+    """The suffix of messages about a dry run."""
     return {"server": " (server dry run)", "client": " (dry run)"}.get(dry_run, "")
 
 
-#: Words for field validation, and what the server calls it.
+#: Value of --validate -> value of the query parameter.
 _VALIDATION = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 validate_option: Callable[[F], F] = click.option(
     "--validate", "validation", type=click.Choice(list(_VALIDATION)), default="strict", show_default=True, is_flag=False,

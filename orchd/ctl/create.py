@@ -37,8 +37,8 @@ create_options: Callable[[F], F] = stacked(write_options, save_config_option, va
 
 @click.group(cls=Group, invoke_without_command=True)
 @files_option
-@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only objects of the files that this label selector chooses.")
-@click.option("--raw", default="", metavar="PATH", help="Send the file as it is to this path of the server.")
+@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only objects in the files that match this label selector.")
+@click.option("--raw", default="", metavar="PATH", help="Send the file unchanged to this path of the server.")
 @click.option("--windows-line-endings", is_flag=True, expose_value=False, hidden=True, help="Without effect: editors keep their own.")
 @click.option("--edit", "edited", is_flag=True, help="Edit the objects before they are created.")
 @create_options
@@ -63,7 +63,7 @@ def create(
 
 
 def _edited(session: Session, objects: list[Object]) -> list[Object]:
-    """The objects as they are after the user's editor. Raises CommandError when nothing was saved."""
+    """The objects after editing. Raises CommandError if nothing was saved."""
     text = session.edit("---\n".join(map(output.yaml_text, objects)))
     if text is None or not text.strip():
         raise CommandError("edit cancelled: nothing was created")
@@ -93,7 +93,7 @@ def create_made(session: Session, make: Callable[[Api], Awaitable[list[Object]]]
 async def create_one(
     api: Api, session: Session, obj: Object, *, dry_run: str, form: str, word: str = "created", label: str = ""
 ) -> tuple[Target, Object]:
-    """Create an object and report it, under `label` instead of its name if given; what the server made of it."""
+    """Create an object and report it, under `label` instead of its name if given; returns the target and the created object."""
     target = await target_of(api, obj)
     check_namespace(api, session, target)
     if session.writing.save_config:
@@ -155,7 +155,7 @@ def create_deployment(
 ) -> None:
     """Create a deployment of containers with these images; arguments after -- are the command of a single container."""
     if words and len(images) > 1:
-        raise CommandError("a command behind -- goes with one --image: make others with set or edit")
+        raise CommandError("a command after -- requires a single --image: add other containers with set or edit")
     labels_ = {"app": name}
     containers: list[Object] = [{"name": _container_name(image), "image": image} for image in images]
     if words:
@@ -186,7 +186,7 @@ def create_job(
 ) -> None:
     """Create a job with one container, or from a cron job's template."""
     if bool(image) == bool(source):
-        raise CommandError("give --image, or --from=cronjob/NAME, and not both")
+        raise CommandError("give either --image or --from=cronjob/NAME")
     if source:
         kind, _, cron_job = source.partition("/")
         if kind not in ("cronjob", "cronjobs", "cj", "cronjob.batch", "cronjobs.batch") or not cron_job:

@@ -52,7 +52,7 @@ _LOOK, _LONGEST = 0.5, 7 * 24 * 3600.0
 @files_option
 @selector_options
 @everywhere_option
-@click.option("--raw", default="", metavar="PATH", help="Send a DELETE to this path of the server, with the file of -f if there is one.")
+@click.option("--raw", default="", metavar="PATH", help="Send a DELETE request to this path, with the file of -f as its body.")
 @click.option("--all", "every", is_flag=True, help="All objects of the type (in the namespace).")
 @click.option("--cascade", type=CASCADE, default="background", show_default=True, is_flag=False, flag_value="background", help="What happens to dependents: background, foreground or orphan.")
 @click.option("--grace-period", type=int, default=-1, help="Seconds for pods to end; 0 with --force deletes at once.")

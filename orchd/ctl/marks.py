@@ -114,7 +114,7 @@ def split_changes(words: tuple[str, ...], *, of_files: bool = False) -> tuple[li
         if "=" in word:
             key, _, value = word.partition("=")
             if not key:
-                raise CommandError(f"{word!r}: a key is missing in front of =")
+                raise CommandError(f"{word!r}: a key is missing before =")
             _add_change(changes, key, value)
         elif word.endswith("-") and len(word) > 1 and (objects or changes or of_files):
             _add_change(changes, word[:-1], None)

@@ -178,7 +178,7 @@ async def revisions(api: Api, target: Target, owner: Object) -> dict[int, Object
 @form_option
 @pass_session
 def history(session: Session, /, words: tuple[str, ...], revision: int, form: str, **given: Any) -> None:
-    """Print the revisions of objects; in a form such as yaml the object that keeps each revision."""
+    """Print the revisions of objects; with -o the object that stores each revision."""
 
     async def work(api: Api) -> None:
         for target in await _targets(api, session, words, given):

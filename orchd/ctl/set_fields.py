@@ -104,7 +104,7 @@ def _named(obj: Object, pattern: str, target: Target) -> list[Object]:
 @click.option("--keys", default="", metavar="KEY,...", help="Only these keys of --from.")
 @click.option("--prefix", default="", help="In front of the names of --from.")
 @click.option("--list", "list_", is_flag=True, help="Print the variables.")
-@click.option("--resolve", is_flag=True, help="With --list: print the values of config maps and secrets, not their names.")
+@click.option("--resolve", is_flag=True, help="With --list: print the values from config maps and secrets instead of their names.")
 @click.option("--overwrite/--no-overwrite", default=True, show_default=True, help="Change variables that are there already.")
 @_selection
 @pass_session

@@ -63,7 +63,7 @@ class AskedInformers:
 
 
 def check_configuration(configuration: SchedulerConfiguration) -> None:
-    """Check the plugins and extenders that a configuration names, before a scheduler is made of it. Raises ConfigError."""
+    """Check the plugins and extenders of a configuration before a scheduler is created. Raises ConfigError."""
     expand_all(configuration, _implemented(plugin_factories()))
     for each in configuration.extenders:
         check_extender(each)

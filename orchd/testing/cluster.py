@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 #: Default time limit of starts, requests and waits in seconds: enough for machines under load.
 LIMIT = 60.0
-#: Seconds by which one command advances time; longer times take several commands, each with a limit of its own.
+#: Seconds by which one command advances time; longer times take several commands, each with its own time limit.
 _MAX_STEP = 600.0
 #: Limit of an object's text in errors, in characters.
 _MAX_OBJECT_TEXT = 1500

@@ -28,7 +28,7 @@ from orchd.dialect import ORCH, Dialect
 from orchd.testing.forked_process import ForkedProcess, Process
 from orchd.testing.ports import free_port
 
-#: Seconds after which a test gives up waiting: only a hang takes that long, on whatever machine.
+#: Seconds after which a test gives up waiting: long enough for any machine, so that only a hang reaches it.
 PATIENCE = 600.0
 _RUN = "from twisted.scripts.twistd import run; run()"
 _ENTRY = "twisted.scripts.twistd:run"

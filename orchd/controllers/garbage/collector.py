@@ -68,7 +68,7 @@ class GarbageCollector:
         )
         self._background = Background()
         self._monitors: dict[ResourceRef, Monitor] = {}
-        #: Failed lists and watches of resources that are not monitored any more.
+        #: Failed lists and watches of resources whose monitors have been closed.
         self._past_failures = 0
         self._catalog: Catalog | None = None
         self._timer: IDelayedCall | None = None

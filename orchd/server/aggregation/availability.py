@@ -28,8 +28,8 @@ _PASSED: Final = ("True", "Passed", "all checks passed")
 
 
 def finding(server: AggregatedService | None, service: Object | None, endpoints: Object | None) -> Finding | None:
-    """The condition of an APIService as far as it is known without a probe; `server` is None for a local one. None when
-    a probe is needed. `service` is the one it references, `endpoints` are that service's."""
+    """The condition of an APIService as far as it is known without a probe; None if a probe is needed. `server` is None
+    for a local one. `service` is the referenced Service, `endpoints` are its Endpoints."""
     if server is None:
         return "True", "Local", "Local APIServices are always available"
     quoted = f'service/{server.service} in "{server.namespace}"'

@@ -66,7 +66,7 @@ class ObjectStore:
     def _open(self, resource: Resource) -> tuple[ICache, Any]:
         opened = self._opened.get(resource.key)
         if opened is not None and resource.custom and resource.selectable != self._selectable.get(resource.key, ()):
-            # Entries have the values of other fields. Requests of an older catalog must not bring those back.
+            # Entries have the values of other fields. Requests with an older catalog must not restore those.
             now = self.catalog().resource(resource.group, resource.version, resource.plural)
             if now is not None and now.selectable == resource.selectable:
                 self.forget(resource.key)

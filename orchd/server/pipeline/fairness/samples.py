@@ -1,7 +1,7 @@
-"""Samples of how full the priority levels are, and their extremes between two samples.
+"""Samples of the load of priority levels, and their extremes between two samples.
 
-A sample of a level is a fraction: executing requests of its seats, waiting requests of the places in its queues. The numbers of
-read-only and of mutating requests of the whole server are sampled as they are.
+A sample of a level is a fraction: executing requests of its seats, waiting requests of the places in its queues. The
+numbers of read-only and of mutating requests of the whole server are sampled as absolute numbers.
 """
 
 from __future__ import annotations
