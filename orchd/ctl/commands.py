@@ -15,13 +15,14 @@ import orchd.ctl.dump
 import orchd.ctl.reconcile  # noqa: F401 - these add commands to groups of others
 from orchd.ctl.apply import apply, diff
 from orchd.ctl.certs import certs
-from orchd.ctl.change import edit, patch, scale
+from orchd.ctl.change import patch, scale
 from orchd.ctl.cluster_info import cluster_info, options
 from orchd.ctl.config_commands import config
 from orchd.ctl.copying import cp
 from orchd.ctl.create import create
 from orchd.ctl.delete import delete
 from orchd.ctl.describe import describe, events
+from orchd.ctl.edit import edit
 from orchd.ctl.execute import attach, execute
 from orchd.ctl.forwarding import port_forward
 from orchd.ctl.generate import autoscale, expose, run

@@ -206,6 +206,6 @@ async def _run_of(api: Api, cron_job: str, name: str) -> list[Object]:
     job = named("batch/v1", "Job", name, spec=template["spec"])
     job["metadata"] |= {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
     job["metadata"].setdefault("annotations", {})[(await api.dialect())("cronjob.{long}.io/instantiate")] = "manual"
-    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": cron_job, "uid": found["metadata"]["uid"], "controller": True}
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": cron_job, "uid": found["metadata"]["uid"]}
     job["metadata"]["ownerReferences"] = [owner]
     return [job]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import click
 
 from orchd.ctl import output
+from orchd.ctl.ages import age_text
 from orchd.ctl.api import Api
 from orchd.ctl.command import Command, everywhere_option, files_option, selector_options
 from orchd.ctl.describe_kinds import SECTIONS, WIDTH, row
@@ -152,20 +152,6 @@ def event_time(event: Object) -> str:
     series = event.get("series") or {}
     found = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
     return str(found or event["metadata"].get("creationTimestamp") or "")
-
-
-def age_text(now: float, stamp: str) -> str:
-    """Time since `stamp` in its one or two largest units."""
-    try:
-        then = datetime.datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
-    except ValueError:
-        return "<unknown>"
-    left = max(0, int(now - then))
-    for size, unit, smaller, small_unit in ((86400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s")):
-        if left >= size:
-            rest = left % size // smaller
-            return f"{left // size}{unit}" + (f"{rest}{small_unit}" if rest and left < size * 10 else "")
-    return f"{left}s"
 
 
 def align_columns(rows: Iterable[list[str]]) -> list[str]:

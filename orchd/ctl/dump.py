@@ -16,7 +16,7 @@ from orchd.ctl.command import everywhere_option
 from orchd.ctl.errors import CommandError
 from orchd.ctl.forms import Form, form_options
 from orchd.ctl.logs import containers_of
-from orchd.ctl.printers import printer, text_of
+from orchd.ctl.printers import printer, text_of, without_managed_fields
 from orchd.ctl.session import Session, pass_session
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
@@ -88,7 +88,8 @@ class _Writer:
 
 
 async def _list(api: Api, plural: str, namespace: str = "") -> Object:
-    return await api.list(await api.discovery.find(plural), namespace=namespace)
+    found = await api.list(await api.discovery.find(plural), namespace=namespace)
+    return {**found, "items": [without_managed_fields(each) for each in found.get("items") or ()]}
 
 
 async def _dump_namespace(api: Api, writer: _Writer, namespace: str) -> None:

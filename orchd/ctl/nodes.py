@@ -9,7 +9,7 @@ import click
 
 from orchd.ctl import output
 from orchd.ctl.api import Api
-from orchd.ctl.command import DURATION, Command, done_suffix, dry_query, dry_run_option, write_options
+from orchd.ctl.command import DURATION, Command, done_suffix, dry_query, dry_run_option, validate_option, write_options
 from orchd.ctl.delete import wait_gone
 from orchd.ctl.describe_kinds import pods_on
 from orchd.ctl.discovery import Resource
@@ -217,6 +217,7 @@ async def _evict(api: Api, pods: Resource, pod: Object, options: Object, end: fl
 @click.option("--all", "every", is_flag=True, help="All nodes.")
 @click.option("--overwrite", is_flag=True, help="Change the values of existing taints.")
 @write_options
+@validate_option
 @form_option
 @pass_session
 def taint(session: Session, words: tuple[str, ...], selector: str, every: bool, overwrite: bool, dry_run: str, form: str) -> None:
