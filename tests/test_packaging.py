@@ -191,15 +191,13 @@ def test_builds_are_reproducible(tmp_path: Path) -> None:
 
 
 def test_documented_layout_of_a_drop_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the project file of docs/extending/drop-ins.md setuptools installs the module, and twisted finds its folder."""
-    setuptools = pytest.importorskip("setuptools")
+    """The project file of docs/extending/drop-ins.md names the folder of the page's tree, in which twisted finds plugins."""
     page = (ROOT / "docs/extending/drop-ins.md").read_text(encoding="utf-8")
     config = tomllib.loads(page.split("```toml\n")[1].split("```")[0])
     (where,) = config["tool"]["setuptools"]["packages"]["find"]["where"]
     plugins = tmp_path / where / "orchd/plugins"
     plugins.mkdir(parents=True)
     assert f"{where}/orchd/plugins/reports.py" in page
-    assert sorted(setuptools.find_namespace_packages(str(tmp_path / where))) == ["orchd", "orchd.plugins"]
     monkeypatch.syspath_prepend(str(tmp_path / where))
     assert str(plugins) in pluginPackagePaths("orchd.plugins")
 
