@@ -21,7 +21,7 @@ from orchd.dialect import ORCH
 from orchd.scheduler.config.decoding import default_configuration
 from orchd.scheduler.framework.cycle import Decision, UnfitError
 from orchd.scheduler.pods import Pod
-from orchd.scheduler.service import DEFAULT_NAME, Scheduler
+from orchd.scheduler.service import DEFAULT_NAME, Environment, Scheduler
 from orchd.scheduler.values import CycleState
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.results import result_of
@@ -36,16 +36,16 @@ class Bed:
 
     def __init__(self, nodes: int, cpu: str = "32") -> None:
         self.informers = MemoryInformers()
-        self.scheduler = Scheduler(
+        environment = Environment(
+            dialect=ORCH,
             client=cast(IClient, None),
             informers=self.informers,
             recorder=lambda name: cast(IEventRecorder, None),
             clock=Clock(),
             wall=time.time,
             random=Random(1),
-            dialect=ORCH,
-            configuration=default_configuration(ORCH),
         )
+        self.scheduler = Scheduler(environment, default_configuration(ORCH))
         self.lane = self.scheduler.lanes[DEFAULT_NAME]
         for number in range(nodes):
             name = f"n{number}"

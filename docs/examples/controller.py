@@ -48,6 +48,7 @@ class TeamLabels(Controller):
 class _Factory:
     name = TeamLabels.name
     help = "Copies the label team of a namespace to its ConfigMaps."
+    resources = (NAMESPACES, CONFIG_MAPS)
 
     def make(self, environment: Environment) -> IController:
         made: IController = TeamLabels(environment)

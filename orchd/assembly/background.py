@@ -33,29 +33,13 @@ class BackgroundComponents:
     ) -> None:
         """`renew_files` renews the certificates that are due. Raises ValueError naming the flag at fault."""
         self._runtime = runtime
-        files = subsystems.files.made
-        informers = subsystems.objects.informers
-        authority = files.ca_certificate.read_bytes()
-        exclusive = subsystems.storage.store.exclusive
-        self.controllers = Controllers(
-            runtime,
-            access,
-            informers,
-            subsystems.definitions,
-            subsystems.identity.authentication.issuer,
-            authority,
-            api.components,
-            authority_files=(files.ca_certificate, files.ca_key),
-            exclusive=exclusive,
-        )
+        self.controllers = Controllers(runtime, access, subsystems, api.components)
         recorder = self.controllers.broadcaster.recorder
-        self.certificates = Certificates(runtime, files, recorder("orchd"), renew_files)
-        self.simulation = Simulation(runtime, access, informers, recorder, authority=authority, exclusive=exclusive)
+        self.certificates = Certificates(runtime, subsystems.files.made, recorder("orchd"), renew_files)
+        self.simulation = Simulation(runtime, access, subsystems, recorder)
         self.scheduler: LocalScheduler | None = None
         if runtime.settings.scheduler.enabled:
-            self.scheduler = _scheduler_type()(
-                runtime, access, informers, api.components, authority=authority, exclusive=exclusive
-            )
+            self.scheduler = _scheduler_type()(runtime, access, subsystems, api.components)
             api.endpoints[EXPLAIN] = self.scheduler.explain
 
     def members(self) -> list[Member]:

@@ -14,5 +14,5 @@ def capabilities() -> Capabilities:
     return Capabilities(
         admission_plugins=frozenset((*builtin.NAMES, *(str(f.name) for f in builtin.drop_ins()))),
         authorizers=frozenset((*modes.MODES, *modes.drop_ins())),
-        controllers=frozenset((*(name for name, _ in CONTROLLERS), *drop_ins())),
+        controllers=frozenset(row.name for row in (*CONTROLLERS, *drop_ins())),
     )

@@ -7,21 +7,21 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from random import Random
 from socket import gethostname
 from typing import Any
 
-from twisted.internet.threads import deferToThreadPool
 from twisted.python.failure import Failure
 
 from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
 from orchd.assembly.metrics import selected_metrics
+from orchd.assembly.runtime import ProcessRuntime
 from orchd.assembly.tls import tls_settings
 from orchd.client.bodies import JSON, BodyCodec, ProtobufBodies
-from orchd.client.remote import RemoteClient
+from orchd.client.credentials import ITokenSource
+from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.client.request_counts import RequestCounts
 from orchd.client.throttle import Throttle
 from orchd.config.component import ComponentSettings
@@ -52,8 +52,8 @@ from orchd.txkit.log import Logger
 
 #: The -v level from which each request is logged, as in the API server.
 _ACCESS_LOG = 3
-#: Timeout of delegated reviews in seconds.
-_REVIEW_SECONDS = 10.0
+#: Timeouts of calls and of delegated reviews in seconds.
+_CALL_SECONDS, _REVIEW_SECONDS = 30.0, 10.0
 _log = Logger(namespace="orchd.component")
 
 
@@ -63,19 +63,15 @@ class Connections:
     def __init__(
         self,
         settings: ComponentSettings,
-        reactor: Any,
+        runtime: ProcessRuntime,
         *,
         agent: str,
-        random: Random,
-        wall: Callable[[], float],
         environment: Mapping[str, str],
     ) -> None:
         """Raises ClientConfigError and OSError for unusable client configurations."""
         self._settings = settings
-        self._reactor = reactor
+        self._runtime = runtime
         self._agent = agent
-        self._random = random
-        self._wall = wall
         self._environment = environment
         self._clients: list[RemoteClient] = []
         self.counts = RequestCounts()
@@ -99,15 +95,18 @@ class Connections:
         except (ClientConfigError, OSError) as error:
             raise ClientConfigError(f"neither {flags[0]} nor {flags[1]} was given, and {error}") from error
 
-    def client(self, purpose: str = "", *, config: ClientConfig | None = None, **options: Any) -> RemoteClient:
-        """A client as the component, or for another `config`. Throttled only if `options` sets a throttle."""
-        return self._make(config or self.config, purpose, {"codec": self._codec, **options})
+    def client(self, purpose: str = "", *, timeout: float = _CALL_SECONDS) -> RemoteClient:
+        """A client as the component, without a limit of its rate."""
+        return self._make(self.config, self._options(purpose, timeout))
 
-    def throttled(self, purpose: str = "", **options: Any) -> RemoteClient:
-        """A client that is rate limited by the component's flags."""
+    def throttled(
+        self, purpose: str = "", *, config: ClientConfig | None = None, bearer: ITokenSource | None = None
+    ) -> RemoteClient:
+        """A client that is rate limited by the component's flags, as the component or for another `config`."""
         chosen = self._settings.client
-        throttle = Throttle(self._reactor, qps=chosen.qps, burst=chosen.burst)
-        return self.client(purpose, throttle=throttle, **options)
+        throttle = Throttle(self._runtime.reactor, qps=chosen.qps, burst=chosen.burst)
+        options = replace(self._options(purpose), throttle=throttle, bearer=bearer)
+        return self._make(config or self.config, options)
 
     def for_reviews(self, flag: str, path: str) -> RemoteClient | None:
         """The client for delegated authentication and authorization from a client configuration file. Without a file:
@@ -120,18 +119,21 @@ class Connections:
                 config = clientconfig.in_cluster(dialect, self._environment)
             except (ClientConfigError, OSError):
                 return None
-        return self._make(config, "", {"timeout": _REVIEW_SECONDS})
+        return self._make(config, replace(self._options(timeout=_REVIEW_SECONDS), codec=JSON))
 
-    def _make(self, config: ClientConfig, purpose: str, options: Mapping[str, Any]) -> RemoteClient:
+    def _options(self, purpose: str = "", timeout: float = _CALL_SECONDS) -> ClientOptions:
+        agent = f"{self._agent}/{purpose}" if purpose else self._agent
+        return ClientOptions(agent=agent, timeout=timeout, counts=self.counts, codec=self._codec)
+
+    def _make(self, config: ClientConfig, options: ClientOptions) -> RemoteClient:
+        runtime = self._runtime
         made = RemoteClient(
             config,
-            self._reactor,
-            agent=f"{self._agent}/{purpose}" if purpose else self._agent,
-            random=self._random,
-            wall=self._wall,
-            counts=self.counts,
+            runtime.reactor,
+            options,
+            random=runtime.random,
+            wall=runtime.wall,
             environment=self._environment,
-            **options,
         )
         self._clients.append(made)
         return made
@@ -157,12 +159,19 @@ def without_credentials(config: ClientConfig) -> ClientConfig:
     )  # fmt: skip
 
 
-class SecurePort:
-    """The HTTPS port of a component, a member of its service group.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedByComponent:
+    """What a component serves at the paths that every component has, and `endpoints` beside them. `configuration` returns the body
+    of /configz."""
 
-    `endpoints` are served in addition to the paths that every component has; `configuration` returns the body of
-    /configz.
-    """
+    checks: Iterable[Check]
+    sources: Iterable[metrics.Source]
+    configuration: Callable[[], Any]
+    endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+
+
+class SecurePort:
+    """The HTTPS port of a component, a member of its service group."""
 
     name = "https"
 
@@ -170,18 +179,12 @@ class SecurePort:
         self,
         settings: ComponentSettings,
         connections: Connections,
-        reactor: Any,
-        *,
-        random: Random,
-        wall: Callable[[], float],
-        checks: Iterable[Check],
-        sources: Iterable[metrics.Source],
-        configuration: Callable[[], Any],
-        endpoints: Mapping[str, Endpoint] = {},
+        runtime: ProcessRuntime,
+        served: ServedByComponent,
     ) -> None:
         self._settings = settings
-        self._reactor = reactor
-        self._wall = wall
+        self._runtime = runtime
+        reactor, wall = runtime.reactor, runtime.wall
         self._folder = ""
         self._reactor_metrics = ReactorMetrics(reactor)
         dialect = settings.dialect
@@ -208,19 +211,16 @@ class SecurePort:
             Authentication(self.chain),
             Authorization(authorizer, forbidden, dialect),
         ]
-        self._health = Health(tuple(checks))
+        self._health = Health(tuple(served.checks))
         self._exact: dict[str, Endpoint] = {
-            "/metrics": metrics.endpoint((*sources, self._reactor_metrics.families), selected_metrics(settings.flags)),
-            "/configz": _configuration_endpoint(configuration),
-            **(profiling_endpoints(self._in_thread) if settings.port.profiling else {}),
-            **endpoints,
+            "/metrics": metrics.endpoint((*served.sources, self._reactor_metrics.families), selected_metrics(settings.flags)),
+            "/configz": _configuration_endpoint(served.configuration),
+            **(profiling_endpoints(runtime.in_thread) if settings.port.profiling else {}),
+            **served.endpoints,
         }
-        self.pipeline = Pipeline(stages, self._answer, random)
+        self.pipeline = Pipeline(stages, self._answer, runtime.random)
         self._factory = ApiServerFactory(self.pipeline, reactor, wall=wall)
         self.listener: Listener | None = None
-
-    async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return await deferToThreadPool(self._reactor, self._reactor.getThreadPool(), function, *arguments)
 
     async def _answer(self, request: Request) -> Response:
         endpoint = self._exact.get(request.path) or self._exact.get(request.path.removesuffix("/"))
@@ -240,9 +240,9 @@ class SecurePort:
         if port.http2_max_streams:
             from orchd.server.http.http2 import Http2Factory
 
-            http2 = Http2Factory(self.pipeline, self._reactor, streams=port.http2_max_streams, limits=self._factory.limits)
+            http2 = Http2Factory(self.pipeline, self._runtime.reactor, streams=port.http2_max_streams, limits=self._factory.limits)
         self.listener = Listener(
-            self._reactor,
+            self._runtime.reactor,
             self._factory,
             Binding(
                 address=str(port.bind_address),
@@ -277,7 +277,7 @@ class SecurePort:
         if not (certificate.exists() and key.exists()):
             address = self._settings.port.bind_address
             names = ["localhost", "127.0.0.1", "::1", *([] if address.is_unspecified else [str(address)])]
-            made = self_signed(gethostname(), names=names, now=datetime.fromtimestamp(self._wall(), UTC))
+            made = self_signed(gethostname(), names=names, now=datetime.fromtimestamp(self._runtime.wall(), UTC))
             write_private(key, private_pem(made.key))
             write_private(certificate, chain_pem(made.certificate))
         return str(certificate), str(key)

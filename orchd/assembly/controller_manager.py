@@ -11,10 +11,11 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 
-from orchd.assembly.component import Connections, SecurePort, health_checks, without_credentials
-from orchd.assembly.controllers import account_token_issuer, candidate_identity, controller_settings, root_authority
-from orchd.assembly.leadership import Leadership
+from orchd.assembly.component import Connections, SecurePort, ServedByComponent, health_checks, without_credentials
+from orchd.assembly.controllers import account_token_issuer, controller_settings, root_authority
+from orchd.assembly.leadership import Leadership, candidate_identity
 from orchd.assembly.metrics import client_metrics, component_metrics, controller_metrics
+from orchd.assembly.runtime import ProcessRuntime
 from orchd.assembly.signing_authorities import signing_authorities
 from orchd.client.account_tokens import AccountToken
 from orchd.client.discovery import DiscoveredCatalog
@@ -22,6 +23,7 @@ from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.informers import Informers
 from orchd.client.interfaces import IClient, IRawClient, ResourceRef
+from orchd.client.leader_election import Candidate
 from orchd.client.remote import RemoteClient
 from orchd.config.component import ComponentSettings
 from orchd.config.table import component_table
@@ -121,13 +123,11 @@ class ControllerManager:
         failed: Callable[[Failure], object] | None = None,
     ) -> None:
         self.settings = settings
-        self._reactor = reactor
-        self._wall = wall
-        self._random = SystemRandom()
         dialect = settings.dialect
+        runtime = self._runtime = ProcessRuntime(dialect=dialect, reactor=reactor, wall=wall, random=SystemRandom())
         component = dialect("{short}-controller-manager")
         self.connections = Connections(
-            settings, reactor, agent=f"{component}/{release}", random=self._random, wall=wall, environment=environment
+            settings, runtime, agent=f"{component}/{release}", environment=environment
         )
         self._root = self.connections.throttled()
         self._accounts: dict[str, RemoteClient] = {}
@@ -139,28 +139,18 @@ class ControllerManager:
         self.names = self._runnable()
         events_client = self.connections.client()
         self.events = EventBroadcaster(
-            events_client, wall, clock=reactor, random=self._random, dialect=dialect, host=gethostname()
+            events_client, wall, clock=reactor, random=runtime.random, dialect=dialect, host=gethostname()
         )
         chosen = settings.election
         self.leadership = Leadership(
             "controllers",
             chosen,
             self._term,
-            client=self.connections.client("leader-election", timeout=max(1.0, chosen.renew_deadline / 2)),
-            dialect=dialect,
-            clock=reactor,
-            random=self._random,
-            wall=wall,
-            identity=candidate_identity(b"", self._random),
-            recorder=self.events.recorder(component),
-            once=True,
+            Candidate(identity=candidate_identity(b"", runtime.random), recorder=self.events.recorder(component), once=True),
+            self.connections.client("leader-election", timeout=max(1.0, chosen.renew_deadline / 2)),
+            runtime,
         )
-        self.port = SecurePort(
-            settings,
-            self.connections,
-            reactor,
-            random=self._random,
-            wall=wall,
+        served = ServedByComponent(
             checks=health_checks(self.leadership.check),
             sources=[
                 *controller_metrics(lambda: self.group),
@@ -169,6 +159,7 @@ class ControllerManager:
             ],
             configuration=self._configuration,
         )
+        self.port = SecurePort(settings, self.connections, runtime, served)
         self.service = ServiceGroup(
             [
                 as_member("connections", stop=self.connections.close),
@@ -190,19 +181,19 @@ class ControllerManager:
     # -- collaborators of the controllers
 
     def _term(self, may_write: Callable[[], bool]) -> ManagerTerm:
-        dialect = self.settings.dialect
-        catalog = DiscoveredCatalog(self._root.document, dialect, self._reactor)
+        runtime, dialect = self._runtime, self.settings.dialect
+        catalog = DiscoveredCatalog(self._root.document, dialect, runtime.reactor)
         reader: IRawClient = self.connections.client("informers")
-        informers = Informers(reader, self._reactor, self._random)
+        informers = Informers(reader, runtime.reactor, runtime.random)
         env = Environment(
             dialect=dialect,
             client=lambda account: FencedClient(self._client(account), may_write),
             reader=reader,
             recorder=self.events.recorder,
             informers=informers,
-            clock=self._reactor,
-            wall=self._wall,
-            random=self._random,
+            clock=runtime.reactor,
+            wall=runtime.wall,
+            random=runtime.random,
             catalog=catalog,
             authority=self._authority.decode(),
             issue_token=_no_key if self._issuer is None else self._issuer.issue_legacy,
@@ -220,7 +211,7 @@ class ControllerManager:
         if found is None:
             dialect = self.settings.dialect
             token = AccountToken(
-                self._root, dialect, namespace=dialect.system_namespace, account=account, wall=self._wall
+                self._root, dialect, namespace=dialect.system_namespace, account=account, wall=self._runtime.wall
             )
             found = self._accounts[account] = self.connections.throttled(
                 bearer=token, config=without_credentials(self.connections.config)

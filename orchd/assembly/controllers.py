@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
-from hashlib import sha256
 from pathlib import Path
-from random import Random
 from socket import gethostname
 from typing import Any, Final, cast
-from uuid import UUID
 
-from orchd.assembly.api import ComponentProbes
+from orchd.assembly.api import ComponentProbes, Subsystems
 from orchd.assembly.client_access import ClientAccess
-from orchd.assembly.leadership import Leadership
+from orchd.assembly.leadership import Leadership, candidate_identity
 from orchd.assembly.metrics import controller_metrics
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.signing_authorities import signing_authorities
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
-from orchd.client.interfaces import IClient, IInformers
+from orchd.client.interfaces import IClient
+from orchd.client.leader_election import Candidate
 from orchd.client.scoped_informers import ScopedInformers
 from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
@@ -33,7 +31,6 @@ from orchd.kinds.release import VERSION
 from orchd.pki.keys import load_private
 from orchd.server.authn.serviceaccount import TokenIssuer
 from orchd.server.authn.signedtokens import Signer
-from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.txkit.services import Member, as_member
 
@@ -78,18 +75,12 @@ class Controllers:
         self,
         runtime: Runtime,
         access: ClientAccess,
-        informers: IInformers,
-        definitions: DefinitionTracker,
-        issuer: TokenIssuer,
-        authority: bytes,
+        subsystems: Subsystems,
         components: ComponentProbes,
-        *,
-        authority_files: tuple[Path, Path],
-        exclusive: bool,
     ) -> None:
-        """`authority` is the PEM of the server's certificate authority, whose certificate and key are `authority_files`.
-        `exclusive` says that no other server can be on the same store. Raises ValueError naming the flag at fault."""
+        """Raises ValueError naming the flag at fault."""
         dialect, settings = runtime.dialect, runtime.settings.controllers
+        files, issuer = subsystems.files.made, subsystems.identity.authentication.issuer
         component = dialect("{short}-controller-manager")
         manager = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
 
@@ -111,31 +102,31 @@ class Controllers:
             client=client,
             reader=access.system,
             recorder=self.broadcaster.recorder,
-            informers=informers,
+            informers=subsystems.objects.informers,
             clock=runtime.reactor,
             wall=runtime.wall,
             random=runtime.random,
-            catalog=definitions.current,
-            authority=(root_authority(settings.flags) or authority).decode(),
+            catalog=subsystems.definitions.current,
+            authority=(root_authority(settings.flags) or subsystems.authority).decode(),
             issue_token=(account_token_issuer(dialect, settings.flags, runtime.wall) or issuer).issue_legacy,
-            signing_authority=signing_authorities(settings.flags, dialect, runtime.reactor, authority_files),
+            signing_authority=signing_authorities(
+                settings.flags, dialect, runtime.reactor, (files.ca_certificate, files.ca_key)
+            ),
             settings=controller_settings(settings.flags),
-            several_servers=not exclusive,
+            several_servers=not subsystems.storage.store.exclusive,
         )
         self._prepared: ControllerTerm | None = ControllerTerm(self._names, self._env)
         self.leadership = Leadership(
             "controllers",
             settings.election,
             self._make,
-            client=client(""),
-            dialect=dialect,
-            clock=runtime.reactor,
-            random=runtime.random,
-            wall=runtime.wall,
-            identity=candidate_identity(authority if exclusive else b"", runtime.random),
-            recorder=self.broadcaster.recorder(component),
+            Candidate(
+                identity=candidate_identity(subsystems.candidate_secret, runtime.random),
+                recorder=self.broadcaster.recorder(component),
+            ),
+            client(""),
+            runtime,
         )
-
         if self._names:
             components["controller-manager"] = self.leadership.check
 
@@ -161,18 +152,6 @@ class Controllers:
         self._prepared = None
         term.may_write = may_write
         return term
-
-
-def candidate_identity(secret: bytes, random: Random) -> str:
-    """The identity of a server in leader elections.
-
-    With `secret`, which must stay the same for one data folder, the identity is stable: a server with an exclusive
-    store then leads immediately after a crash, instead of waiting for its own lease to expire. Without it, each call
-    returns a new identity.
-    """
-    if secret:
-        return f"orchd_{UUID(bytes=sha256(secret).digest()[:16], version=4)}"
-    return f"{gethostname()}_{UUID(int=random.getrandbits(128), version=4)}"
 
 
 def root_authority(flags: Mapping[str, Any]) -> bytes:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 from random import Random
+from socket import gethostname
 from typing import Protocol
+from uuid import UUID
 
-from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
-from orchd.client.interfaces import IClient, IEventRecorder
-from orchd.client.leader_election import ElectionTimes, LeaderElection
+from orchd.assembly.runtime import ProcessRuntime
+from orchd.client.interfaces import IClient
+from orchd.client.leader_election import Candidate, ElectionTimes, LeaderCallbacks, LeaderElection
 from orchd.client.leader_locks import make_lock
 from orchd.config.leader_election import ElectionSettings
-from orchd.dialect import Dialect
 
 
 class Term(Protocol):
@@ -34,11 +36,23 @@ class LostLeadershipError(Exception):
     """A process that may lead only once has lost its lock."""
 
 
+def candidate_identity(secret: bytes, random: Random) -> str:
+    """The identity of a server in leader elections.
+
+    With `secret`, which must stay the same for one data folder, the identity is stable: a server with an exclusive
+    store then leads immediately after a crash, instead of waiting for its own lease to expire. Without it, each call
+    returns a new identity.
+    """
+    if secret:
+        return f"orchd_{UUID(bytes=sha256(secret).digest()[:16], version=4)}"
+    return f"{gethostname()}_{UUID(int=random.getrandbits(128), version=4)}"
+
+
 class Leadership:
     """A service group member that runs terms of `make`. Without election there is one term, which lasts until stop.
 
-    `client` writes the lock; `recorder` records events about it. With `once`, losing the lock fails the process, as in
-    the reference's components; otherwise the process competes again.
+    `client` writes the lock. For a candidate that competes only once, losing the lock fails the process, as in the reference's
+    components.
     """
 
     def __init__(
@@ -46,15 +60,9 @@ class Leadership:
         name: str,
         settings: ElectionSettings,
         make: MakeTerm,
-        *,
+        candidate: Candidate,
         client: IClient,
-        dialect: Dialect,
-        clock: IReactorTime,
-        random: Random,
-        wall: Callable[[], float],
-        identity: str,
-        recorder: IEventRecorder,
-        once: bool = False,
+        runtime: ProcessRuntime,
     ) -> None:
         self.name = name
         self.term: Term | None = None
@@ -63,21 +71,17 @@ class Leadership:
         self.election: LeaderElection | None = None
         if settings.enabled:
             self.election = LeaderElection(
-                make_lock(settings.lock, client, dialect, namespace=settings.namespace, name=settings.name),
-                clock,
-                random,
-                name=settings.name,
-                identity=identity,
-                wall=wall,
-                lead=self._begin,
-                cease=self._end,
-                lost=self._lost,
-                failed=lambda failure: self._failed(failure),
-                once=once,
+                make_lock(settings.lock, client, runtime.dialect, namespace=settings.namespace, name=settings.name),
+                candidate,
+                LeaderCallbacks(
+                    lead=self._begin, cease=self._end, lost=self._lost, failed=lambda failure: self._failed(failure)
+                ),
+                clock=runtime.reactor,
+                random=runtime.random,
+                wall=runtime.wall,
                 times=ElectionTimes(
                     lease=settings.lease_duration, renew=settings.renew_deadline, retry=settings.retry_period
                 ),
-                recorder=recorder,
             )
 
     async def start(self, failed: Callable[[Failure], None]) -> None:

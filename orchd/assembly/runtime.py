@@ -1,4 +1,4 @@
-"""The environment of one server: reactor, clocks, randomness, threads, dialect and settings."""
+"""The environment of one process: reactor, clocks, randomness, threads and dialect; of a server, its settings as well."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ EXPLAIN = "/debug/scheduler/explain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runtime:
+class ProcessRuntime:
     """`reactor` is any Twisted reactor; its `seconds` is the monotonic clock, `wall` returns epoch seconds."""
 
-    settings: Settings
-    objects: ObjectSettings
+    dialect: Dialect
     reactor: Any
     wall: Callable[[], float]
     random: Random
 
-    @property
-    def dialect(self) -> Dialect:
-        return self.settings.dialect
-
     async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run a pure function in the reactor's thread pool."""
         return await deferToThreadPool(self.reactor, self.reactor.getThreadPool(), function, *arguments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime(ProcessRuntime):
+    """That of an API server."""
+
+    settings: Settings
+    objects: ObjectSettings

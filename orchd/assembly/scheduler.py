@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from socket import gethostname
 from typing import Any, cast
 
@@ -16,14 +15,14 @@ import orjson
 from prometheus_client.core import Metric
 
 from orchd import errors
-from orchd.assembly.api import ComponentProbes
+from orchd.assembly.api import ComponentProbes, Subsystems
 from orchd.assembly.client_access import ClientAccess
-from orchd.assembly.controllers import candidate_identity
-from orchd.assembly.leadership import Leadership
-from orchd.assembly.runtime import Runtime
+from orchd.assembly.leadership import Leadership, candidate_identity
+from orchd.assembly.runtime import ProcessRuntime, Runtime
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import IClient, IInformers
+from orchd.client.leader_election import Candidate
 from orchd.client.scoped_informers import ScopedInformers
 from orchd.config.leader_election import ElectionSettings
 from orchd.dialect import Dialect
@@ -35,7 +34,7 @@ from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
 from orchd.scheduler.explain import dry_run, explain
 from orchd.scheduler.extenders import make_extenders
 from orchd.scheduler.metrics import scheduler_metrics
-from orchd.scheduler.service import DEFAULT_NAME, Scheduler, check_configuration
+from orchd.scheduler.service import DEFAULT_NAME, Environment, Scheduler, check_configuration
 from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
@@ -91,38 +90,34 @@ class SchedulerTerms:
         configuration: SchedulerConfiguration,
         events: EventBroadcaster,
         clients: Callable[[Callable[[], bool]], TermClients],
-        *,
-        dialect: Dialect,
-        reactor: Any,
-        wall: Callable[[], float],
-        random: Random,
+        runtime: ProcessRuntime,
     ) -> None:
         """`clients(may_write)` returns those of one term."""
         self.configuration = configuration
         self.leadership: Leadership | None = None
         self._events = events
         self._clients = clients
-        self._dialect = dialect
-        self._reactor = reactor
-        self._wall = wall
-        self._random = random
+        self._runtime = runtime
 
     def make(self, may_write: Callable[[], bool]) -> SchedulerTerm:
         """The scheduler of a new term. Raises ConfigError."""
-        clients, chosen = self._clients(may_write), self.configuration
-        scheduler = Scheduler(
+        clients, chosen, runtime = self._clients(may_write), self.configuration, self._runtime
+        environment = Environment(
+            dialect=runtime.dialect,
             client=clients.client,
             informers=clients.informers,
             recorder=self._events.series_recorder,
-            clock=self._reactor,
-            wall=self._wall,
-            random=self._random,
-            dialect=self._dialect,
-            configuration=chosen,
+            clock=runtime.reactor,
+            wall=runtime.wall,
+            random=runtime.random,
+        )
+        scheduler = Scheduler(
+            environment,
+            chosen,
             extenders=lambda snapshot: make_extenders(
                 chosen.extenders,
-                reactor=self._reactor,
-                dialect=self._dialect,
+                reactor=runtime.reactor,
+                dialect=runtime.dialect,
                 informers=clients.informers,
                 snapshot=snapshot,
             ),
@@ -165,13 +160,10 @@ class LocalScheduler:
         self,
         runtime: Runtime,
         access: ClientAccess,
-        informers: IInformers,
+        subsystems: Subsystems,
         components: ComponentProbes,
-        *,
-        authority: bytes,
-        exclusive: bool,
     ) -> None:
-        """`authority` and `exclusive` as for `Controllers`. Raises ConfigError."""
+        """Raises ConfigError."""
         dialect, settings = runtime.dialect, runtime.settings
         component = dialect("{short}-scheduler")
         user = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
@@ -181,7 +173,7 @@ class LocalScheduler:
         )
 
         def clients(may_write: Callable[[], bool]) -> TermClients:
-            scope = ScopedInformers(informers)
+            scope = ScopedInformers(subsystems.objects.informers)
 
             async def end() -> None:
                 scope.close()
@@ -191,28 +183,19 @@ class LocalScheduler:
             )
 
         configuration = read_configuration(dialect, settings.scheduler.config_file)
-        self._terms = SchedulerTerms(
-            configuration,
-            self.broadcaster,
-            clients,
-            dialect=dialect,
-            reactor=runtime.reactor,
-            wall=runtime.wall,
-            random=runtime.random,
-        )
+        self._terms = SchedulerTerms(configuration, self.broadcaster, clients, runtime)
         self._may_write: Callable[[], bool] = lambda: True
         self._prepared: SchedulerTerm | None = self._terms.make(lambda: self._may_write())
         self.leadership = self._terms.leadership = Leadership(
             "scheduler",
             scheduler_election(configuration, settings.scheduler.flags, settings.scheduler.given),
             self._make,
-            client=client,
-            dialect=dialect,
-            clock=runtime.reactor,
-            random=runtime.random,
-            wall=runtime.wall,
-            identity=candidate_identity(authority if exclusive else b"", runtime.random),
-            recorder=self.broadcaster.recorder(DEFAULT_NAME),
+            Candidate(
+                identity=candidate_identity(subsystems.candidate_secret, runtime.random),
+                recorder=self.broadcaster.recorder(DEFAULT_NAME),
+            ),
+            client,
+            runtime,
         )
         components["scheduler"] = self.leadership.check
         self.explain = self._terms.explain

@@ -11,15 +11,15 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from orchd.assembly.component import Connections, SecurePort, health_checks
-from orchd.assembly.controllers import candidate_identity
-from orchd.assembly.leadership import Leadership
+from orchd.assembly.component import Connections, SecurePort, ServedByComponent, health_checks
+from orchd.assembly.leadership import Leadership, candidate_identity
 from orchd.assembly.metrics import client_metrics, component_metrics
-from orchd.assembly.runtime import EXPLAIN
+from orchd.assembly.runtime import EXPLAIN, ProcessRuntime
 from orchd.assembly.scheduler import SchedulerTerms, TermClients, read_configuration, scheduler_election
 from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.informers import Informers
+from orchd.client.leader_election import Candidate
 from orchd.config.component import ComponentSettings
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
@@ -138,47 +138,35 @@ class SchedulerProcess:
     ) -> None:
         configuration = effective_configuration(settings)
         settings = _by_configuration(settings, configuration)
-        random = SystemRandom()
         dialect = settings.dialect
+        runtime = ProcessRuntime(dialect=dialect, reactor=reactor, wall=wall, random=SystemRandom())
         component = dialect("{short}-scheduler")
         self.connections = Connections(
-            settings, reactor, agent=f"{component}/{release}", random=random, wall=wall, environment=environment
+            settings, runtime, agent=f"{component}/{release}", environment=environment
         )
         client = self.connections.throttled("scheduler")
         reader = self.connections.client("informers")
         events = EventBroadcaster(
-            self.connections.client(), wall, clock=reactor, random=random, dialect=dialect, host=gethostname()
+            self.connections.client(), wall, clock=reactor, random=runtime.random, dialect=dialect, host=gethostname()
         )
 
         def clients(may_write: Callable[[], bool]) -> TermClients:
             # Without budgets or storage objects of a server of an older release there is still something to schedule.
-            informers = Informers(reader, reactor, random, may_lack=lambda ref: bool(ref.group))
+            informers = Informers(reader, reactor, runtime.random, may_lack=lambda ref: bool(ref.group))
             fenced: Any = FencedClient(client, may_write)
             return TermClients(client=fenced, informers=informers, begin=informers.start, end=informers.stop)
 
-        self.terms = SchedulerTerms(
-            configuration, events, clients, dialect=dialect, reactor=reactor, wall=wall, random=random
-        )
+        self.terms = SchedulerTerms(configuration, events, clients, runtime)
         election = scheduler_election(configuration, settings.flags, settings.given)
         self.leadership = self.terms.leadership = Leadership(
             "scheduler",
             election,
             self.terms.make,
-            client=self.connections.client("leader-election", timeout=max(1.0, election.renew_deadline / 2)),
-            dialect=dialect,
-            clock=reactor,
-            random=random,
-            wall=wall,
-            identity=candidate_identity(b"", random),
-            recorder=events.recorder(DEFAULT_NAME),
-            once=True,
+            Candidate(identity=candidate_identity(b"", runtime.random), recorder=events.recorder(DEFAULT_NAME), once=True),
+            self.connections.client("leader-election", timeout=max(1.0, election.renew_deadline / 2)),
+            runtime,
         )
-        self.port = SecurePort(
-            settings,
-            self.connections,
-            reactor,
-            random=random,
-            wall=wall,
+        served = ServedByComponent(
             checks=health_checks(self.leadership.check),
             sources=[
                 self.terms.families,
@@ -188,6 +176,7 @@ class SchedulerProcess:
             configuration=lambda: {"componentconfig": as_json(configuration, dialect)},
             endpoints={EXPLAIN: self.terms.explain},
         )
+        self.port = SecurePort(settings, self.connections, runtime, served)
         self.service = ServiceGroup(
             [
                 as_member("connections", stop=self.connections.close),

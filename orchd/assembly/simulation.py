@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import cast
 
+from orchd.assembly.api import Subsystems
 from orchd.assembly.client_access import ClientAccess
-from orchd.assembly.controllers import candidate_identity
-from orchd.assembly.leadership import Leadership
+from orchd.assembly.leadership import Leadership, candidate_identity
 from orchd.assembly.runtime import Runtime
 from orchd.client.fenced import FencedClient
-from orchd.client.interfaces import IClient, IEventRecorder, IInformers
+from orchd.client.interfaces import IClient, IEventRecorder
+from orchd.client.leader_election import Candidate
 from orchd.client.scoped_informers import ScopedInformers
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.objects import PODS
@@ -53,18 +54,14 @@ class Simulation:
         self,
         runtime: Runtime,
         access: ClientAccess,
-        informers: IInformers,
+        subsystems: Subsystems,
         recorder: Callable[[str], IEventRecorder],
-        *,
-        authority: bytes,
-        exclusive: bool,
     ) -> None:
-        """`authority` and `exclusive` as for `Controllers`; `recorder(component)` records Events. Raises ValueError
-        naming the flag at fault."""
+        """`recorder(component)` records Events. Raises ValueError naming the flag at fault."""
         self._recorder = recorder
         self._settings: SimulationSettings = simulation_settings(runtime.settings.flags)
         self._runtime = runtime
-        self._informers = informers
+        self._informers = subsystems.objects.informers
         user = User(name=f"system:{NAME}", groups=(MASTERS_GROUP, AUTHENTICATED_GROUP))
         self._client: IClient = access.client(user, f"{NAME}/{VERSION}")
         self.leadership: Leadership | None = None
@@ -73,13 +70,11 @@ class Simulation:
                 "simulated nodes",
                 replace(runtime.settings.controllers.election, name=NAME),
                 self._make,
-                client=self._client,
-                dialect=runtime.dialect,
-                clock=runtime.reactor,
-                random=runtime.random,
-                wall=runtime.wall,
-                identity=candidate_identity(authority if exclusive else b"", runtime.random),
-                recorder=recorder(NAME),
+                Candidate(
+                    identity=candidate_identity(subsystems.candidate_secret, runtime.random), recorder=recorder(NAME)
+                ),
+                self._client,
+                runtime,
             )
 
     def members(self) -> list[Member]:

@@ -51,47 +51,56 @@ class ElectionTimes:
             raise ValueError(f"the renew deadline must be greater than {1 + JITTER:g} times the retry period")
 
 
-class LeaderElection:
-    """Acquires and renews the lock. `lead()` is awaited when this process becomes the leader. `cease()` is awaited when it
-    lost the lock, before it becomes a candidate again, and must stop what `lead` started. With `once` it does not become a
-    candidate again: `lost()` is called.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A process that competes for a lock under a unique `identity`. Its `recorder` records events about the lock. With `once` it
+    does not compete again after it has lost the lock."""
 
-    `failed` is called with the Failure of `lead`. `wall` is seconds since the epoch.
-    """
+    identity: str
+    recorder: IEventRecorder | None = None
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderCallbacks:
+    """`lead()` is awaited when this process becomes the leader. `cease()` is awaited when it lost the lock, before it becomes a
+    candidate again, and must stop what `lead` started. `lost()` is called after that for a candidate that competes only once.
+    `failed` is called with the Failure of `lead`."""
+
+    lead: Callable[[], Awaitable[object]]
+    cease: Callable[[], Awaitable[object]]
+    lost: Callable[[], object] = lambda: None
+    failed: Callable[[Failure], object] = lambda failure: None
+
+
+class LeaderElection:
+    """Acquires and renews the lock for a candidate. `wall` is seconds since the epoch."""
 
     log = Logger()
 
     def __init__(
         self,
         lock: ILeaderLock,
+        candidate: Candidate,
+        callbacks: LeaderCallbacks,
+        *,
         clock: IReactorTime,
         random: Random,
-        *,
-        name: str,
-        identity: str,
         wall: Callable[[], float],
-        lead: Callable[[], Awaitable[object]],
-        cease: Callable[[], Awaitable[object]],
-        lost: Callable[[], object] = lambda: None,
-        failed: Callable[[Failure], object] = lambda failure: None,
-        once: bool = False,
         times: ElectionTimes = ElectionTimes(),
-        recorder: IEventRecorder | None = None,
     ) -> None:
-        self.name = name
-        self.identity = identity
+        self.name = lock.name
+        self.identity = candidate.identity
         self.leading = False
         self._lock = lock
+        self._candidate = candidate
+        self._callbacks = callbacks
         self._clock = clock
         self._random = random
         self._wall = wall
-        self._lead, self._cease, self._lost = lead, cease, lost
-        self._failed = failed
-        self._once = once
         self._times = times
-        self._recorder = recorder
         self._background = Background()
-        self._work = Background(lambda name, failure: self._failed(failure))
+        self._work = Background(lambda name, failure: callbacks.failed(failure))
         #: True from the call of `lead` until `cease` has returned.
         self._working = False
         self._seen: object = None
@@ -153,8 +162,8 @@ class LeaderElection:
             await self._renew()
             self.log.error("{identity} no longer leads {name}", identity=self.identity, name=self.name)
             await self._stop_leading(lost=True)
-            if self._once:
-                self._lost()
+            if self._candidate.once:
+                self._callbacks.lost()
                 return
 
     async def _renew(self) -> None:
@@ -176,25 +185,26 @@ class LeaderElection:
         self._work.add(self._begin(), f"work of the leader of {self.name}")
 
     async def _begin(self) -> None:
-        await self._lead()
+        await self._callbacks.lead()
 
     async def _stop_leading(self, *, lost: bool) -> None:
         if self.leading:
             self.leading = not lost
             self._record("stopped leading")
         # A new owner of work takes the place of one that has been stopped.
-        work, self._work = self._work, Background(lambda name, failure: self._failed(failure))
+        work, self._work = self._work, Background(lambda name, failure: self._callbacks.failed(failure))
         try:
             await work.stop()
-            await self._cease()
+            await self._callbacks.cease()
         finally:
             self.leading = False
         self._working = False
 
     def _record(self, what: str) -> None:
-        if self._recorder is not None:
+        recorder = self._candidate.recorder
+        if recorder is not None:
             for obj in self._lock.objects():
-                self._recorder.event(obj, "Normal", "LeaderElection", f"{self.identity} {what}")
+                recorder.event(obj, "Normal", "LeaderElection", f"{self.identity} {what}")
 
     async def _pause(self, most: float = inf) -> None:
         await deferLater(self._clock, min(most, self._times.retry * (1 + JITTER * self._random.random())))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from zope.interface import Interface, implementer
+from zope.interface import Attribute, Interface, implementer
 
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
@@ -38,6 +38,8 @@ class LeaderRecord:
 class ILeaderLock(Interface):
     """One lock. `update` requires an earlier `get` or `create`, and uses the resourceVersion of the last read or write as
     precondition."""
+
+    name: str = Attribute("The name of its objects.")
 
     async def get() -> tuple[LeaderRecord, object]:
         """The record, and a value that differs after every write. Raises ApiError, 404 if the lock does not exist."""
@@ -81,11 +83,11 @@ class _ObjectLock:
 
     def __init__(self, client: IClient, namespace: str, name: str) -> None:
         self._client = client
-        self._namespace, self._name = namespace, name
+        self.namespace, self.name = namespace, name
         self._object: Object | None = None
 
     def objects(self) -> Iterable[Object]:
-        found = self._object or {"metadata": {"namespace": self._namespace, "name": self._name}}
+        found = self._object or {"metadata": {"namespace": self.namespace, "name": self.name}}
         return [{"apiVersion": self._api_version, "kind": self._kind, "metadata": found["metadata"]}]
 
     @property
@@ -93,7 +95,7 @@ class _ObjectLock:
         return f"{self._ref.group}/{self._ref.version}" if self._ref.group else self._ref.version
 
     async def _read(self) -> Object:
-        found: Object = await self._client.get(self._ref, self._namespace, self._name)
+        found: Object = await self._client.get(self._ref, self.namespace, self.name)
         self._object = found
         return found
 
@@ -101,15 +103,15 @@ class _ObjectLock:
         fresh = {
             "apiVersion": self._api_version,
             "kind": self._kind,
-            "metadata": {"name": self._name, "namespace": self._namespace},
+            "metadata": {"name": self.name, "namespace": self.namespace},
         }
-        self._object = await self._client.create(self._ref, self._namespace, self._write(fresh, record))
+        self._object = await self._client.create(self._ref, self.namespace, self._write(fresh, record))
 
     async def update(self, record: LeaderRecord) -> None:
         if self._object is None:
-            raise ApiError(404, "NotFound", f"{self._kind} {self._namespace}/{self._name} has not been read")
+            raise ApiError(404, "NotFound", f"{self._kind} {self.namespace}/{self.name} has not been read")
         wanted = self._write(self._object, record)
-        self._object = await self._client.update(self._ref, self._namespace, self._name, wanted)
+        self._object = await self._client.update(self._ref, self.namespace, self.name, wanted)
 
     def _write(self, obj: Object, record: LeaderRecord) -> Object:
         """The object with a record."""
@@ -169,7 +171,7 @@ class AnnotationLock(_ObjectLock):
                 **{field: type_(found.get(name) or type_()) for name, field, type_ in _members()},
             )
         except (ValueError, AttributeError, TypeError) as error:
-            raise ApiError(500, "InternalError", f"annotation {self._key} of {self._kind} {self._name}: {error}") from None
+            raise ApiError(500, "InternalError", f"annotation {self._key} of {self._kind} {self.name}: {error}") from None
         return record, text
 
     def _write(self, obj: Object, record: LeaderRecord) -> Object:
@@ -204,6 +206,7 @@ class PairLock:
     """Two locks as one. Candidates that use only the first lock are respected; a missing second lock is created."""
 
     def __init__(self, first: ILeaderLock, second: ILeaderLock, dialect: Dialect) -> None:
+        self.name = first.name
         self._first, self._second = first, second
         self._unknown = dialect(_UNKNOWN)
 

@@ -6,15 +6,15 @@ from twisted.plugin import getPlugins
 from zope.interface.verify import verifyObject
 
 import orchd.plugins
-from orchd.controllers.interfaces import Factory, IControllerFactory
+from orchd.controllers.interfaces import ControllerRow, IControllerFactory
 from orchd.controllers.table import CONTROLLERS
 
 
-def drop_ins() -> dict[str, Factory]:
-    """Factories found in `orchd.plugins` by name, sorted. Raises ValueError naming one that does not provide the contract
+def drop_ins() -> list[ControllerRow]:
+    """Rows of the factories found in `orchd.plugins`, by name. Raises ValueError naming one that does not provide the contract
     or whose name is taken."""
-    taken = {name for name, _ in CONTROLLERS}
-    found: dict[str, Factory] = {}
+    taken = {row.name for row in CONTROLLERS}
+    found: list[ControllerRow] = []
     for factory in getPlugins(IControllerFactory, orchd.plugins):
         try:
             verifyObject(IControllerFactory, factory)
@@ -25,5 +25,5 @@ def drop_ins() -> dict[str, Factory]:
         if name in taken:
             raise ValueError(f"controller {name!r} of {factory!r} has a name that is taken")
         taken.add(name)
-        found[name] = factory.make
-    return dict(sorted(found.items()))
+        found.append(ControllerRow(name, factory.make, tuple(factory.resources)))
+    return sorted(found, key=lambda row: row.name)

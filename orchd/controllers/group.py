@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from twisted.internet.defer import FirstError, gatherResults
 from twisted.internet.task import deferLater
-from zope.interface import implementer
 
-from orchd.client.interfaces import IInformer, IInformers, ResourceRef
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.dropins import drop_ins
-from orchd.controllers.interfaces import Environment, Factory, IController
+from orchd.controllers.interfaces import ControllerRow, Environment, IController
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.table import CONTROLLERS
 from orchd.txkit.background import Background
@@ -19,32 +18,9 @@ from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 
 
-class _NotServedError(Exception):
-    """A controller asked for a resource that the server does not serve."""
-
-    def __init__(self, ref: ResourceRef) -> None:
-        super().__init__(f"{ref.plural} in {ref.group}/{ref.version}" if ref.group else f"{ref.plural} in {ref.version}")
-
-
-@implementer(IInformers)
-class _ServedInformers:
-    """The shared informers for one controller, which may ask only for served resources while `checked`."""
-
-    def __init__(self, informers: IInformers, served: Callable[[ResourceRef], bool]) -> None:
-        self._informers = informers
-        self._served = served
-        self.checked = True
-
-    def informer(self, ref: ResourceRef) -> IInformer:
-        if self.checked and not self._served(ref):
-            raise _NotServedError(ref)
-        found: IInformer = self._informers.informer(ref)
-        return found
-
-
 class ControllerGroup:
-    """The controllers of `names`: built-in ones in the order of the table, then drop-ins by name. The constructor requests
-    the informers of all controllers. A controller of a resource that is not `served` is left out; the log names both."""
+    """The controllers of `names`: built-in ones in the order of the table, then drop-ins by name. The constructor makes them,
+    so that all informers are requested. A controller of a resource that is not `served` is left out; the log names both."""
 
     log = Logger()
 
@@ -56,21 +32,21 @@ class ControllerGroup:
         self._served = served
         self._interval = env.settings.controller_start_interval
         self._late = Background()
-        made = (self._make(name, factory) for name, factory in (*CONTROLLERS, *drop_ins().items()) if name in wanted)
-        self.controllers: tuple[IController, ...] = tuple(each for each in made if each is not None)
+        rows = [row for row in (*CONTROLLERS, *drop_ins()) if row.name in wanted]
+        self.controllers: tuple[IController, ...] = tuple(row.make(env) for row in rows if self._can_run(row))
         self._started: list[IController] = []
 
-    def _make(self, name: str, factory: Factory) -> IController | None:
-        informers = _ServedInformers(self._env.informers, self._served)
-        try:
-            return factory(replace(self._env, informers=informers))
-        except _NotServedError as error:
-            self.log.error(
-                "controller {name} is disabled: the server does not serve {resource}", name=name, resource=str(error)
-            )
-            return None
-        finally:
-            informers.checked = False
+    def _can_run(self, row: ControllerRow) -> bool:
+        """True if all resources of a controller are served; logs the first one that is not."""
+        for each in row.resources:
+            ref = replace(each, group=self._env.dialect(each.group))
+            if not self._served(ref):
+                resource = f"{ref.plural} in {ref.group}/{ref.version}".replace(" in /", " in ")
+                self.log.error(
+                    "controller {name} is disabled: the server does not serve {resource}", name=row.name, resource=resource
+                )
+                return False
+        return True
 
     async def start(self) -> None:
         """Start all controllers at once, so that one that waits for its informers delays no other; raises the first error.

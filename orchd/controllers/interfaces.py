@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import Attribute, Interface
 
-from orchd.client.interfaces import IClient, IEventRecorder, IInformers, IRawClient
+from orchd.client.interfaces import IClient, IEventRecorder, IInformers, IRawClient, ResourceRef
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import Dialect
@@ -65,6 +65,9 @@ class IControllerFactory(Interface):
 
     name: str = Attribute("Unique name, as in --controllers; the `name` of the controller that it makes.")
     help: str = Attribute("One paragraph for the operator.")
+    resources: Sequence[ResourceRef] = Attribute(
+        "The resources whose informers the controller requests. It is left out where a built-in one is not served."
+    )
 
     def make(environment: Environment) -> IController:
         """The controller. The constructor requests all informers, so that they are listed early. Raises
@@ -73,3 +76,13 @@ class IControllerFactory(Interface):
 
 #: Creates a controller and requests all its informers, so that they are listed early.
 Factory = Callable[[Environment], IController]
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerRow:
+    """A controller that --controllers can name. `resources` are those whose informers its constructor requests; their groups are
+    templates of the dialect."""
+
+    name: str
+    make: Factory
+    resources: tuple[ResourceRef, ...]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from orchd.client.interfaces import ResourceRef
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import spec
+from orchd.controllers.objects import REPLICATION_CONTROLLERS, spec
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
@@ -13,7 +12,7 @@ from orchd.kinds.objects.selectors import LabelSelector
 class ReplicationControllerController(ReplicaSetController):
     name = "replicationcontroller"
     account = "replication-controller"
-    ref = ResourceRef("", "v1", "replicationcontrollers")
+    ref = REPLICATION_CONTROLLERS
     component = "replication-controller"
     subject = ("v1", "ReplicationController")
 

@@ -30,13 +30,17 @@ LONGEST_STREAM: Final = 7 * 24 * 3600.0
 
 
 class Api:
-    """One server, as one user, with a default namespace. `warn` is called with the text of each Warning header."""
+    """One server, as one user, with a default namespace. `warn` is called with the text of each Warning header; `manager` owns the
+    fields that are written."""
 
-    def __init__(self, client: IRawClient, clock: Any, namespace: str, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, client: IRawClient, clock: Any, namespace: str, warn: Callable[[str], None], manager: str = COMMAND_LINE
+    ) -> None:
         self.client = client
         self.clock = clock
         self.namespace = namespace
         self.warn = warn
+        self.manager = manager
         self.discovery = Discovery(self.document)
 
     async def dialect(self) -> Dialect:
@@ -86,10 +90,11 @@ class Api:
         return found
 
     async def list(
-        self, resource: Resource, *, everywhere: bool = False, query: Mapping[str, str] | None = None, accept: str = JSON
+        self, resource: Resource, *, everywhere: bool = False, query: Mapping[str, str] | None = None, accept: str = JSON,
+        namespace: str = "",
     ) -> Object:
         """Read a whole list page by page; of all namespaces with `everywhere`."""
-        path = paths.collection(resource.ref, "" if everywhere else self.scope(resource))
+        path = paths.collection(resource.ref, "" if everywhere else self.scope(resource, namespace))
         first: Object | None = None
         collected: list[Any] = []
         key, token = "items", ""
@@ -115,7 +120,7 @@ class Api:
         query: Mapping[str, str] | None = None,
     ) -> Object:
         path = paths.item(resource.ref, self.scope(resource, namespace), name, subresource)
-        named = {"fieldManager": COMMAND_LINE, **(query or {})}
+        named = {"fieldManager": self.manager, **(query or {})}
         found: Object = await self.call(
             Call(method="PATCH", path=path, query=named, body=patch, content_type=content_type)
         )
@@ -126,7 +131,7 @@ class Api:
     ) -> Object:
         """Create an object. `path` is appended to that of the collection: "/NAME/SUBRESOURCE" posts to a subresource."""
         where = paths.collection(resource.ref, self.scope(resource, namespace)) + path
-        named = {"fieldManager": COMMAND_LINE, **(query or {})}
+        named = {"fieldManager": self.manager, **(query or {})}
         found: Object = await self.call(Call(method="POST", path=where, query=named, body=obj))
         return found
 

@@ -1,4 +1,4 @@
-"""``patch``, ``edit``, ``label``, ``annotate``, ``scale``: changes of existing objects."""
+"""``patch``, ``edit``, ``scale``: changes of existing objects."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ import yaml
 
 from orchd.ctl import output
 from orchd.ctl.api import JSON_PATCH, MERGE, STRATEGIC, Api
-from orchd.ctl.apply import form_option, report
-from orchd.ctl.command import Command, done_suffix, dry_query, dry_run_option, everywhere_option, selector_options
-from orchd.ctl.errors import CommandError, explain_api_error
+from orchd.ctl.command import DURATION, Command, dry_query, files_option, write_options
+from orchd.ctl.errors import CommandError, Failures, explain_api_error
+from orchd.ctl.forms import form_option
+from orchd.ctl.local_patches import patched
 from orchd.ctl.manifests import parse_objects
 from orchd.ctl.printers import without_managed_fields
+from orchd.ctl.reports import report
+from orchd.ctl.selection import Selection, local_option, selection_options
 from orchd.ctl.session import Session, pass_session
-from orchd.ctl.targets import Target, named_targets, one_target, parse_targets, selected
+from orchd.ctl.targets import Target, named_targets, one_target
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 
+#: Seconds between two looks at an object that is waited for.
+_LOOK = 0.5
 _TYPES = {"strategic": STRATEGIC, "merge": MERGE, "json": JSON_PATCH}
 
 
@@ -28,11 +33,14 @@ _TYPES = {"strategic": STRATEGIC, "merge": MERGE, "json": JSON_PATCH}
 @click.option("--patch-file", default="", metavar="FILE", help="A file with the patch; - is standard input.")
 @click.option("--type", "type_", type=click.Choice(list(_TYPES)), default="strategic", show_default=True, help="Kind of patch.")
 @click.option("--subresource", default="", help="Patch a subresource such as status or scale.")
-@dry_run_option
+@files_option
+@local_option
+@write_options
 @form_option
 @pass_session
 def patch(
-    session: Session, words: tuple[str, ...], text: str, patch_file: str, type_: str, subresource: str, dry_run: str, form: str
+    session: Session, /, words: tuple[str, ...], text: str, patch_file: str, type_: str, subresource: str, local: bool, dry_run: str,
+    form: str, **given: Any,
 ) -> None:
     """Change fields of objects with a patch. Custom kinds take --type=merge or json."""
     if bool(text) == bool(patch_file):
@@ -43,15 +51,30 @@ def patch(
         raise CommandError("the patch is neither JSON nor YAML: quote it as one argument") from None
     if not isinstance(body, list if type_ == "json" else dict):
         raise CommandError(f"a patch of --type={type_} is a {'list of operations' if type_ == 'json' else 'mapping'}")
+    selection = Selection.take(given)
+    if local:
+        for target, obj in selection.local(session, words):
+            report(target, patched(obj, body, type_), "patched", form=form, dry_run="none")
+        return
 
     async def work(api: Api) -> None:
-        for target in await named_targets(api, words):
-            before = await api.get(target.resource, target.name, target.namespace, subresource=subresource)
+        targets = await selection.targets(api, session, words) if selection.files else await named_targets(api, words)
+        failures = Failures()
+        for target in targets:
+            with failures.collect():
+                await one(api, target)
+        failures.raise_collected()
+
+    async def one(api: Api, target: Target) -> None:
+        before = await api.get(target.resource, target.name, target.namespace, subresource=subresource)
+        if dry_run == "client":
+            done = patched(before, body, type_)
+        else:
             done = await api.patch(
                 target.resource, target.name, body, namespace=target.namespace, content_type=_TYPES[type_],
                 subresource=subresource, query=dry_query(dry_run),
             )  # fmt: skip
-            await report(api, target, done, "patched" if done != before else "patched (no change)", form=form, dry_run=dry_run)
+        report(target, done, "patched" if done != before else "patched (no change)", form=form, dry_run=dry_run)
 
     session.run(work)
 
@@ -134,83 +157,7 @@ def difference(before: Object, after: Object) -> Object:
     return out
 
 
-# -- labels and annotations
-
-
-def _mark_command(name: str, field: str, word: str) -> click.Command:
-    @click.command(name, cls=Command, help=f"Set (KEY=VALUE) or remove (KEY-) {field} of objects.")
-    @click.argument("words", nargs=-1, metavar=f"TYPE NAME... KEY=VALUE... KEY-... ({field})")
-    @click.option("--overwrite", is_flag=True, help="Change values that are there already.")
-    @click.option("--all", "every", is_flag=True, help="All objects of the type.")
-    @click.option("--list", "list_", is_flag=True, help=f"Print the {field} instead.")
-    @selector_options
-    @everywhere_option
-    @dry_run_option
-    @form_option
-    @pass_session
-    def command(
-        session: Session, words: tuple[str, ...], overwrite: bool, every: bool, list_: bool, selector: str,
-        field_selector: str, everywhere: bool, dry_run: str, form: str,
-    ) -> None:  # fmt: skip
-        objects, changes = split_changes(words)
-        if not changes and not list_:
-            raise CommandError(f"which {field}? Write KEY=VALUE to set and KEY- to remove one")
-
-        async def work(api: Api) -> None:
-            targets = await parse_targets(api, objects)
-            chosen = await selected(
-                api, targets, selector=selector, field_selector=field_selector, every=every, everywhere=everywhere
-            )
-            for target, obj in chosen:
-                current = (obj["metadata"].get(field)) or {}
-                if list_:
-                    if len(chosen) > 1:
-                        output.line(f"Listing {field} for {target.label}:")
-                    for key, value in sorted(current.items()):
-                        output.line(f"{key}={value}")
-                    continue
-                check_overwrite(target, current, changes, overwrite)
-                if all(current.get(key) == value for key, value in changes.items()):
-                    await report(api, target, obj, f"not {word}", form=form, dry_run=dry_run)
-                    continue
-                if dry_run != "client":
-                    obj = await api.patch(
-                        target.resource, target.name, {"metadata": {field: changes}}, namespace=target.namespace,
-                        query=dry_query(dry_run),
-                    )  # fmt: skip
-                removed = name == "label" and all(value is None for value in changes.values())
-                await report(api, target, obj, "unlabeled" if removed else word, form=form, dry_run=dry_run)
-
-        session.run(work)
-
-    return command
-
-
-def split_changes(words: tuple[str, ...]) -> tuple[list[str], dict[str, str | None]]:
-    """Arguments that name objects, and the value of each key; None removes the key."""
-    objects: list[str] = []
-    changes: dict[str, str | None] = {}
-    for word in words:
-        if "=" in word:
-            key, _, value = word.partition("=")
-            if not key:
-                raise CommandError(f"{word!r}: a key is missing in front of =")
-            changes[key] = value
-        elif word.endswith("-") and len(word) > 1 and (objects or changes):
-            changes[word[:-1]] = None
-        else:
-            objects.append(word)
-    return objects, changes
-
-
-def check_overwrite(target: Target, current: Object, changes: dict[str, str | None], overwrite: bool) -> None:
-    for key, value in changes.items():
-        if value is not None and not overwrite and key in current and current[key] != value:
-            raise CommandError(f"{target.label} already has {key}={current[key]}: --overwrite changes it")
-
-
-label = _mark_command("label", "labels", "labeled")
-annotate = _mark_command("annotate", "annotations", "annotated")
+# -- scale
 
 
 @click.command(cls=Command)
@@ -218,31 +165,56 @@ annotate = _mark_command("annotate", "annotations", "annotated")
 @click.option("--replicas", type=click.IntRange(min=0), required=True, help="The number of pods that is wanted.")
 @click.option("--current-replicas", type=int, default=-1, help="Only if the number is this now.")
 @click.option("--resource-version", default="", help="Only if the object has this version.")
-@dry_run_option
+@click.option("--timeout", type=DURATION, default=0.0, help="Longest wait until as many pods are there; default: none is waited for.")
+@selection_options
+@write_options
+@form_option
 @pass_session
 def scale(
-    session: Session, words: tuple[str, ...], replicas: int, current_replicas: int, resource_version: str, dry_run: str
+    session: Session, /, words: tuple[str, ...], replicas: int, current_replicas: int, resource_version: str, timeout: float,
+    dry_run: str, form: str, **given: Any,
 ) -> None:
-    """Set the number of replicas of deployments, replica sets, stateful sets and custom kinds with a scale."""
+    """Set the number of replicas of deployments, replica sets, stateful sets and custom kinds with a scale."""  # fmt: skip
+    selection = Selection.take(given)
 
     async def work(api: Api) -> None:
-        for target in await named_targets(api, words):
-            if "scale" not in target.resource.subresources:
-                raise CommandError(f"{target.resource.qualified} cannot be scaled: choose a type with a scale subresource")
-            body: dict[str, Any] = {"spec": {"replicas": replicas}}
-            if current_replicas >= 0:
-                now = await api.get(target.resource, target.name, target.namespace, subresource="scale")
-                found = (now.get("spec") or {}).get("replicas", 0)
-                if found != current_replicas:
-                    raise CommandError(f"{target.label} has {found} replicas, not {current_replicas}: nothing was changed")
-                body["metadata"] = {"resourceVersion": now["metadata"]["resourceVersion"]}
-            if resource_version:
-                body["metadata"] = {"resourceVersion": resource_version}
-            if dry_run != "client":
-                await api.patch(
-                    target.resource, target.name, body, namespace=target.namespace, subresource="scale",
-                    query=dry_query(dry_run),
-                )  # fmt: skip
-            output.line(f"{target.label} scaled{done_suffix(dry_run)}")
+        targets = await selection.targets(api, session, words, needed=True)
+        failures = Failures()
+        for target in targets:
+            with failures.collect():
+                await one(api, target)
+        end = api.clock.seconds() + timeout
+        for target in targets if timeout > 0 and dry_run == "none" and not failures else ():
+            await _wait_scaled(api, target, replicas, end)
+        failures.raise_collected()
+
+    async def one(api: Api, target: Target) -> None:
+        if "scale" not in target.resource.subresources:
+            raise CommandError(f"{target.resource.qualified} cannot be scaled: choose a type with a scale subresource")
+        body: dict[str, Any] = {"spec": {"replicas": replicas}}
+        now = await api.get(target.resource, target.name, target.namespace, subresource="scale")
+        if current_replicas >= 0:
+            found = (now.get("spec") or {}).get("replicas", 0)
+            if found != current_replicas:
+                raise CommandError(f"{target.label} has {found} replicas, not {current_replicas}: nothing was changed")
+            body["metadata"] = {"resourceVersion": now["metadata"]["resourceVersion"]}
+        if resource_version:
+            body["metadata"] = {"resourceVersion": resource_version}
+        if dry_run != "client":
+            await api.patch(
+                target.resource, target.name, body, namespace=target.namespace, subresource="scale", query=dry_query(dry_run)
+            )
+        shown = await api.get(target.resource, target.name, target.namespace) if form else now
+        report(target, shown, "scaled", form=form, dry_run=dry_run)
 
     session.run(work)
+
+
+async def _wait_scaled(api: Api, target: Target, replicas: int, end: float) -> None:
+    while True:
+        found = await api.get(target.resource, target.name, target.namespace, subresource="scale")
+        if ((found.get("status") or {}).get("replicas") or 0) == replicas:
+            return
+        if api.clock.seconds() >= end:
+            raise CommandError(f"timed out: {target.label} does not have {replicas} replicas yet: look at it with describe")
+        await api.sleep(_LOOK)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import put_form
 from orchd.ctl.session import Session
 from orchd.dialect import COMMAND_LINE, DIALECTS
 
@@ -102,7 +103,9 @@ class Command(click.Command):
     """A command that takes the global flags as well, and its switches with a value too: ``--wait=false``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _with_boolean_values(self, args))
+        rest = super().parse_args(ctx, _with_boolean_values(self, args))
+        put_form(ctx.params)
+        return rest
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -134,6 +137,11 @@ class Group(click.Group):
         super().__init__(*arguments, **named)
         # The help of the program itself has them, and the command `options`.
         self.params += global_options(hidden=self.name != COMMAND_LINE)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, _with_boolean_values(self, args))
+        put_form(ctx.params)
+        return rest
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -188,6 +196,23 @@ dry_run_option: Callable[[F], F] = click.option(
 )  # fmt: skip
 
 
+def _remember_writing(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    session = context.find_object(Session)
+    if session is not None and parameter.name and value:
+        setattr(session.writing, parameter.name, value)
+
+
+field_manager_option: Callable[[F], F] = click.option(
+    "--field-manager", "manager", default=COMMAND_LINE, show_default=True, expose_value=False, callback=_remember_writing,
+    help="Name under which fields are owned.",
+)  # fmt: skip
+save_config_option: Callable[[F], F] = click.option(
+    "--save-config", is_flag=True, expose_value=False, callback=_remember_writing,
+    help="Keep the object in the annotation that apply view-last-applied prints.",
+)  # fmt: skip
+write_options: Callable[[F], F] = stacked(dry_run_option, field_manager_option)
+
+
 def dry_query(dry_run: str) -> dict[str, str]:
     """The query of a write with that flag."""
     return {"dryRun": "All"} if dry_run == "server" else {}
@@ -201,11 +226,13 @@ def done_suffix(dry_run: str) -> str:
 #: Words for field validation, and what the server calls it.
 _VALIDATION = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 validate_option: Callable[[F], F] = click.option(
-    "--validate", type=click.Choice(list(_VALIDATION)), default="strict", show_default=True, is_flag=False, flag_value="strict",
+    "--validate", "validation", type=click.Choice(list(_VALIDATION)), default="strict", show_default=True, is_flag=False,
+    flag_value="strict", expose_value=False, callback=_remember_writing,
     help="Fields that the server does not know are refused (strict), warned of (warn) or left out (ignore).",
 )  # fmt: skip
 
 
-def validation_query(validate: str) -> dict[str, str]:
+def validation_query(session: Session) -> dict[str, str]:
     """The query of a write with that flag."""
-    return {"fieldValidation": _VALIDATION[validate]}
+    word = session.writing.validation
+    return {"fieldValidation": _VALIDATION[word]} if word else {}

@@ -6,10 +6,15 @@ from typing import Final
 
 import click
 
-import orchd.ctl.create_more  # noqa: F401 - adds commands to `create`
+import orchd.ctl.applied
+import orchd.ctl.config_properties
+import orchd.ctl.create_data
+import orchd.ctl.create_more
+import orchd.ctl.create_rbac
+import orchd.ctl.reconcile  # noqa: F401 - these add commands to `apply`, `config`, `create` and `auth`
 from orchd.ctl.apply import apply, diff
 from orchd.ctl.certs import certs
-from orchd.ctl.change import annotate, edit, label, patch, scale
+from orchd.ctl.change import edit, patch, scale
 from orchd.ctl.cluster_info import cluster_info, options
 from orchd.ctl.config_commands import config
 from orchd.ctl.copying import cp
@@ -23,6 +28,7 @@ from orchd.ctl.get import get
 from orchd.ctl.identity import auth, certificate, token
 from orchd.ctl.local import completion, convert
 from orchd.ctl.logs import logs
+from orchd.ctl.marks import annotate, label
 from orchd.ctl.nodes import cordon, drain, taint, uncordon
 from orchd.ctl.proxying import proxy
 from orchd.ctl.replace import replace

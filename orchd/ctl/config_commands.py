@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import base64
-import os
-import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
-import yaml
 
 from orchd.ctl import configuration, output
 from orchd.ctl.command import Group
+from orchd.ctl.config_files import WORDS, ConfigFiles
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import form_options
 from orchd.ctl.printers import printer
 from orchd.ctl.session import Session, pass_session
 from orchd.kinds.jsonvalues import Object
-
-#: The lists of a configuration: the word for one of their entries, which is also the field that has its values.
-_WORDS: Final = {"contexts": "context", "clusters": "cluster", "users": "user"}
 
 
 @click.group(cls=Group)
@@ -40,9 +36,11 @@ def _redacted(value: Any, key: str = "") -> Any:
 @config.command("view")
 @click.option("--raw", is_flag=True, help="Print keys, tokens and certificates as well.")
 @click.option("--minify", is_flag=True, help="Only what the current context uses.")
-@click.option("-o", "--output", "form", default="yaml", show_default=True, help="yaml, json, jsonpath=...")
+@click.option("--flatten", is_flag=True, help="Print the text of the files that are named instead of their paths.")
+@click.option("--merge/--no-merge", default=True, hidden=True, expose_value=False, help="Files are always merged.")
+@form_options("yaml")
 @pass_session
-def view(session: Session, raw: bool, minify: bool, form: str) -> None:
+def view(session: Session, raw: bool, minify: bool, flatten: bool, form: str) -> None:
     """Print the configuration as it is used, merged from all files."""
     document = configuration.read_document(session.flags, session.environment)
     if minify:
@@ -56,7 +54,26 @@ def view(session: Session, raw: bool, minify: bool, form: str) -> None:
             "clusters": [each for each in document["clusters"] if each["name"] == inner.get("cluster")],
             "users": [each for each in document["users"] if each["name"] == inner.get("user")],
         }  # fmt: skip
+    if flatten:
+        document = _flattened(document)
     printer(form, label=lambda obj: "config")([document if raw else _redacted(document)], True)
+
+
+def _flattened(document: Object) -> Object:
+    """The document with the text of files in place of their paths. Raises CommandError for a file that cannot be read."""
+    out = dict(document)
+    for key, inner, names in (
+        ("clusters", "cluster", ("certificate-authority",)), ("users", "user", ("client-certificate", "client-key"))
+    ):  # fmt: skip
+        entries = []
+        for each in document[key]:
+            values = dict(each.get(inner) or {})
+            for name in names:
+                if values.get(name):
+                    values[f"{name}-data"] = base64.b64encode(read_bytes(values.pop(name), f"{inner} {each['name']}")).decode()
+            entries.append({**each, inner: values})
+        out[key] = entries
+    return out
 
 
 @config.command("current-context")
@@ -70,16 +87,26 @@ def current_context(session: Session) -> None:
 
 
 @config.command("get-contexts")
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.option("-o", "--output", "form", type=click.Choice(["", "name"]), default="", help="name: print names only.")
+@click.option("--no-headers", is_flag=True, help="Leave out the headings of columns.")
 @pass_session
-def get_contexts(session: Session) -> None:
-    """Print all contexts; * marks the current one."""
+def get_contexts(session: Session, names: tuple[str, ...], form: str, no_headers: bool) -> None:
+    """Print contexts, all without a name; * marks the current one."""
     document = configuration.read_document(session.flags, session.environment)
-    rows = []
-    for each in document["contexts"]:
-        inner = each.get("context") or {}
-        mark = "*" if each["name"] == document.get("current-context") else ""
-        rows.append([mark, each["name"], *(str(inner.get(key) or "") for key in ("cluster", "user", "namespace"))])
-    output.Columns(["current", "name", "cluster", "authinfo", "namespace"]).write(rows)
+    known = {each["name"]: each.get("context") or {} for each in document["contexts"]}
+    chosen = [name for name in names or sorted(known) if name in known]
+    if form == "name":
+        output.lines(chosen)
+    else:
+        rows = []
+        for name in chosen:
+            mark = "*" if name == document.get("current-context") else ""
+            rows.append([mark, name, *(str(known[name].get(key) or "") for key in ("cluster", "user", "namespace"))])
+        output.Columns(["current", "name", "cluster", "authinfo", "namespace"], show_headings=not no_headers).write(rows)
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise CommandError(f"no context {', '.join(map(repr, missing))}: config get-contexts lists them")
 
 
 @config.command("use-context")
@@ -87,68 +114,13 @@ def get_contexts(session: Session) -> None:
 @pass_session
 def use_context(session: Session, name: str) -> None:
     """Make a context the current one."""
-    files = _Files(session)
+    files = ConfigFiles(session)
     if files.holder("contexts", name) is None:
         raise CommandError(f"no context {name!r}: config get-contexts lists them")
     # The first file that says which context is current counts; without one, the first that is there.
     path = next((path for path, each in files.documents.items() if each.get("current-context")), files.first())
     files.write(path, {"current-context": name})
     output.line(f'Switched to context "{name}".')
-
-
-class _Files:
-    """The files of the configuration, each with its document. Missing ones are left out."""
-
-    def __init__(self, session: Session) -> None:
-        self.paths = configuration.candidate_files(session.flags, session.environment)
-        self.documents = {path: configuration.read_file(path) for path in self.paths if path.exists()}
-
-    def first(self) -> Path:
-        """The file to which new entries are added. Raises CommandError if no file exists."""
-        if not self.documents:
-            raise CommandError(f"no client configuration in {', '.join(map(str, self.paths))}: name one with --config")
-        return next(iter(self.documents))
-
-    def holder(self, key: str, name: str) -> Path | None:
-        """The file whose entry of that name takes effect."""
-        return next((path for path, each in self.documents.items() if any(e.get("name") == name for e in each.get(key) or ())), None)
-
-    def entry(self, key: str, name: str) -> Object:
-        path = self.holder(key, name)
-        if path is None:
-            raise CommandError(f"no {_WORDS[key]} {name!r}: config get-{key} lists them")
-        return next(dict(each) for each in self.documents[path][key] if each.get("name") == name)
-
-    def put(self, key: str, name: str, changes: Object, *, without: tuple[str, ...] = ()) -> str:
-        """Change an entry where it is, or add one; "modified" or "created"."""
-        inner = _WORDS[key]
-        path = self.holder(key, name)
-        at = path or self.first()
-        entries = list(self.documents[at].get(key) or ())
-        if path is None:
-            entries.append({"name": name, inner: changes})
-        else:
-            entries = [
-                {**e, inner: {**{k: v for k, v in (e.get(inner) or {}).items() if k not in without}, **changes}}
-                if e.get("name") == name
-                else e
-                for e in entries
-            ]
-        self.write(at, {key: entries})
-        return "modified" if path else "created"
-
-    def remove(self, key: str, name: str) -> Path:
-        self.entry(key, name)
-        path = self.holder(key, name)
-        assert path is not None, "entry found it"
-        self.write(path, {key: [each for each in self.documents[path][key] if each.get("name") != name]})
-        return path
-
-    def write(self, path: Path, changes: Object) -> None:
-        self.documents[path] = {"apiVersion": "v1", "kind": "Config", **self.documents[path], **changes}
-        _replace_file(path, self.documents[path])
-
-
 
 
 @config.command("set-context")
@@ -165,7 +137,7 @@ def set_context(session: Session, name: str, current: bool, cluster: str, user: 
     if not name:
         raise CommandError("no current context: choose one with config use-context")
     changes = {"cluster": cluster, "user": user, "namespace": session.flags.namespace}
-    done = _Files(session).put("contexts", name, {key: value for key, value in changes.items() if value})
+    done = ConfigFiles(session).put("contexts", name, {key: value for key, value in changes.items() if value})
     output.line(f'Context "{name}" {done}.')
 
 
@@ -175,7 +147,7 @@ def set_context(session: Session, name: str, current: bool, cluster: str, user: 
 @pass_session
 def rename_context(session: Session, name: str, new: str) -> None:
     """Give a context another name."""
-    files = _Files(session)
+    files = ConfigFiles(session)
     if files.holder("contexts", new) is not None:
         raise CommandError(f"there is a context {new!r} already: choose another name")
     entry = files.entry("contexts", name)
@@ -189,11 +161,15 @@ def rename_context(session: Session, name: str, new: str) -> None:
     output.line(f'Context "{name}" renamed to "{new}".')
 
 
-def _pem(path: str, flag: str) -> bytes:
+def read_bytes(path: str, of: str) -> bytes:
     try:
-        data = Path(path).read_bytes()
+        return Path(path).read_bytes()
     except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}: check the path of {flag}") from None
+        raise CommandError(f"{path}: {error.strerror}: check the path of {of}") from None
+
+
+def _pem(path: str, flag: str) -> bytes:
+    data = read_bytes(path, flag)
     if b"-----BEGIN " not in data:
         raise CommandError(f"{path}: no PEM block: check the path of {flag}")
     return data
@@ -235,7 +211,7 @@ def set_cluster(session: Session, name: str, authority: str, tls_server_name: st
         without += ("certificate-authority", "certificate-authority-data")
     elif authority:
         without += ("insecure-skip-tls-verify",)
-    _Files(session).put("clusters", name, values, without=without)
+    ConfigFiles(session).put("clusters", name, values, without=without)
     output.line(f'Cluster "{name}" set.')
 
 
@@ -245,19 +221,57 @@ def set_cluster(session: Session, name: str, authority: str, tls_server_name: st
 @click.option("--client-key", "key", default="", metavar="FILE", help="Key of the certificate.")
 @click.option("--username", default="", help="Name for basic authentication.")
 @click.option("--password", default="", help="Password for basic authentication.")
+@click.option("--exec-command", default="", metavar="PROGRAM", help="Program that prints credentials.")
+@click.option("--exec-api-version", default="", metavar="GROUP/VERSION", help="Version of the credentials that the program prints.")
+@click.option("--exec-arg", "exec_args", multiple=True, help="An argument of the program; may be repeated.")
+@click.option("--exec-env", "exec_env", multiple=True, metavar="KEY=VALUE", help="A variable of the program; KEY- removes it; may be repeated.")
+@click.option("--auth-provider", default="", help="Refused: use --exec-command.")
+@click.option("--auth-provider-arg", multiple=True, hidden=True, expose_value=False, help="Refused: use --exec-command.")
 @_embed
 @pass_session
 def set_credentials(
-    session: Session, name: str, certificate: str, key: str, username: str, password: str, embed: bool
+    session: Session, name: str, certificate: str, key: str, username: str, password: str, exec_command: str, exec_api_version: str,
+    exec_args: tuple[str, ...], exec_env: tuple[str, ...], auth_provider: str, embed: bool,
 ) -> None:
     """Change a user, or add one: --token and the flags below say what it has."""
     values, without = _file_values({"client-certificate": certificate, "client-key": key}, embed=embed)
     plain = {"token": session.flags.token, "username": username, "password": password}
     values |= {each: value for each, value in plain.items() if value}
+    if session.flags.token and (username or password):
+        raise CommandError("--token and --username are two ways to authenticate: leave out one of them")
+    if auth_provider:
+        raise CommandError("--auth-provider: clients have no such providers any more: name a program with --exec-command")
     if session.flags.token:
         without += ("tokenFile",)
-    _Files(session).put("users", name, values, without=without)
+    files = ConfigFiles(session)
+    if exec_command or exec_api_version or exec_args or exec_env:
+        known = files.entry("users", name).get("user") or {} if files.holder("users", name) else {}
+        values["exec"] = _exec_plugin(known.get("exec") or {}, exec_command, exec_api_version, exec_args, exec_env)
+    files.put("users", name, values, without=without)
     output.line(f'User "{name}" set.')
+
+
+def _exec_plugin(known: Object, command: str, api_version: str, arguments: tuple[str, ...], environment: tuple[str, ...]) -> Object:
+    """The entry of a plugin with the changes of the flags. Raises CommandError without a program or version."""
+    out = dict(known)
+    out |= {key: value for key, value in (("command", command), ("apiVersion", api_version)) if value}
+    if not out.get("command") or not out.get("apiVersion"):
+        raise CommandError("a program for credentials needs --exec-command and --exec-api-version: give both")
+    if arguments:
+        out["args"] = list(arguments)
+    variables = {each["name"]: each["value"] for each in out.get("env") or ()}
+    for each in environment:
+        key, mark, value = each.partition("=")
+        if mark and key:
+            variables[key] = value
+        elif each.endswith("-") and len(each) > 1:
+            variables.pop(each[:-1], None)
+        else:
+            raise CommandError(f"--exec-env={each}: write KEY=VALUE to set and KEY- to remove one")
+    if variables:
+        out["env"] = [{"name": key, "value": value} for key, value in variables.items()]
+    out.setdefault("interactiveMode", "IfAvailable")
+    return out
 
 
 def _list_command(key: str, heading: str) -> None:
@@ -269,13 +283,13 @@ def _list_command(key: str, heading: str) -> None:
 
 
 def _delete_command(key: str, done: str) -> None:
-    word = _WORDS[key]
+    word = WORDS[key]
 
     @config.command(f"delete-{word}", help=f"Remove a {word}.")
     @click.argument("name")
     @pass_session
     def command(session: Session, name: str) -> None:
-        files = _Files(session)
+        files = ConfigFiles(session)
         path = files.remove(key, name)
         output.line(done.format(name=name, path=path))
         if key == "contexts" and any(each.get("current-context") == name for each in files.documents.values()):
@@ -287,33 +301,3 @@ _list_command("users", "name")
 _delete_command("contexts", "deleted context {name} from {path}")
 _delete_command("clusters", "deleted cluster {name} from {path}")
 _delete_command("users", "deleted user {name} from {path}")
-
-
-@config.command("unset")
-@click.argument("what")
-@pass_session
-def unset(session: Session, what: str) -> None:
-    """Remove a value: current-context, or LIST.NAME such as users.alice."""
-    files = _Files(session)
-    key, _, name = what.partition(".")
-    if what == "current-context":
-        for path, document in files.documents.items():
-            if document.get("current-context"):
-                files.write(path, {"current-context": ""})
-    elif key in _WORDS and name:
-        files.remove(key, name)
-    else:
-        raise CommandError(f"{what!r}: write current-context, contexts.NAME, clusters.NAME or users.NAME")
-    output.line(f'Property "{what}" unset.')
-
-
-def _replace_file(path: Path, document: Object) -> None:
-    """Write a file as a whole or not at all; its mode stays."""
-    path = path.resolve()
-    try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as made:
-            yaml.safe_dump(document, made, sort_keys=False)
-        os.chmod(made.name, path.stat().st_mode & 0o777)
-        os.replace(made.name, path)
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}: the configuration was not changed") from None

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 from orchd.ctl.api import Api
-from orchd.ctl.apply import form_option
-from orchd.ctl.command import F, Group, dry_run_option, stacked
-from orchd.ctl.create import create, create_all, create_made, named, pairs
+from orchd.ctl.command import Group
+from orchd.ctl.create import create, create_all, create_made, create_options, named, pairs
 from orchd.ctl.errors import CommandError
 from orchd.ctl.identity import create_token
 from orchd.ctl.session import Session, pass_session
@@ -53,8 +51,7 @@ _tcp = click.option("--tcp", "tcp", multiple=True, metavar="PORT[:TARGETPORT]", 
 @click.argument("name")
 @_tcp
 @click.option("--clusterip", default="", help="Address of the service; None for a headless one.")
-@dry_run_option
-@form_option
+@create_options
 @pass_session
 def cluster_ip(session: Session, name: str, tcp: tuple[str, ...], clusterip: str, dry_run: str, form: str) -> None:
     """Create a service with an address in the cluster."""
@@ -68,8 +65,7 @@ def cluster_ip(session: Session, name: str, tcp: tuple[str, ...], clusterip: str
 @click.argument("name")
 @_tcp
 @click.option("--node-port", type=click.IntRange(0, 65535), default=0, help="Port of the nodes; default: a free one.")
-@dry_run_option
-@form_option
+@create_options
 @pass_session
 def node_port(session: Session, name: str, tcp: tuple[str, ...], node_port: int, dry_run: str, form: str) -> None:
     """Create a service with a port on every node."""
@@ -80,8 +76,7 @@ def node_port(session: Session, name: str, tcp: tuple[str, ...], node_port: int,
 @service.command("loadbalancer")
 @click.argument("name")
 @_tcp
-@dry_run_option
-@form_option
+@create_options
 @pass_session
 def load_balancer(session: Session, name: str, tcp: tuple[str, ...], dry_run: str, form: str) -> None:
     """Create a service with a load balancer."""
@@ -93,8 +88,7 @@ def load_balancer(session: Session, name: str, tcp: tuple[str, ...], dry_run: st
 @click.argument("name")
 @click.option("--external-name", required=True, help="The name that the service stands for.")
 @_tcp
-@dry_run_option
-@form_option
+@create_options
 @pass_session
 def external_name(session: Session, name: str, external_name: str, tcp: tuple[str, ...], dry_run: str, form: str) -> None:
     """Create a service that stands for a name outside the cluster."""
@@ -116,8 +110,7 @@ def _needs_ports(tcp: tuple[str, ...]) -> None:
 @click.option("--image", required=True, help="Image of the container.")
 @click.option("--schedule", required=True, help="When it runs: minute, hour, day, month, day of the week.")
 @click.option("--restart", type=click.Choice(["OnFailure", "Never"]), default="OnFailure", show_default=True, help="When the container is started again.")
-@dry_run_option
-@form_option
+@create_options
 @pass_session
 def create_cron_job(
     session: Session, name: str, words: tuple[str, ...], image: str, schedule: str, restart: str, dry_run: str, form: str
@@ -143,8 +136,7 @@ def _backend(service: str, port: str) -> Object:
 @click.option("--class", "class_", default="", help="The ingress class.")
 @click.option("--default-backend", default="", metavar="SERVICE:PORT", help="Where all else goes.")
 @click.option("--annotation", "notes", multiple=True, metavar="KEY=VALUE", help="An annotation; may be repeated.")
-@dry_run_option
-@form_option
+@create_options
 @pass_session
 def create_ingress(
     session: Session, name: str, rules: tuple[str, ...], class_: str, default_backend: str, notes: tuple[str, ...], dry_run: str, form: str
@@ -189,14 +181,11 @@ def create_ingress(
 
 # -- policies
 
-_done: Callable[[F], F] = stacked(dry_run_option, form_option)
-
-
 @create.command("quota")
 @click.argument("name")
 @click.option("--hard", default="", metavar="RESOURCE=QUANTITY,...", help="Limits such as pods=10,requests.cpu=4.")
 @click.option("--scopes", default="", metavar="SCOPE,...", help="Objects that count, such as BestEffort.")
-@_done
+@create_options
 @pass_session
 def create_quota(session: Session, name: str, hard: str, scopes: str, dry_run: str, form: str) -> None:
     """Create a resource quota."""
@@ -215,7 +204,7 @@ def _number(text: str) -> int | str:
 @click.option("--selector", required=True, metavar="KEY=VALUE,...", help="Labels of the pods.")
 @click.option("--min-available", default="", metavar="NUMBER|PERCENT", help="Pods that must stay.")
 @click.option("--max-unavailable", default="", metavar="NUMBER|PERCENT", help="Pods that may be missing.")
-@_done
+@create_options
 @pass_session
 def create_budget(
     session: Session, name: str, selector: str, min_available: str, max_unavailable: str, dry_run: str, form: str
@@ -231,11 +220,11 @@ def create_budget(
 
 @create.command("priorityclass")
 @click.argument("name")
-@click.option("--value", type=int, required=True, help="The priority; higher goes first.")
+@click.option("--value", type=int, default=0, show_default=True, help="The priority; higher goes first.")
 @click.option("--global-default", is_flag=True, help="For pods that name none.")
 @click.option("--preemption-policy", type=click.Choice(["PreemptLowerPriority", "Never"]), default="PreemptLowerPriority", show_default=True, help="Whether pods of lower priority make room.")
 @click.option("--description", default="", help="When to use it.")
-@_done
+@create_options
 @pass_session
 def create_priority_class(
     session: Session, name: str, value: int, global_default: bool, preemption_policy: str, description: str, dry_run: str, form: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from orchd.ctl import output
@@ -18,6 +20,7 @@ from orchd.ctl.command import (
 )
 from orchd.ctl.errors import CommandError, Failures
 from orchd.ctl.manifests import read_objects
+from orchd.ctl.raw import send_raw
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, selected, target_of
 from orchd.errors import ApiError
@@ -25,6 +28,21 @@ from orchd.kinds.jsonvalues import Object
 
 #: What happens to dependents, by the word for it.
 POLICIES = {"background": "Background", "foreground": "Foreground", "orphan": "Orphan"}
+
+
+class _Cascade(click.ParamType[str]):
+    name = "policy"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        word = {"true": "background", "false": "orphan"}.get(str(value), str(value))
+        if word not in POLICIES:
+            raise CommandError(f"--cascade={value}: one of {', '.join(POLICIES)}")
+        if word != value:
+            click.echo(f"Warning: --cascade={value} is deprecated: write --cascade={word}", err=True)
+        return word
+
+
+CASCADE = _Cascade()
 #: Seconds between looks at whether an object is gone, and how long is waited without --timeout.
 _LOOK, _LONGEST = 0.5, 7 * 24 * 3600.0
 
@@ -34,8 +52,9 @@ _LOOK, _LONGEST = 0.5, 7 * 24 * 3600.0
 @files_option
 @selector_options
 @everywhere_option
+@click.option("--raw", default="", metavar="PATH", help="Send a DELETE to this path of the server, with the file of -f if there is one.")
 @click.option("--all", "every", is_flag=True, help="All objects of the type (in the namespace).")
-@click.option("--cascade", type=click.Choice(list(POLICIES)), default="background", show_default=True, help="What happens to dependents.")
+@click.option("--cascade", type=CASCADE, default="background", show_default=True, is_flag=False, flag_value="background", help="What happens to dependents: background, foreground or orphan.")
 @click.option("--grace-period", type=int, default=-1, help="Seconds for pods to end; 0 with --force deletes at once.")
 @click.option("--force", is_flag=True, help="With --grace-period=0 (its default then): remove without confirmation of nodes.")
 @click.option("--now", is_flag=True, help="As --grace-period=1.")
@@ -48,10 +67,17 @@ _LOOK, _LONGEST = 0.5, 7 * 24 * 3600.0
 @pass_session
 def delete(
     session: Session, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, selector: str, field_selector: str,
-    everywhere: bool, every: bool, cascade: str, grace_period: int, force: bool, now: bool, wait: bool, timeout: float,
+    everywhere: bool, raw: str, every: bool, cascade: str, grace_period: int, force: bool, now: bool, wait: bool, timeout: float,
     ignore_not_found: bool, interactive: bool, form: str, dry_run: str,
 ) -> None:
     """Delete objects and wait until they are gone."""  # fmt: skip
+    if raw:
+        if words or selector or every:
+            raise CommandError("--raw takes a path alone: leave out types, names, -l and --all")
+        send_raw(session, "DELETE", raw, files)
+        return
+    if every and (selector or field_selector):
+        raise CommandError("--all and a selector cannot be used together: leave out one of them")
     if now and grace_period >= 0:
         raise CommandError("--now and --grace-period cannot be used together: leave out one")
     if files and words:

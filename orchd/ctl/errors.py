@@ -50,6 +50,9 @@ class Failures:
     def __init__(self) -> None:
         self._errors: list[ApiError | CommandError] = []
 
+    def __bool__(self) -> bool:
+        return bool(self._errors)
+
     @contextmanager
     def collect(self) -> Iterator[None]:
         """Keep an error of the work on one object."""

@@ -10,12 +10,14 @@ import yaml
 
 from orchd.ctl import output
 from orchd.ctl.api import Api
-from orchd.ctl.apply import form_option, report
-from orchd.ctl.command import DURATION, Command, dry_query, dry_run_option
+from orchd.ctl.command import DURATION, Command, files_option, save_config_option, write_options
+from orchd.ctl.create import create_one
 from orchd.ctl.errors import CommandError
 from orchd.ctl.execute import attend
+from orchd.ctl.forms import form_option
 from orchd.ctl.pod_templates import pod_template
 from orchd.ctl.remote_process import RemoteProcess
+from orchd.ctl.selection import Selection
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, one_target, target_of
 from orchd.kinds.jsonvalues import Object
@@ -31,16 +33,6 @@ def _labels(text: str, flag: str) -> dict[str, str]:
             raise CommandError(f"{flag}={text}: write {flag}=KEY=VALUE,KEY=VALUE")
         out[key] = value
     return out
-
-
-async def _create(api: Api, obj: Object, *, form: str, dry_run: str, word: str, label: str = "") -> tuple[Target, Object]:
-    target = await target_of(api, obj)
-    made = obj
-    if dry_run != "client":
-        made = await api.create(target.resource, obj, namespace=target.namespace, query=dry_query(dry_run))
-    shown = Target(target.resource, label or target.name, target.namespace)
-    await report(api, shown, made, word, form=form, dry_run=dry_run)
-    return target, made
 
 
 def _overridden(obj: Object, text: str) -> Object:
@@ -89,7 +81,8 @@ def _merged(obj: Object, patch: Object) -> Object:
 @click.option("--attach", is_flag=True, default=None, help="Follow the container; default with -i.")
 @click.option("--rm", "remove", is_flag=True, help="Delete the pod when the container followed has ended.")
 @click.option("--pod-running-timeout", type=DURATION, default=60.0, help="Longest wait for the pod before it is attached to; default 1m.")
-@dry_run_option
+@write_options
+@save_config_option
 @form_option
 @pass_session
 def run(
@@ -113,11 +106,11 @@ def run(
             ports = [{"port": given["port"], "targetPort": given["port"], "protocol": "TCP"}]
             spec = {"selector": pod["metadata"]["labels"], "ports": ports}
             service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
-            await _create(api, service, form=form, dry_run=dry_run, word="created")
+            await create_one(api, session, service, form=form, dry_run=dry_run)
             if form and form not in ("name",):
                 output.line("---")
         if not follow:
-            await _create(api, pod, form=form, dry_run=dry_run, word="created")
+            await create_one(api, session, pod, form=form, dry_run=dry_run)
             return 0
         target = await target_of(api, pod)
         made = await api.create(target.resource, pod, namespace=target.namespace)
@@ -181,6 +174,16 @@ async def _follow(api: Api, target: Target, seconds: float, *, stdin: bool, tty:
 # -- expose
 
 
+async def _one(api: Api, session: Session, words: tuple[str, ...], selection: Selection) -> Target:
+    """The one object of the words or files. Raises CommandError."""
+    if not selection.files:
+        return await one_target(api, words)
+    targets = await selection.targets(api, session, words)
+    if len(targets) != 1:
+        raise CommandError("this command takes one object: the files have several")
+    return targets[0]
+
+
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME")
 @click.option("--name", default="", help="Name of the service; default: that of the object.")
@@ -196,18 +199,21 @@ async def _follow(api: Api, target: Target, seconds: float, *, stdin: bool, tty:
 @click.option("--load-balancer-ip", default="", help="Address of a load balancer.")
 @click.option("--session-affinity", default="", help="None or ClientIP.")
 @click.option("--overrides", default="", metavar="JSON", help="Fields of the service, as a merge patch.")
-@dry_run_option
+@files_option
+@write_options
+@save_config_option
 @form_option
 @pass_session
 def expose(session: Session, /, words: tuple[str, ...], name: str, overrides: str, dry_run: str, form: str, **given: Any) -> None:
     """Create a service for the pods of a deployment, replica set, service or pod."""
+    selection = Selection.of_files(given)
 
     async def work(api: Api) -> None:
-        target = await one_target(api, words)
+        target = await _one(api, session, words, selection)
         obj = {"kind": target.resource.kind, **await api.get(target.resource, target.name, target.namespace)}
         service = _overridden(_service(name or target.name, target, obj, **given), overrides)
         service["metadata"].setdefault("namespace", obj["metadata"].get("namespace", api.namespace))
-        await _create(api, service, form=form, dry_run=dry_run, word="exposed")
+        await create_one(api, session, service, form=form, dry_run=dry_run, word="exposed")
 
     session.run(work)
 
@@ -282,18 +288,22 @@ def _ports(obj: Object, target: Target, given: str, target_port: str, protocol: 
 @click.option("--max", "most", type=click.IntRange(min=1), required=True, help="Largest number of pods.")
 @click.option("--cpu-percent", type=click.IntRange(min=1), help="Use of CPU that is aimed at, in percent of the requests.")
 @click.option("--name", default="", help="Name of the autoscaler; default: that of the object.")
-@dry_run_option
+@files_option
+@write_options
+@save_config_option
 @form_option
 @pass_session
 def autoscale(
-    session: Session, words: tuple[str, ...], least: int | None, most: int, cpu_percent: int | None, name: str, dry_run: str, form: str
+    session: Session, /, words: tuple[str, ...], least: int | None, most: int, cpu_percent: int | None, name: str, dry_run: str, form: str,
+    **given: Any,
 ) -> None:
     """Create an autoscaler for a deployment, replica set, stateful set or custom kind with a scale."""
+    selection = Selection.of_files(given)
     if least is not None and least > most:
         raise CommandError(f"--min={least} is above --max={most}")
 
     async def work(api: Api) -> None:
-        target = await one_target(api, words)
+        target = await _one(api, session, words, selection)
         if "scale" not in target.resource.subresources:
             raise CommandError(f"{target.resource.qualified} cannot be scaled: choose a type with a scale subresource")
         found = await api.get(target.resource, target.name, target.namespace)
@@ -305,6 +315,6 @@ def autoscale(
             spec["targetCPUUtilizationPercentage"] = cpu_percent
         metadata = {"name": name or target.name, "namespace": found["metadata"].get("namespace", api.namespace)}
         scaler = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec}
-        await _create(api, scaler, form=form, dry_run=dry_run, word="autoscaled")
+        await create_one(api, session, scaler, form=form, dry_run=dry_run, word="autoscaled")
 
     session.run(work)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl
 
 import click
 import orjson
@@ -19,8 +18,10 @@ from orchd.ctl.api import JSON, TABLE, Api
 from orchd.ctl.command import Command, everywhere_option, files_option, selector_options
 from orchd.ctl.discovery import Resource
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import FORMS, Form, form_options
 from orchd.ctl.manifests import read_objects
-from orchd.ctl.printers import FORMS, printer, without_managed_fields
+from orchd.ctl.printers import printer, without_managed_fields
+from orchd.ctl.raw import split_path
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, target_of
 from orchd.errors import ApiError
@@ -31,7 +32,7 @@ from orchd.kinds.jsonvalues import Object
 class View:
     """What the flags of ``get`` say."""
 
-    form: str = ""
+    form: Form = field(default_factory=Form)
     selector: str = ""
     field_selector: str = ""
     everywhere: bool = False
@@ -43,7 +44,6 @@ class View:
     sort_by: str = ""
     ignore_not_found: bool = False
     show_kind: bool = False
-    managed: bool = False
     subresource: str = ""
     events: bool = False
 
@@ -59,7 +59,7 @@ class View:
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="TYPE[,TYPE] [NAME...] | TYPE/NAME...")
-@click.option("-o", "--output", "form", default="", metavar="FORM", help=f"One of {FORMS}.")
+@form_options(text=f"One of {FORMS}.")
 @selector_options
 @everywhere_option
 @files_option
@@ -71,7 +71,6 @@ class View:
 @click.option("--sort-by", default="", metavar="PATH", help="Sort by the value at a JSONPath such as .metadata.name.")
 @click.option("--ignore-not-found", is_flag=True, help="A missing object is no error.")
 @click.option("--show-kind", is_flag=True, help="Put the type in front of names.")
-@click.option("--show-managed-fields", "managed", is_flag=True, help="Keep metadata.managedFields in yaml and json.")
 @click.option("--subresource", default="", metavar="NAME", help="A subresource such as status or scale, of objects by name.")
 @click.option("--output-watch-events", "events", is_flag=True, help="With -w: print what happened (ADDED, MODIFIED, DELETED) as well.")
 @click.option("--raw", "raw", default="", metavar="PATH", help="Print what the server answers at a path such as /healthz.")
@@ -86,11 +85,11 @@ def get(
     if raw:
         if words or files:
             raise CommandError("--raw takes a path alone: leave out types and files")
-        path, _, query = raw.partition("?")
-        if not path.startswith("/"):
-            raise CommandError(f"--raw={raw}: a path begins with /")
-        output.line(session.run(lambda api: api.text(path, dict(parse_qsl(query, keep_blank_values=True)))).rstrip("\n"))
+        path, query = split_path(raw)
+        output.line(session.run(lambda api: api.text(path, query)).rstrip("\n"))
         return
+    if words and files:
+        raise CommandError("give objects by -f or by name, not both")
     columns = tuple(key for each in label_columns for key in each.split(",") if key)
     view = View(headings=not no_headers, label_columns=columns, **flags)
 
@@ -238,7 +237,7 @@ class TableOutput:
 
 
 async def _show_objects(api: Api, targets: Sequence[Target], view: View) -> list[ApiError]:
-    write = printer(view.form, label=await labels(api), headings=view.headings, managed=view.managed)
+    write = printer(view.form, headings=view.headings)
     failures: list[ApiError] = []
     objects: list[Object] = []
     for target in targets:
@@ -260,17 +259,6 @@ async def _objects(api: Api, target: Target, view: View) -> list[Object]:
     listed = await api.list(target.resource, everywhere=view.everywhere, query=view.query())
     kind = {"apiVersion": target.resource.api_version, "kind": target.resource.kind}
     return [{**kind, **item} for item in listed.get("items") or ()]
-
-
-async def labels(api: Api) -> Any:
-    """A function that gives ``TYPE.GROUP/NAME`` of an object."""
-
-    def label(obj: Object) -> str:
-        group = str(obj.get("apiVersion", "")).rpartition("/")[0]
-        word = str(obj.get("kind", "")).lower()
-        return f"{word}.{group}/{obj['metadata']['name']}" if group else f"{word}/{obj['metadata']['name']}"
-
-    return label
 
 
 # -- watches
@@ -319,10 +307,10 @@ class _Watcher:
 
     async def _write(self, obj: Object, event: str = "ADDED") -> None:
         if self._view.events and self._view.form in ("yaml", "json"):
-            shown = {"type": event, "object": obj if self._view.managed else without_managed_fields(obj)}
+            shown = {"type": event, "object": obj if self._view.form.managed else without_managed_fields(obj)}
             output.document(output.yaml_text(shown) if self._view.form == "yaml" else output.json_text(shown), self._view.form)
             return
-        write = printer(self._view.form, label=await labels(self._api), headings=False, managed=self._view.managed)
+        write = printer(self._view.form, headings=False)
         write([obj], True)
 
     async def _follow(self) -> None:

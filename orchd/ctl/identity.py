@@ -10,10 +10,15 @@ from orchd.client import paths
 from orchd.client.requests import Call
 from orchd.ctl import output
 from orchd.ctl.api import Api
-from orchd.ctl.command import DURATION, Group, everywhere_option
-from orchd.ctl.errors import CommandError
+from orchd.ctl.command import DURATION, Group, everywhere_option, files_option
+from orchd.ctl.discovery import Resource
+from orchd.ctl.errors import CommandError, Failures
+from orchd.ctl.forms import form_option
+from orchd.ctl.manifests import read_objects
 from orchd.ctl.printers import printer
+from orchd.ctl.reports import report
 from orchd.ctl.session import Session, pass_session
+from orchd.ctl.targets import Target
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 
@@ -32,13 +37,16 @@ def auth() -> None:
 @everywhere_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing: the exit status says it.")
 @click.option("--list", "list_", is_flag=True, help="Print all that is allowed in the namespace.")
+@click.option("--no-headers", is_flag=True, help="With --list: leave out the headings of columns.")
 @pass_session
-def can_i(session: Session, words: tuple[str, ...], subresource: str, everywhere: bool, quiet: bool, list_: bool) -> None:
+def can_i(
+    session: Session, words: tuple[str, ...], subresource: str, everywhere: bool, quiet: bool, list_: bool, no_headers: bool
+) -> None:
     """Print yes or no; exit status 1 for no."""
     if list_:
         if words:
             raise CommandError("--list takes no verb and type: leave them out")
-        session.run(_list_rules)
+        session.run(lambda api: _list_rules(api, headings=not no_headers))
         return
     if len(words) not in (2, 3):
         raise CommandError("write can-i VERB TYPE, VERB TYPE NAME, VERB TYPE/NAME or VERB /PATH")
@@ -78,7 +86,7 @@ async def _question(api: Api, words: tuple[str, ...], subresource: str, everywhe
     return {"resourceAttributes": {key: value for key, value in attributes.items() if value}}
 
 
-async def _list_rules(api: Api) -> None:
+async def _list_rules(api: Api, *, headings: bool) -> None:
     spec = {"namespace": api.namespace}
     answer = await api.review(_AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews", spec)
     status = answer.get("status") or {}
@@ -90,7 +98,7 @@ async def _list_rules(api: Api) -> None:
                 rows.append([name, "[]", _listed(rule.get("resourceNames")), _listed(rule.get("verbs"))])
     for rule in status.get("nonResourceRules") or ():
         rows.append(["", _listed(rule.get("nonResourceURLs")), "[]", _listed(rule.get("verbs"))])
-    output.Columns(["resources", "non-resource urls", "resource names", "verbs"]).write(sorted(rows))
+    output.Columns(["resources", "non-resource urls", "resource names", "verbs"], show_headings=headings).write(sorted(rows))
     if status.get("incomplete"):
         click.echo(f"Warning: the list may be incomplete: {status.get('evaluationError', '')}", err=True)
 
@@ -100,7 +108,7 @@ def _listed(values: Any) -> str:
 
 
 @auth.command()
-@click.option("-o", "--output", "form", default="", metavar="FORM", help="yaml, json, jsonpath=TEMPLATE, ...")
+@form_option
 @pass_session
 def whoami(session: Session, form: str) -> None:
     """Print the user as which the server authenticates the request."""
@@ -138,24 +146,37 @@ def certificate() -> None:
 
 def _verdict(name: str, type_: str, word: str, text: str) -> None:
     @certificate.command(name, help=text)
-    @click.argument("names", nargs=-1, required=True, metavar="NAME...")
+    @click.argument("names", nargs=-1, metavar="NAME...")
+    @click.option("--force", is_flag=True, help="Decide again on a request that is decided in the same way.")
+    @files_option
+    @form_option
     @pass_session
-    def command(session: Session, names: tuple[str, ...]) -> None:
+    def command(session: Session, names: tuple[str, ...], files: tuple[str, ...], recursive: bool, force: bool, form: str) -> None:
+        if bool(names) == bool(files):
+            raise CommandError("which requests? Give names, or files with -f")
+
         async def work(api: Api) -> None:
             dialect = await api.dialect()
             resource = await api.discovery.find(f"certificatesigningrequests.{dialect('certificates.{abbr}.io')}")
-            for each in names:
-                await _decide(api, resource, each.rpartition("/")[2], type_, word)
-                output.line(f"{resource.label(each.rpartition('/')[2])} {word}")
+            chosen = [each.rpartition("/")[2] for each in names]
+            if files:
+                chosen = [str(obj["metadata"].get("name", "")) for obj in read_objects(session, files, recursive=recursive)]
+            failures = Failures()
+            for each in chosen:
+                with failures.collect():
+                    report(Target(resource, each), await _decide(api, resource, each, type_, word, force), word, form=form, dry_run="none")
+            failures.raise_collected()
 
         session.run(work)
 
 
-async def _decide(api: Api, resource: Any, name: str, type_: str, word: str) -> None:
+async def _decide(api: Api, resource: Resource, name: str, type_: str, word: str, force: bool) -> Object:
     request = await api.get(resource, name)
     conditions = list((request.get("status") or {}).get("conditions") or ())
     if any(each.get("type") == type_ for each in conditions):
-        return
+        if not force:
+            return request
+        conditions = [each for each in conditions if each.get("type") != type_]
     other = {"Approved": "Denied", "Denied": "Approved"}[type_]
     if any(each.get("type") == other for each in conditions):
         raise CommandError(f"{name} is {other.lower()} already: create another request")
@@ -163,7 +184,8 @@ async def _decide(api: Api, resource: Any, name: str, type_: str, word: str) -> 
         {"type": type_, "status": "True", "reason": f"Ctl{type_}", "message": f"{word} on the command line"}
     )
     body = {**request, "status": {**(request.get("status") or {}), "conditions": conditions}}
-    await api.call(Call(method="PUT", path=paths.item(resource.ref, "", name, "approval"), body=body))
+    done: Object = await api.call(Call(method="PUT", path=paths.item(resource.ref, "", name, "approval"), body=body))
+    return done
 
 
 _verdict("approve", "Approved", "approved", "Approve requests: the signer issues their certificates.")
@@ -184,28 +206,39 @@ def token() -> None:
 @click.option("--audience", "audiences", multiple=True, help="For whom it is; may be repeated. Default: the server.")
 @click.option("--bound-object-kind", type=click.Choice(["Pod", "Secret"]), help="Bind it to an object of this kind.")
 @click.option("--bound-object-name", default="", help="The name of that object.")
+@click.option("--bound-object-uid", default="", help="The uid of that object; default: its present one.")
+@form_option
 @pass_session
 def create_token(
     session: Session, account: str, duration: float | None, audiences: tuple[str, ...], bound_object_kind: str | None,
-    bound_object_name: str,
+    bound_object_name: str, bound_object_uid: str, form: str,
 ) -> None:
     """Print a new token of a service account."""  # fmt: skip
     if bool(bound_object_kind) != bool(bound_object_name):
         raise CommandError("--bound-object-kind and --bound-object-name go together: give both")
+    if bound_object_uid and not bound_object_kind:
+        raise CommandError("--bound-object-uid needs --bound-object-kind and --bound-object-name: give them too")
+    if duration is not None and duration < 0:
+        raise CommandError("--duration is not negative: leave it out for the default")
     spec: Object = {}
-    if duration is not None:
+    if duration:
         spec["expirationSeconds"] = int(duration)
     if audiences:
         spec["audiences"] = list(audiences)
     if bound_object_kind:
         spec["boundObjectRef"] = {"apiVersion": "v1", "kind": bound_object_kind, "name": bound_object_name}
+        if bound_object_uid:
+            spec["boundObjectRef"]["uid"] = bound_object_uid
 
     async def work(api: Api) -> None:
         group = (await api.dialect())(_AUTHENTICATION)
         resource = await api.discovery.find("serviceaccounts")
         body = {"apiVersion": f"{group}/v1", "kind": "TokenRequest", "spec": spec}
         answer = await api.create(resource, body, path=f"/{account}/token")
-        output.line(answer["status"]["token"])
+        if form:
+            printer(form, label=lambda obj: f"token/{account}")([answer], True)
+        else:
+            output.line(answer["status"]["token"])
 
     session.run(work)
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from orchd.ctl.errors import CommandError
 from orchd.kinds import jsonpath
@@ -71,20 +71,39 @@ class Template:
             raise CommandError("jsonpath: {end} is missing")
         return cls(root)
 
-    def render(self, value: Any) -> str:
-        """The text for a value. Paths that find nothing give nothing."""
-        return _render(self._parts, value)
+    def render(self, value: Any, *, missing_is_error: bool = False) -> str:
+        """The text for a value. Paths that find nothing give nothing, or raise CommandError with `missing_is_error`. Raises
+        CommandError for the index of an element that a list does not have."""
+        return _render(self._parts, value, missing_is_error)
 
 
-def _render(parts: list[Any], value: Any) -> str:
+#: The index of one element in a path, and what makes a path search: then finding nothing is no error.
+_INDEX: Final = re.compile(r"\[(-?\d{1,9})\]")
+_SEARCH: Final = re.compile(r"\*|\?\(|\.\.|:")
+
+
+def _found(path: JsonPath, value: Any, missing_is_error: bool) -> list[Any]:
+    found = path.find(value)
+    if found:
+        return found
+    for match in _INDEX.finditer(path.text):
+        for each in compile_path(path.text[: match.start()] or ".").find(value):
+            if isinstance(each, list) and not -len(each) <= int(match[1]) < len(each):
+                raise CommandError(f"jsonpath: {path.text}: array index out of bounds: index {match[1]}, length {len(each)}")
+    if missing_is_error and not _SEARCH.search(path.text):
+        raise CommandError(f"jsonpath: {path.text} is not found")
+    return found
+
+
+def _render(parts: list[Any], value: Any, missing_is_error: bool) -> str:
     out = []
     for part in parts:
         if isinstance(part, str):
             out.append(part)
         elif isinstance(part, _Range):
-            out += [_render(part.parts, each) for each in part.path.find(value)]
+            out += [_render(part.parts, each, missing_is_error) for each in _found(part.path, value, missing_is_error)]
         else:
-            out.append(" ".join(map(plain_text, part.find(value))))
+            out.append(" ".join(map(plain_text, _found(part, value, missing_is_error))))
     return "".join(out)
 
 

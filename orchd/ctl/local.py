@@ -8,6 +8,7 @@ from click.shell_completion import get_completion_class
 from orchd.ctl import output
 from orchd.ctl.command import Command, files_option
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import form_options
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.printers import printer
 from orchd.ctl.session import Session, pass_session
@@ -22,7 +23,7 @@ from orchd.kinds.objects.shape import canonical
 @click.command(cls=Command)
 @files_option
 @click.option("--output-version", default="", metavar="GROUP/VERSION", help="Version to convert to; default: the preferred one.")
-@click.option("-o", "--output", "form", default="yaml", show_default=True, help="yaml, json, name, ...")
+@form_options("yaml")
 @pass_session
 def convert(session: Session, files: tuple[str, ...], recursive: bool, output_version: str, form: str) -> None:
     """Print objects of files in another version of their group. No server is asked."""

@@ -15,7 +15,7 @@ from typing import Any
 import click
 from twisted.internet.task import react
 
-from orchd.client.remote import RemoteClient
+from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.ctl import configuration
 from orchd.ctl.api import Api
 from orchd.ctl.command import Group
@@ -87,15 +87,18 @@ def _connect(session: Session, work: Work) -> Any:
         reactor.addSystemEventTrigger("before", "shutdown", stopping)
         try:
             client = RemoteClient(
-                config, reactor, agent=COMMAND_LINE, random=SystemRandom(), timeout=session.flags.request_timeout,
+                config,
+                reactor,
+                ClientOptions(agent=COMMAND_LINE, timeout=session.flags.request_timeout),
+                random=SystemRandom(),
                 environment=session.environment,
-            )  # fmt: skip
+            )
         except ValueError as error:
             failures.append(CommandError(f"client configuration: {error}"))
             return
         namespace = session.flags.namespace or config.namespace or "default"
         try:
-            results.append(await work(Api(client, reactor, namespace, warn)))
+            results.append(await work(Api(client, reactor, namespace, warn, session.writing.manager)))
         except Exception as error:
             failures.append(error)
         finally:

@@ -12,6 +12,7 @@ from orchd.ctl.errors import CommandError, explain_yaml_error
 from orchd.ctl.session import Session, is_url
 from orchd.kinds.codec import yaml_
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.selectors import LabelSelector
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -27,6 +28,18 @@ def read_objects(session: Session, names: Iterable[str], *, recursive: bool = Fa
     return found
 
 
+def select_by_labels(objects: list[Object], selector: str) -> list[Object]:
+    """The objects whose labels a selector matches; all without one. Raises ApiError for an invalid selector, and CommandError
+    when nothing is left."""
+    if not selector:
+        return objects
+    parsed = LabelSelector.parse(selector)
+    found = [obj for obj in objects if parsed.matches(obj["metadata"].get("labels") or {})]
+    if not found:
+        raise CommandError(f"no object of the files has the labels {selector}: check -l")
+    return found
+
+
 def _files(name: str, recursive: bool) -> list[str]:
     path = Path(name)
     if name == "-" or is_url(name) or not path.is_dir():
@@ -38,14 +51,19 @@ def _files(name: str, recursive: bool) -> list[str]:
 def parse_objects(text: str, source: str) -> Iterator[Object]:
     """Every object of a text; the members of a list one by one."""
     for part in _documents(text):
-        try:
-            value = yaml_.decode(part.encode())
-        except yaml_.YAMLError as error:
-            raise CommandError(f"{source}: {' '.join(str(error).split())}") from None
-        except yaml.YAMLError as error:
-            raise CommandError(explain_yaml_error(source, error)) from None
+        value = parse_value(part, source)
         if value is not None:
             yield from _expand(value, source)
+
+
+def parse_value(text: str, source: str) -> Any:
+    """The value of a JSON or YAML text. Raises CommandError."""
+    try:
+        return yaml_.decode(text.encode())
+    except yaml_.YAMLError as error:
+        raise CommandError(f"{source}: {' '.join(str(error).split())}") from None
+    except yaml.YAMLError as error:
+        raise CommandError(explain_yaml_error(source, error)) from None
 
 
 def _documents(text: str) -> Iterator[str]:

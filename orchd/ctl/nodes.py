@@ -8,11 +8,13 @@ import click
 
 from orchd.ctl import output
 from orchd.ctl.api import Api
-from orchd.ctl.command import DURATION, Command, done_suffix, dry_query, dry_run_option
+from orchd.ctl.command import DURATION, Command, done_suffix, dry_query, dry_run_option, write_options
 from orchd.ctl.delete import wait_gone
 from orchd.ctl.describe_kinds import pods_on
 from orchd.ctl.discovery import Resource
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import form_option
+from orchd.ctl.reports import report
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target
 from orchd.errors import ApiError
@@ -36,7 +38,7 @@ async def _nodes(api: Api, names: tuple[str, ...], selector: str, *, every: bool
     listed = await api.list(resource, query={"labelSelector": selector} if selector else {})
     found: list[Object] = list(listed.get("items") or ())
     if not found:
-        raise CommandError(f"no nodes with {selector}" if selector else "the cluster has no nodes")
+        click.echo("No resources found", err=True)
     return resource, found
 
 
@@ -205,15 +207,18 @@ async def _evict(api: Api, pods: Resource, pod: Object, options: Object, end: fl
 @_selector
 @click.option("--all", "every", is_flag=True, help="All nodes.")
 @click.option("--overwrite", is_flag=True, help="Change the values of existing taints.")
-@dry_run_option
+@write_options
+@form_option
 @pass_session
-def taint(session: Session, words: tuple[str, ...], selector: str, every: bool, overwrite: bool, dry_run: str) -> None:
+def taint(session: Session, words: tuple[str, ...], selector: str, every: bool, overwrite: bool, dry_run: str, form: str) -> None:
     """Add taints to nodes or, with - at the end, remove them."""
     names, changes = split_taints(words)
     if not changes:
         raise CommandError("name a taint: KEY=VALUE:EFFECT adds it and KEY:EFFECT- removes it")
 
     async def work(api: Api) -> None:
+        if every and (names or selector):
+            raise CommandError("--all goes without names and -l: leave out one")
         resource, nodes = await _nodes(api, tuple(names), selector, every=every)
         for node in nodes:
             name = node["metadata"]["name"]
@@ -221,8 +226,12 @@ def taint(session: Session, words: tuple[str, ...], selector: str, every: bool, 
             body = {"metadata": {"resourceVersion": node["metadata"]["resourceVersion"]}, "spec": {"taints": taints or None}}
             if dry_run != "client":
                 await api.patch(resource, name, body, query=dry_query(dry_run))
+            done = {**node, "apiVersion": "v1", "kind": "Node", "spec": {**node["spec"], "taints": taints}}
+            known = {(each["key"], each["effect"]) for each in node["spec"].get("taints") or ()}
             word = "untainted" if all(remove for _, remove in changes) else "tainted"
-            output.line(f"{resource.label(name)} {word}{done_suffix(dry_run)}")
+            if any(not remove and (each["key"], each["effect"]) in known for each, remove in changes):
+                word = "modified"
+            report(Target(resource, name), done, word, form=form, dry_run=dry_run)
 
     session.run(work)
 
@@ -231,8 +240,9 @@ def split_taints(words: tuple[str, ...]) -> tuple[list[str], list[tuple[Object, 
     """Names of nodes, and (taint, True if it is to be removed) of each change. Raises CommandError."""
     names: list[str] = []
     changes: list[tuple[Object, bool]] = []
-    for word in words[1:] if words and words[0] in ("node", "nodes", "no") else words:
-        remove = word.endswith("-") and bool(names or changes or ":" in word)
+    typed = bool(words) and words[0] in ("node", "nodes", "no")
+    for word in words[1:] if typed else words:
+        remove = word.endswith("-") and len(word) > 1 and bool(names or changes or typed or ":" in word)
         text = word[:-1] if remove else word
         if not remove and ":" not in text:
             if "=" in text:
@@ -257,7 +267,7 @@ def apply_taint_changes(
         ]
         if remove and not same:
             raise CommandError(f'taint "{change["key"]}" not found on node {node}')
-        if not remove and same and not overwrite and same[0].get("value", "") != change.get("value", ""):
+        if not remove and same and not overwrite:
             raise CommandError(f"node {node} already has taint {change['key']}:{change['effect']}: --overwrite changes it")
         taints = [each for each in taints if each not in same]
         if not remove:

@@ -29,8 +29,8 @@ def line(text: str = "") -> None:
 
 
 def text(text: str) -> None:
-    """A text, with a newline at its end if it has none."""
-    click.echo(text, nl=not text.endswith("\n"))
+    """A text as it is: nothing is added at its end."""
+    click.echo(text, nl=False)
 
 
 def lines(texts: Iterable[str]) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 
 from orchd.ctl import jsonpath, output
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import FORMS, Form
+from orchd.kinds.gotext import templates
+from orchd.kinds.gotext.template_syntax import TemplateError
 from orchd.kinds.jsonvalues import Object
 
 #: Prints objects. A list of one that was asked for by name is printed as the object itself.
 Printer = Callable[[Sequence[Object], bool], None]
-FORMS = "wide, yaml, json, name, jsonpath=TEMPLATE, jsonpath-file=FILE, custom-columns=NAME:PATH,..., custom-columns-file=FILE"
 
 
 def without_managed_fields(obj: Object) -> Object:
@@ -22,27 +24,65 @@ def without_managed_fields(obj: Object) -> Object:
     return {**obj, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
 
 
-def printer(form: str, *, label: Callable[[Object], str], headings: bool = True, managed: bool = False) -> Printer:
+def label_of(obj: Object) -> str:
+    """``TYPE.GROUP/NAME`` of an object, as ``-o name`` prints it."""
+    group = str(obj.get("apiVersion", "")).rpartition("/")[0]
+    word = str(obj.get("kind", "")).lower()
+    name = (obj.get("metadata") or {}).get("name", "")
+    return f"{word}.{group}/{name}" if group else f"{word}/{name}"
+
+
+def printer(form: str, *, label: Callable[[Object], str] = label_of, headings: bool = True) -> Printer:
     """The printer of an ``-o`` value other than a table. `label` gives ``KIND/NAME`` of an object. Raises CommandError."""
     name, _, argument = form.partition("=")
     if name.endswith("-file"):
         name, argument = name.removesuffix("-file"), _read(argument)
-    shape = (lambda obj: obj) if managed else without_managed_fields
+    given = form if isinstance(form, Form) else Form(form)
+    shape = (lambda obj: obj) if given.managed else without_managed_fields
     if name == "yaml":
         return lambda objects, single: output.document(output.yaml_text(_as_one(objects, single, shape)), "yaml")
     if name == "json":
         return lambda objects, single: output.document(output.json_text(_as_one(objects, single, shape)), "json")
     if name == "name":
         return lambda objects, single: output.lines(map(label, objects))
-    if name in ("jsonpath", "jsonpath-as-json"):
-        template = jsonpath.Template.parse(argument if "{" in argument else "{" + argument + "}")
-        write = output.text if name == "jsonpath" else output.line
-        return lambda objects, single: write(template.render(_as_one(objects, single, lambda obj: obj)))
+    if name == "jsonpath":
+        return _jsonpath(argument, given)
+    if name == "jsonpath-as-json":
+        path = jsonpath.compile_path(argument)
+        return lambda objects, single: output.document(output.json_text(path.find(_as_one(objects, single, _whole))), "json")
+    if name == "go-template":
+        return _go_template(argument, given)
     if name == "custom-columns":
         return _custom_columns(argument, headings)
-    if name in ("go-template", "template"):
-        raise CommandError(f"-o {name}: Go templates are not served here: use jsonpath=TEMPLATE, or json with a program such as jq")
     raise CommandError(f"-o {form}: no such form: use one of {FORMS}")
+
+
+def _whole(obj: Object) -> Object:
+    return obj
+
+
+def _jsonpath(text: str, form: Form) -> Printer:
+    template = jsonpath.Template.parse(text if "{" in text else "{" + text + "}")
+
+    def write(objects: Sequence[Object], single: bool) -> None:
+        output.text(template.render(_as_one(objects, single, _whole), missing_is_error=form.missing_is_error))
+
+    return write
+
+
+def _go_template(text: str, form: Form) -> Printer:
+    try:
+        template = templates.Template.parse(text)
+    except TemplateError as error:
+        raise CommandError(f"go-template: {error}") from None
+
+    def write(objects: Sequence[Object], single: bool) -> None:
+        try:
+            output.text(template.render(_as_one(objects, single, _whole), missing_is_error=form.missing_is_error))
+        except TemplateError as error:
+            raise CommandError(f"go-template: {error}") from None
+
+    return write
 
 
 def _read(path: str) -> str:
@@ -50,6 +90,8 @@ def _read(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}: check the path") from None
+    except UnicodeDecodeError:
+        raise CommandError(f"{path}: not UTF-8 text") from None
 
 
 def _as_one(objects: Sequence[Object], single: bool, shape: Callable[[Object], Object]) -> Any:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from orchd.ctl import output
 from orchd.ctl.api import JSON_PATCH, STRATEGIC, Api
-from orchd.ctl.command import DURATION, Group
-from orchd.ctl.errors import CommandError
+from orchd.ctl.command import DURATION, F, Group, dry_query, field_manager_option, files_option, stacked, write_options
+from orchd.ctl.errors import CommandError, Failures
+from orchd.ctl.forms import form_option
+from orchd.ctl.printers import printer
+from orchd.ctl.reports import report
+from orchd.ctl.selection import Selection
 from orchd.ctl.session import Session, pass_session
-from orchd.ctl.targets import Target, named_targets, one_target
+from orchd.ctl.targets import Target
 from orchd.kinds.jsonvalues import Object
 
 _LOOK = 0.5
 _KINDS = ("Deployment", "StatefulSet", "DaemonSet")
-_words = click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME")
+_words = click.argument("words", nargs=-1, metavar="TYPE [NAME...] | TYPE/NAME...")
+_selection: Callable[[F], F] = stacked(files_option, click.option("-l", "--selector", default="", metavar="SELECTOR", help="Label selector."))
 
 
 @click.group(cls=Group)
@@ -31,30 +37,52 @@ def _check(target: Target) -> Target:
     return target
 
 
+async def _targets(api: Api, session: Session, words: tuple[str, ...], given: dict[str, Any]) -> list[Target]:
+    """The objects of a command; a type alone is all of its objects. Raises CommandError for a kind without rollouts."""
+    found = await Selection.take(given).targets(api, session, words, whole_types=True)
+    return [_check(target) for target in found]
+
+
 @rollout.command()
 @_words
 @click.option("-w", "--watch/--no-watch", default=True, show_default=True, help="Wait for the end.")
 @click.option("--timeout", type=DURATION, default=0.0, help="Longest wait; default: none.")
+@click.option("--revision", type=click.IntRange(min=0), default=0, help="Fail if another revision is rolled out meanwhile.")
+@_selection
 @pass_session
-def status(session: Session, words: tuple[str, ...], watch: bool, timeout: float) -> None:
-    """Show the progress of a rollout and wait for its end."""
+def status(session: Session, /, words: tuple[str, ...], watch: bool, timeout: float, revision: int, **given: Any) -> None:
+    """Show the progress of rollouts and wait for their end."""
 
     async def work(api: Api) -> None:
-        target = _check(await one_target(api, words))
         end = api.clock.seconds() + (timeout or 7 * 24 * 3600.0)
-        last = ""
-        while True:
-            text, done = progress(await api.get(target.resource, target.name, target.namespace))
-            if text != last:
-                output.line(text)
-                last = text
-            if done or not watch:
-                return
-            if api.clock.seconds() >= end:
-                raise CommandError(f"timed out: the rollout of {target.label} is not complete: look at it with describe")
-            await api.sleep(_LOOK)
+        for target in await _targets(api, session, words, given):
+            await _follow(api, target, end, watch=watch, revision=revision)
 
     session.run(work)
+
+
+async def _follow(api: Api, target: Target, end: float, *, watch: bool, revision: int) -> None:
+    last = ""
+    while True:
+        obj = await api.get(target.resource, target.name, target.namespace)
+        if revision and target.resource.kind == "Deployment":
+            await _check_revision(api, target, obj, revision)
+        text, done = progress({"kind": target.resource.kind, **obj})
+        if text != last:
+            output.line(text)
+            last = text
+        if done or not watch:
+            return
+        if api.clock.seconds() >= end:
+            raise CommandError(f"timed out: the rollout of {target.label} is not complete: look at it with describe")
+        await api.sleep(_LOOK)
+
+
+async def _check_revision(api: Api, target: Target, obj: Object, revision: int) -> None:
+    key = (await api.dialect())("deployment.{long}.io/revision")
+    found = (obj["metadata"].get("annotations") or {}).get(key, "0")
+    if found != str(revision):
+        raise CommandError(f"the revision of {target.label} is {found}, not {revision}: see rollout history")
 
 
 def progress(obj: Object) -> tuple[str, bool]:
@@ -129,44 +157,51 @@ async def revisions(api: Api, target: Target, owner: Object) -> dict[int, Object
     deployment = target.resource.kind == "Deployment"
     resource = await api.discovery.find("replicasets.apps" if deployment else "controllerrevisions.apps")
     out: dict[int, Object] = {}
+    kind = {"apiVersion": resource.api_version, "kind": resource.kind}
     for item in (await api.list(resource)).get("items") or ():
         metadata = item["metadata"]
         if not any(each.get("uid") == uid for each in metadata.get("ownerReferences") or ()):
             continue
         if deployment:
             number = (metadata.get("annotations") or {}).get(dialect("deployment.{long}.io/revision"), "0")
-            out[int(number)] = {"metadata": metadata, "template": item["spec"]["template"]}
+            out[int(number)] = {"metadata": metadata, "template": item["spec"]["template"], "object": {**kind, **item}}
         else:
             data = (item.get("data") or {}).get("spec") or {}
-            out[int(item["revision"])] = {"metadata": metadata, "template": data.get("template") or {}}
+            out[int(item["revision"])] = {"metadata": metadata, "template": data.get("template") or {}, "object": {**kind, **item}}
     return dict(sorted(out.items()))
 
 
 @rollout.command()
 @_words
-@click.option("--revision", type=click.IntRange(min=1), help="Print the pod template of this revision.")
+@click.option("--revision", type=click.IntRange(min=0), default=0, help="Print the pod template of this revision.")
+@_selection
+@form_option
 @pass_session
-def history(session: Session, words: tuple[str, ...], revision: int | None) -> None:
-    """Print the revisions of an object."""
+def history(session: Session, /, words: tuple[str, ...], revision: int, form: str, **given: Any) -> None:
+    """Print the revisions of objects; in a form such as yaml the object that keeps each revision."""
 
     async def work(api: Api) -> None:
-        target = _check(await one_target(api, words))
-        owner = await api.get(target.resource, target.name, target.namespace)
-        found = await revisions(api, target, owner)
-        dialect = await api.dialect()
-        if revision is not None:
-            template = _chosen(found, revision)["template"]
-            output.line(f"{target.label} with revision #{revision}")
-            output.document(output.yaml_text(template), "yaml")
-            return
-        output.line(target.label)
-        cause = dialect("{long}.io/change-cause")
-        rows = [
-            (str(number), (each["metadata"].get("annotations") or {}).get(cause) or "<none>") for number, each in found.items()
-        ]
-        output.Columns(["revision", "change-cause"]).write(rows)
+        for target in await _targets(api, session, words, given):
+            owner = await api.get(target.resource, target.name, target.namespace)
+            found = await revisions(api, target, owner)
+            if form:
+                kept = [_chosen(found, revision)] if revision else list(found.values())
+                printer(form)([each["object"] for each in kept], bool(revision) or len(kept) == 1)
+            elif revision:
+                output.line(f"{target.label} with revision #{revision}")
+                output.document(output.yaml_text(_chosen(found, revision)["template"]), "yaml")
+            else:
+                await _print_history(api, target, found)
 
     session.run(work)
+
+
+async def _print_history(api: Api, target: Target, found: dict[int, Object]) -> None:
+    cause = (await api.dialect())("{long}.io/change-cause")
+    output.line(target.label)
+    rows = [(str(number), (each["metadata"].get("annotations") or {}).get(cause) or "<none>") for number, each in found.items()]
+    output.Columns(["revision", "change-cause"]).write(rows)
+    output.line()
 
 
 def _chosen(found: dict[int, Object], revision: int) -> Object:
@@ -178,24 +213,36 @@ def _chosen(found: dict[int, Object], revision: int) -> Object:
 @rollout.command()
 @_words
 @click.option("--to-revision", type=click.IntRange(min=0), default=0, help="The revision to return to; default: the one before.")
+@_selection
+@write_options
+@form_option
 @pass_session
-def undo(session: Session, words: tuple[str, ...], to_revision: int) -> None:
+def undo(session: Session, /, words: tuple[str, ...], to_revision: int, dry_run: str, form: str, **given: Any) -> None:
     """Return to an earlier revision."""
 
     async def work(api: Api) -> None:
-        for target in await named_targets(api, words):
-            _check(target)
-            owner = await api.get(target.resource, target.name, target.namespace)
-            if owner["spec"].get("paused"):
-                raise CommandError(f"{target.label} is paused: resume it first (rollout resume)")
-            found = await revisions(api, target, owner)
-            template = _chosen(found, to_revision or _previous(found, target))["template"]
-            template = _without_label(template, "pod-template-hash")
-            if not template:
-                raise CommandError(f"the revision of {target.label} keeps no pod template: see rollout history")
+        failures = Failures()
+        for target in await _targets(api, session, words, given):
+            with failures.collect():
+                await one(api, target)
+        failures.raise_collected()
+
+    async def one(api: Api, target: Target) -> None:
+        owner = await api.get(target.resource, target.name, target.namespace)
+        if owner["spec"].get("paused"):
+            raise CommandError(f"{target.label} is paused: resume it first (rollout resume)")
+        found = await revisions(api, target, owner)
+        template = _chosen(found, to_revision or _previous(found, target))["template"]
+        template = _without_label(template, "pod-template-hash")
+        if not template:
+            raise CommandError(f"the revision of {target.label} keeps no pod template: see rollout history")
+        done: Object = {**owner, "spec": {**owner["spec"], "template": template}}
+        if dry_run != "client":
             operations = [{"op": "replace", "path": "/spec/template", "value": template}]
-            await api.patch(target.resource, target.name, operations, namespace=target.namespace, content_type=JSON_PATCH)
-            output.line(f"{target.label} rolled back")
+            done = await api.patch(
+                target.resource, target.name, operations, namespace=target.namespace, content_type=JSON_PATCH, query=dry_query(dry_run)
+            )
+        report(target, done, "rolled back", form=form, dry_run=dry_run)
 
     session.run(work)
 
@@ -214,19 +261,27 @@ def _without_label(template: Object, label: str) -> Object:
 
 @rollout.command()
 @_words
+@_selection
+@field_manager_option
+@form_option
 @pass_session
-def restart(session: Session, words: tuple[str, ...]) -> None:
+def restart(session: Session, /, words: tuple[str, ...], form: str, **given: Any) -> None:
     """Replace all pods by new ones, as the update strategy says."""
 
     async def work(api: Api) -> None:
         key = (await api.dialect())("{short}ctl.{long}.io/restartedAt")
-        for target in await named_targets(api, words):
-            _check(target)
-            now = datetime.datetime.fromtimestamp(int(api.clock.seconds()), datetime.UTC)
-            stamp = now.isoformat().replace("+00:00", "Z")
-            body = {"spec": {"template": {"metadata": {"annotations": {key: stamp}}}}}
-            await api.patch(target.resource, target.name, body, namespace=target.namespace, content_type=STRATEGIC)
-            output.line(f"{target.label} restarted")
+        failures = Failures()
+        for target in await _targets(api, session, words, given):
+            with failures.collect():
+                owner = await api.get(target.resource, target.name, target.namespace)
+                if owner["spec"].get("paused"):
+                    raise CommandError(f"{target.label} is paused: resume it first (rollout resume)")
+                now = datetime.datetime.fromtimestamp(int(api.clock.seconds()), datetime.UTC)
+                stamp = now.isoformat().replace("+00:00", "Z")
+                body = {"spec": {"template": {"metadata": {"annotations": {key: stamp}}}}}
+                done = await api.patch(target.resource, target.name, body, namespace=target.namespace, content_type=STRATEGIC)
+                report(target, done, "restarted", form=form, dry_run="none")
+        failures.raise_collected()
 
     session.run(work)
 
@@ -234,21 +289,30 @@ def restart(session: Session, words: tuple[str, ...]) -> None:
 def _pausing(name: str, paused: bool | None, word: str, text: str) -> None:
     @rollout.command(name, help=text)
     @_words
+    @_selection
+    @field_manager_option
+    @form_option
     @pass_session
-    def command(session: Session, words: tuple[str, ...]) -> None:
+    def command(session: Session, /, words: tuple[str, ...], form: str, **given: Any) -> None:
         async def work(api: Api) -> None:
-            for target in await named_targets(api, words):
-                if target.resource.kind != "Deployment":
-                    raise CommandError(f"{target.label}: only deployments can be paused")
-                found = await api.get(target.resource, target.name, target.namespace)
-                if bool(found["spec"].get("paused")) == bool(paused):
-                    raise CommandError(f"{target.label} is {'already' if paused else 'not'} paused: nothing was changed")
-                body: dict[str, Any] = {"spec": {"paused": paused}}
-                await api.patch(target.resource, target.name, body, namespace=target.namespace)
-                output.line(f"{target.label} {word}")
+            failures = Failures()
+            for target in await _targets(api, session, words, given):
+                with failures.collect():
+                    await one(api, target)
+            failures.raise_collected()
+
+        async def one(api: Api, target: Target) -> None:
+            if target.resource.kind != "Deployment":
+                raise CommandError(f"{target.label}: only deployments can be paused")
+            found = await api.get(target.resource, target.name, target.namespace)
+            if bool(found["spec"].get("paused")) == bool(paused):
+                raise CommandError(f"{target.label} is {'already' if paused else 'not'} paused: nothing was changed")
+            body: dict[str, Any] = {"spec": {"paused": paused}}
+            done = await api.patch(target.resource, target.name, body, namespace=target.namespace)
+            report(target, done, word, form=form, dry_run="none")
 
         session.run(work)
 
 
-_pausing("pause", True, "paused", "Record changes of a deployment without rolling them out.")
-_pausing("resume", None, "resumed", "Roll out the changes of a paused deployment.")
+_pausing("pause", True, "paused", "Record changes of deployments without rolling them out.")
+_pausing("resume", None, "resumed", "Roll out the changes of paused deployments.")

@@ -14,6 +14,7 @@ import click
 from orchd.ctl.api import Api
 from orchd.ctl.configuration import GlobalFlags
 from orchd.ctl.errors import CommandError
+from orchd.dialect import COMMAND_LINE
 
 T = TypeVar("T")
 
@@ -25,6 +26,16 @@ Work = Callable[[Api], Coroutine[Any, Any, Any]]
 
 
 @dataclass(slots=True)
+class Writing:
+    """Flags of commands that write: the name under which fields are owned, what happens to unknown fields ("" is the
+    server's choice), and whether the object is kept in an annotation."""
+
+    manager: str = COMMAND_LINE
+    validation: str = ""
+    save_config: bool = False
+
+
+@dataclass(slots=True)
 class Session:
     """`connect` runs a coroutine with an `Api` for the flags and gives its result; `edit` opens a text in the user's
     editor and gives the new text, None when nothing was saved."""
@@ -33,6 +44,7 @@ class Session:
     environment: Mapping[str, str]
     edit: Callable[[str], str | None]
     flags: GlobalFlags = field(default_factory=GlobalFlags)
+    writing: Writing = field(default_factory=Writing)
 
     def run(self, work: Callable[[Api], Coroutine[Any, Any, T]]) -> T:
         """The result of `work`. Raises CommandError and ApiError."""

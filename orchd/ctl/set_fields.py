@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import copy
 import fnmatch
 import re
 from collections.abc import Callable
@@ -11,22 +13,15 @@ import click
 
 from orchd.ctl import output
 from orchd.ctl.api import Api
-from orchd.ctl.apply import form_option, report
-from orchd.ctl.command import (
-    F,
-    Group,
-    dry_run_option,
-    everywhere_option,
-    files_option,
-    selector_options,
-    stacked,
-)
-from orchd.ctl.create import subjects_of
-from orchd.ctl.errors import CommandError
-from orchd.ctl.manifests import read_objects
+from orchd.ctl.command import F, Group, stacked, write_options
+from orchd.ctl.create_rbac import subjects_of
+from orchd.ctl.errors import CommandError, Failures
+from orchd.ctl.forms import form_option
 from orchd.ctl.pod_templates import Edit, change, containers, pod_template
+from orchd.ctl.reports import report
+from orchd.ctl.selection import Selection, local_option, selection_options
 from orchd.ctl.session import Session, pass_session
-from orchd.ctl.targets import Target, parse_targets, selected, target_of
+from orchd.ctl.targets import Target, parse_targets
 from orchd.kinds.jsonvalues import Object
 
 _KEY = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*\Z")
@@ -37,35 +32,27 @@ def set_() -> None:
     """Set fields of objects: image, env, resources, selector, serviceaccount, subject."""
 
 
-_selection: Callable[[F], F] = stacked(
-    files_option,
-    selector_options,
-    everywhere_option,
-    click.option("--all", "every", is_flag=True, help="All objects of the type."),
-    dry_run_option,
-    form_option,
-)
-
-
-async def _chosen(api: Api, session: Session, words: list[str], given: dict[str, Any]) -> list[Target]:
-    """The objects of the words, of the selector or of the files. Raises CommandError."""
-    if given["files"]:
-        return [await target_of(api, obj) for obj in read_objects(session, given["files"], recursive=given["recursive"])]
-    targets = await parse_targets(api, words)
-    rest = [target for target in targets if not target.name]
-    found = await selected(
-        api, rest, selector=given["selector"], field_selector=given["field_selector"], every=given["every"],
-        everywhere=given["everywhere"],
-    )  # fmt: skip
-    return [*(target for target in targets if target.name), *(target for target, _ in found)]
+_selection: Callable[[F], F] = stacked(selection_options, local_option, write_options, form_option)
 
 
 def _run(session: Session, words: list[str], given: dict[str, Any], edit: Callable[[Target], Edit], word: str) -> None:
+    selection, form, dry_run = Selection.take(given), given["form"], given["dry_run"]
+    if given["local"]:
+        for target, obj in selection.local(session, words):
+            done = copy.deepcopy(obj)
+            edit(target)(done)
+            if done != obj or form:
+                report(target, done, f"{word} updated", form=form, dry_run="none")
+        return
+
     async def work(api: Api) -> None:
-        for target in await _chosen(api, session, words, given):
-            done, changed = await change(api, target, edit(target), dry_run=given["dry_run"])
-            if changed or given["form"]:
-                await report(api, target, done, f"{word} updated", form=given["form"], dry_run=given["dry_run"])
+        failures = Failures()
+        for target in await selection.targets(api, session, words):
+            with failures.collect():
+                done, changed = await change(api, target, edit(target), dry_run=dry_run)
+                if changed or form:
+                    report(target, done, f"{word} updated", form=form, dry_run=dry_run)
+        failures.raise_collected()
 
     session.run(work)
 
@@ -117,17 +104,19 @@ def _named(obj: Object, pattern: str, target: Target) -> list[Object]:
 @click.option("--keys", default="", metavar="KEY,...", help="Only these keys of --from.")
 @click.option("--prefix", default="", help="In front of the names of --from.")
 @click.option("--list", "list_", is_flag=True, help="Print the variables.")
+@click.option("--resolve", is_flag=True, help="With --list: print the values of config maps and secrets, not their names.")
 @click.option("--overwrite/--no-overwrite", default=True, show_default=True, help="Change variables that are there already.")
 @_selection
 @pass_session
 def env(
     session: Session, /, words: tuple[str, ...], more: tuple[str, ...], pattern: str, source: str, keys: str, prefix: str, list_: bool,
-    overwrite: bool, **given: Any,
+    resolve: bool, overwrite: bool, **given: Any,
 ) -> None:
     """Set (KEY=VALUE), remove (KEY-) or list environment variables of containers."""  # fmt: skip
     objects, values = _pairs(words)
-    removed = [word[:-1] for word in objects[1:] if word.endswith("-")]
-    objects = [*objects[:1], *(word for word in objects[1:] if not word.endswith("-"))]
+    types = 0 if given["files"] else 1
+    removed = [word[:-1] for word in objects[types:] if word.endswith("-")]
+    objects = [*objects[:types], *(word for word in objects[types:] if not word.endswith("-"))]
     for each in more:
         name, mark, value = each.partition("=")
         if not mark:
@@ -137,27 +126,51 @@ def env(
         if not _KEY.match(name):
             raise CommandError(f"{name!r} is not a name of a variable: use letters, digits, '-', '_' and '.'")
 
+    set_values: dict[str, Object] = {name: {"value": value} for name, value in values.items()}
+    if source:
+        set_values |= session.run(lambda api: _variables(api, source, keys, prefix))
+    if not set_values and not removed and not list_:
+        raise CommandError("which variables? Write KEY=VALUE, KEY-, --from=TYPE/NAME, or --list")
+    if list_:
+        _list_all(session, objects, given, pattern, resolve=resolve)
+        return
+
+    def edit(obj: Object) -> None:
+        for container in containers(obj):
+            if fnmatch.fnmatchcase(container["name"], pattern):
+                _set_variables(container, set_values, removed, overwrite)
+
+    _run(session, objects, given, lambda target: edit, "env")
+
+
+def _list_all(session: Session, words: list[str], given: dict[str, Any], pattern: str, *, resolve: bool) -> None:
+    selection = Selection.take(given)
+    if given["local"]:
+        for target, obj in selection.local(session, words):
+            _list_variables(target, obj, pattern, {})
+        return
+
     async def work(api: Api) -> None:
-        set_values: dict[str, Object] = {name: {"value": value} for name, value in values.items()}
-        if source:
-            set_values |= await _variables(api, source, keys, prefix)
-        if not set_values and not removed and not list_:
-            raise CommandError("which variables? Write KEY=VALUE, KEY-, --from=TYPE/NAME, or --list")
-
-        def edit(obj: Object) -> None:
-            for container in containers(obj):
-                if fnmatch.fnmatchcase(container["name"], pattern):
-                    _set_variables(container, set_values, removed, overwrite)
-
-        for target in await _chosen(api, session, objects, given):
-            if list_:
-                _list_variables(target, await api.get(target.resource, target.name, target.namespace), pattern)
-                continue
-            done, changed = await change(api, target, edit, dry_run=given["dry_run"])
-            if changed or given["form"]:
-                await report(api, target, done, "env updated", form=given["form"], dry_run=given["dry_run"])
+        for target in await selection.targets(api, session, words):
+            obj = await api.get(target.resource, target.name, target.namespace)
+            _list_variables(target, obj, pattern, await _sources(api, obj, target) if resolve else {})
 
     session.run(work)
+
+
+async def _sources(api: Api, obj: Object, target: Target) -> dict[tuple[str, str], dict[str, str]]:
+    """The data of the config maps and secrets to which an object's variables refer, by field and name."""
+    out: dict[tuple[str, str], dict[str, str]] = {}
+    for container in containers({"kind": target.resource.kind, **obj}):
+        for each in container.get("env") or ():
+            for field, plural in (("configMapKeyRef", "configmaps"), ("secretKeyRef", "secrets")):
+                name = ((each.get("valueFrom") or {}).get(field) or {}).get("name")
+                if name and (field, name) not in out:
+                    found = await api.get(await api.discovery.find(plural), name, target.namespace)
+                    data = found.get("data") or {}
+                    decoded = {key: base64.b64decode(value).decode("utf-8", "replace") for key, value in data.items()}
+                    out[field, name] = decoded if plural == "secrets" else data
+    return out
 
 
 def _set_variables(container: Object, values: dict[str, Object], removed: list[str], overwrite: bool) -> None:
@@ -194,7 +207,7 @@ async def _variables(api: Api, source: str, keys: str, prefix: str) -> dict[str,
     return out
 
 
-def _list_variables(target: Target, obj: Object, pattern: str) -> None:
+def _list_variables(target: Target, obj: Object, pattern: str, sources: dict[tuple[str, str], dict[str, str]]) -> None:
     obj = {"kind": target.resource.kind, **obj}
     for container in containers(obj):
         if not fnmatch.fnmatchcase(container["name"], pattern):
@@ -205,7 +218,16 @@ def _list_variables(target: Target, obj: Object, pattern: str) -> None:
             if not reference:
                 output.line(f"{each['name']}={each.get('value', '')}")
                 continue
-            output.line(f"# {each['name']} from {_reference_text(reference)}")
+            value = _value_of(reference, sources)
+            output.line(f"# {each['name']} from {_reference_text(reference)}" if value is None else f"{each['name']}={value}")
+
+
+def _value_of(reference: Object, sources: dict[tuple[str, str], dict[str, str]]) -> str | None:
+    for field, inner in reference.items():
+        found = sources.get((field, inner.get("name", ""))) if isinstance(inner, dict) else None
+        if found is not None:
+            return found.get(inner.get("key", ""))
+    return None
 
 
 def _reference_text(reference: Object) -> str:
@@ -263,7 +285,7 @@ def resources(session: Session, /, words: tuple[str, ...], pattern: str, limits:
 @pass_session
 def service_account(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
     """Set the service account of a pod template."""
-    if (len(words) < 2 and not given["files"]) or not words:
+    if not words or (len(words) < 2 and not given["files"]):
         raise CommandError("which service account? Write TYPE NAME SERVICEACCOUNT")
 
     def edit(target: Target) -> Edit:
@@ -287,7 +309,7 @@ def service_account(session: Session, /, words: tuple[str, ...], **given: Any) -
 @pass_session
 def selector(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
     """Set the selector of a service, in place of the one that it has."""
-    if (len(words) < 2 and not given["files"]) or not words:
+    if not words or (len(words) < 2 and not given["files"]):
         raise CommandError("which selector? Write service NAME KEY=VALUE,KEY=VALUE")
     wanted = {}
     for part in words[-1].split(","):

@@ -9,9 +9,12 @@ import click
 
 from orchd.ctl import jsonpath, output
 from orchd.ctl.api import Api
-from orchd.ctl.command import DURATION, Command, everywhere_option, selector_options
+from orchd.ctl.command import DURATION, Command
 from orchd.ctl.delete import wait_gone
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import form_option
+from orchd.ctl.reports import report
+from orchd.ctl.selection import Selection, selection_options
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, parse_targets, selected
 from orchd.errors import ApiError
@@ -28,21 +31,19 @@ Test = Callable[[Object], bool]
 @click.argument("words", nargs=-1, metavar="TYPE [NAME...] | TYPE/NAME...")
 @click.option("--for", "wanted", required=True, metavar="WHAT", help="condition=NAME[=VALUE], delete, create, or jsonpath=PATH[=VALUE].")
 @click.option("--timeout", type=DURATION, default=30.0, help="Longest wait; default 30s, 0 looks once.")
-@click.option("--all", "every", is_flag=True, help="All objects of the type.")
-@selector_options
-@everywhere_option
+@selection_options
+@form_option
 @pass_session
-def wait(
-    session: Session, words: tuple[str, ...], wanted: str, timeout: float, every: bool, selector: str, field_selector: str,
-    everywhere: bool,
-) -> None:
-    """Wait for a condition of objects; exit status 1 when the time is over first."""  # fmt: skip
+def wait(session: Session, /, words: tuple[str, ...], wanted: str, timeout: float, form: str, **given: Any) -> None:
+    """Wait for a condition of objects; exit status 1 when the time is over first."""
+    selection = Selection.take(given)
+    selector, field_selector, every, everywhere = selection.selector, selection.field_selector, selection.every, selection.everywhere
     gone = wanted == "delete"
     test = None if gone else parse_test(wanted)
 
     async def work(api: Api) -> None:
         end = api.clock.seconds() + (timeout if timeout >= 0 else 7 * 24 * 3600.0)
-        targets = await parse_targets(api, words)
+        targets = await selection.targets(api, session, words) if selection.files else await parse_targets(api, words)
         if gone:
             for target, uid in await _present(
                 api, targets, selector=selector, field_selector=field_selector, every=every, everywhere=everywhere
@@ -60,8 +61,7 @@ def wait(
             raise CommandError("no matching objects: check the names or the selector")
         for target in chosen:
             assert test is not None, "not for delete"
-            await _until(api, target, test, end, wanted)
-            output.line(f"{target.label} condition met")
+            report(target, await _until(api, target, test, end, wanted), "condition met", form=form, dry_run="none")
 
     session.run(work)
 
@@ -79,11 +79,12 @@ async def _present(api: Api, targets: list[Target], **selection: Any) -> list[tu
     return out
 
 
-async def _until(api: Api, target: Target, test: Test, end: float, wanted: str) -> None:
+async def _until(api: Api, target: Target, test: Test, end: float, wanted: str) -> Object:
     while True:
         try:
-            if test(await api.get(target.resource, target.name, target.namespace)):
-                return
+            found = await api.get(target.resource, target.name, target.namespace)
+            if test(found):
+                return found
         except ApiError as error:
             if error.code != 404 or wanted != "create":
                 raise

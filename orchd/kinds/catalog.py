@@ -235,6 +235,7 @@ def _without_empty_versions(group: Group, versions: tuple[str, ...]) -> Group:
     return Group(name=group.name, versions=versions, preferred=preferred)
 
 
+@lru_cache(maxsize=1024)
 def version_priority(version: str) -> tuple[int, int, int, str]:
     """Sort key of versions: v2, v1, v1beta2, v1beta1, v1alpha1, then others by name (specification, "Version priority")."""
     stages = {"": 0, "beta": 1, "alpha": 2}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 
 from twisted.internet.defer import TimeoutError
@@ -73,30 +74,36 @@ def _implemented(factories: Mapping[str, IPluginFactory]) -> dict[str, Collectio
     return {name: factory.points for name, factory in factories.items()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """Collaborators of a scheduler. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch seconds."""
+
+    dialect: Dialect
+    client: IClient
+    informers: IInformers
+    recorder: Callable[[str], IEventRecorder]
+    clock: IReactorTime
+    wall: Callable[[], float]
+    random: Random
+
+
 class Scheduler:
     """The scheduler service. The constructor requests the informers and adds listeners; pods are scheduled between `start`
-    and `stop`. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch
-    seconds. `extenders` builds the extenders for the snapshot. Raises ConfigError."""
+    and `stop`. `extenders` builds the extenders for the snapshot. Raises ConfigError."""
 
     log = Logger()
 
     def __init__(
         self,
-        *,
-        client: IClient,
-        informers: IInformers,
-        recorder: Callable[[str], IEventRecorder],
-        clock: IReactorTime,
-        wall: Callable[[], float],
-        random: Random,
-        dialect: Dialect,
+        environment: Environment,
         configuration: SchedulerConfiguration,
+        *,
         extenders: Callable[[Snapshot], Sequence[IExtender]] = lambda snapshot: (),
         factories: Mapping[str, IPluginFactory] | None = None,
     ) -> None:
-        self._asked = informers = AskedInformers(informers)
-        self._client, self._informers, self._recorder = client, informers, recorder
-        self._clock, self._wall, self._random, self._dialect = clock, wall, random, dialect
+        self._asked = informers = AskedInformers(environment.informers)
+        self._environment = environment
+        dialect, clock = environment.dialect, environment.clock
         self._factories = plugin_factories() if factories is None else factories
         self.configuration = configuration
         self.templates = Templates()
@@ -128,25 +135,23 @@ class Scheduler:
             queue=self.queue,
             cluster=self.cluster,
             nominator=self.nominator,
-            clock=clock,
-            pod_object=next(iter(self.lanes.values())).profile.handle.pod_object,
             history=self.history,
-            metrics=self.metrics,
             parallelism=configuration.parallelism,
         )
 
     def _lane(self, expanded: ExpandedProfile) -> ProfileLane:
-        recorder = self._recorder(expanded.scheduler_name)
+        environment = self._environment
+        recorder = environment.recorder(expanded.scheduler_name)
         handle = Handle(
-            dialect=self._dialect,
+            dialect=environment.dialect,
             profile=expanded.scheduler_name,
-            client=self._client,
-            informers=self._informers,
+            client=environment.client,
+            informers=self._asked,
             snapshot=self.snapshot,
             recorder=recorder,
-            clock=self._clock,
-            wall=self._wall,
-            random=self._random,
+            clock=environment.clock,
+            wall=environment.wall,
+            random=environment.random,
             nominator=self.nominator,
             extenders=self._extenders,
             metrics=self.metrics,
@@ -160,10 +165,10 @@ class Scheduler:
             self.nominator,
             extenders=self._extenders,
             sampling=self.sampling,
-            random=self._random,
+            random=environment.random,
         )
         handle.what_if = decider.what_if
-        reporter = Reporter(self._client, recorder, handle.informer(PODS), self._wall)
+        reporter = Reporter(environment.client, recorder, handle.informer(PODS), environment.wall)
         return ProfileLane(profile, decider, Binder(profile, self._extenders, self.waiting), reporter)
 
     def _registered(self) -> dict[str, Sequence[ClusterEvent]]:
@@ -177,7 +182,7 @@ class Scheduler:
     def _make_queue(self) -> SchedulingQueue:
         sort = next(iter(self.lanes.values())).profile.queue_sort
         return SchedulingQueue(
-            self._clock,
+            self._environment.clock,
             key=sort.key,
             registered=self._registered(),
             initial_backoff=self.configuration.pod_initial_backoff_seconds,
@@ -211,7 +216,7 @@ class Scheduler:
             if ref in (PODS, NODES):
                 continue
             try:
-                await within(start(informer.wait_delivered()), _SYNC_TIMEOUT, self._clock)
+                await within(start(informer.wait_delivered()), _SYNC_TIMEOUT, self._environment.clock)
             except TimeoutError:
                 self.log.warn("no {plural} after {seconds:g} s: scheduling without", plural=ref.plural, seconds=_SYNC_TIMEOUT)
 

@@ -1,7 +1,9 @@
-"""Controllers that start together."""
+"""Groups of controllers that start together."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from ipaddress import ip_network
 from random import Random
 from typing import ClassVar, cast
 
@@ -12,20 +14,22 @@ import orchd.controllers.group
 from orchd.client.interfaces import IClient, IEventRecorder, IInformers, IRawClient, ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.group import ControllerGroup
-from orchd.controllers.interfaces import Environment
+from orchd.controllers.interfaces import ControllerRow, Environment
 from orchd.controllers.objects import CONFIG_MAPS, PODS
 from orchd.controllers.settings import ControllerSettings
+from orchd.controllers.table import CONTROLLERS
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.server import run
 from orchd.txkit.coroutines import start
+from tests.controllers.lagging_support import RecordedEvents
 
 BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 
 
 class Follower(Controller):
-    """Follows one resource."""
+    """A controller that watches one resource."""
 
     account = ""
     ref: ClassVar[ResourceRef]
@@ -87,8 +91,8 @@ def environment(informers: MemoryInformers, clock: Clock) -> Environment:
 
 @pytest.fixture
 def informers(monkeypatch: pytest.MonkeyPatch) -> MemoryInformers:
-    """Informers with a pod, a budget and a map; the controllers of this module are all there are."""
-    table = tuple((each.name, each) for each in (OfBudgets, Unable, OfPods, OfMaps))
+    """Informers with a pod, a budget and a map; only the controllers of this module exist."""
+    table = tuple(ControllerRow(each.name, each, (each.ref,)) for each in (OfBudgets, Unable, OfPods, OfMaps))
     monkeypatch.setattr(orchd.controllers.group, "CONTROLLERS", table)
     done.clear()
     found = MemoryInformers()
@@ -97,8 +101,8 @@ def informers(monkeypatch: pytest.MonkeyPatch) -> MemoryInformers:
     return found
 
 
-def test_a_controller_that_waits_delays_no_other(informers: MemoryInformers) -> None:
-    """An informer that is never synced stops the controllers that follow it, and only those; stopping ends the wait."""
+def test_waiting_controller_delays_no_other(informers: MemoryInformers) -> None:
+    """An informer that never syncs delays only the controllers that use it; stopping ends the wait."""
     informers.informer(BUDGETS).synced = False
     clock = Clock()
     group = ControllerGroup(("budgets", "pods", "maps"), environment(informers, clock))
@@ -112,8 +116,8 @@ def test_a_controller_that_waits_delays_no_other(informers: MemoryInformers) -> 
     assert start(group.stop()).called
 
 
-def test_a_resource_that_is_not_served(informers: MemoryInformers) -> None:
-    """Its controller is left out without an informer of it; the others work."""
+def test_controller_of_an_unserved_resource_is_disabled(informers: MemoryInformers) -> None:
+    """The controller is left out without an informer for it; the others work."""
     asked: list[ResourceRef] = []
     whole = informers.informer
 
@@ -132,8 +136,26 @@ def test_a_resource_that_is_not_served(informers: MemoryInformers) -> None:
     assert start(group.stop()).called
 
 
-def test_the_error_of_a_controller_that_cannot_start(informers: MemoryInformers) -> None:
-    """It is raised although another one still waits, which is cancelled."""
+@pytest.mark.parametrize("row", CONTROLLERS, ids=lambda row: row.name)
+def test_rows_list_the_informers_of_their_controllers(row: ControllerRow) -> None:
+    """A built-in controller requests the informers of the resources in its row, and no others."""
+    asked: set[ResourceRef] = set()
+    informers = MemoryInformers()
+    whole = informers.informer
+
+    def informer(ref: ResourceRef) -> object:
+        asked.add(ref)
+        return whole(ref)
+
+    informers.informer = informer  # type: ignore[method-assign, assignment]
+    ranges = ControllerSettings(allocate_node_cidrs=True, cluster_cidr=(ip_network("10.0.0.0/16"),))
+    recorder = RecordedEvents()
+    row.make(replace(environment(informers, Clock()), settings=ranges, recorder=lambda component: recorder))
+    assert asked == {replace(ref, group=ORCH(ref.group)) for ref in row.resources}
+
+
+def test_failed_start_is_raised(informers: MemoryInformers) -> None:
+    """The error is raised although another controller still waits, which is cancelled."""
     informers.informer(BUDGETS).synced = False
     clock = Clock()
     group = ControllerGroup(("budgets", "unable"), environment(informers, clock))

@@ -1,8 +1,9 @@
-"""`get` in all forms."""
+"""The output formats of `get`."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import yaml
 
@@ -19,7 +20,7 @@ MAPS = "".join(
 
 
 def test_tables_come_from_the_server(ctl: Ctl) -> None:
-    """The columns of a table are the server's; wide adds those of low priority."""
+    """Tables have the server's columns; wide adds those of low priority."""
     assert ctl("get", "namespaces").lines[0].split() == ["NAME", "STATUS", "AGE"]
     assert "default" in ctl("get", "ns").out
     ctl("create", "deployment", "web", "--image=nginx:1")
@@ -36,13 +37,13 @@ def test_selectors_are_applied_by_the_server(ctl: Ctl) -> None:
 
 
 def test_output_forms(ctl: Ctl) -> None:
-    """yaml and json are whole objects or lists; paths, names and columns are texts."""
+    """yaml and json print whole objects or lists; paths, names and columns print texts."""
     ctl("create", "-f", "-", send=MAPS)
     one = yaml.safe_load(ctl("get", "cm/a", "-o", "yaml").out)
     assert (one["kind"], one["data"], "managedFields" in one["metadata"]) == ("ConfigMap", {"num": "3"}, False)
     several = json.loads(ctl("get", "cm", "a", "b", "-o", "json").out)
     assert (several["kind"], [each["kind"] for each in several["items"]]) == ("List", ["ConfigMap", "ConfigMap"])
-    assert ctl("get", "cm", "-o", "jsonpath={.items[*].data.num}").out == "3 1 2\n"
+    assert ctl("get", "cm", "-o", "jsonpath={.items[*].data.num}").out == "3 1 2"
     assert ctl("get", "cm", "-o", 'jsonpath={range .items[*]}{.data.num}{"\\n"}{end}').out == "3\n1\n2\n"
     columns = ctl("get", "cm", "-o", "custom-columns=NAME:.metadata.name,N:.data.num,X:.none").lines
     assert [line.split() for line in columns[:2]] == [["NAME", "N", "X"], ["a", "3", "<none>"]]
@@ -50,8 +51,36 @@ def test_output_forms(ctl: Ctl) -> None:
     assert "use one of wide, yaml" in ctl("get", "cm", "-o", "yml", status=1).error
 
 
+def test_templates_from_flags_and_files(ctl: Ctl, tmp_path: Path) -> None:
+    """Go templates and paths are taken from -o, --template and files; nothing is added to their text."""
+    ctl("create", "-f", "-", send=MAPS)
+    (tmp_path / "t").write_text("{{range .items}}{{.metadata.name}} {{end}}")
+    (tmp_path / "p").write_text("{.data.num}")
+    assert ctl("get", "cm", "a", "b", "-o", f"go-template-file={tmp_path / 't'}").out == "a b "
+    assert ctl("get", "cm/a", "-o", "templatefile", "--template", str(tmp_path / "t")).out == ""
+    assert ctl("get", "cm/a", "--template", "{{.kind}}{{.data.num}}").out == "ConfigMap3"
+    assert ctl("get", "cm/a", "-o", "jsonpath", "--template", "{.data.num}").out == "3"
+    assert ctl("get", "cm/a", "-o", f"jsonpath-file={tmp_path / 'p'}").out == "3"
+    assert json.loads(ctl("get", "cm", "a", "b", "-o", "jsonpath-as-json={.items[*].data.num}").out) == ["3", "1"]
+    assert ctl("create", "ns", "x", "--dry-run=client", "-o", "template={{.metadata.name}}").out == "x"
+    assert "} is missing" in ctl("get", "cm/a", "-o", "jsonpath={.a", status=1).error
+    assert "line 1: }} is missing" in ctl("get", "cm/a", "-o", "go-template={{.a", status=1).error.replace("unclosed action: ", "")
+    assert "-o go-template needs a template" in ctl("get", "cm/a", "-o", "go-template", status=1).error
+    assert f"{tmp_path}: Is a directory" in ctl("get", "cm/a", "-o", f"go-template-file={tmp_path}", status=1).error
+
+
+def test_keys_that_a_template_names_may_have_to_be_there(ctl: Ctl) -> None:
+    """With --allow-missing-template-keys=false a missing key is an error; an index past the end of a list always is."""
+    ctl("create", "-f", "-", send=MAPS)
+    strict = ("get", "cm/a", "--allow-missing-template-keys=false", "-o")
+    assert "is not found" in ctl(*strict, "jsonpath={.data.no}", status=1).error
+    assert "no entry for key" in ctl(*strict, "go-template={{.data.no}}", status=1).error
+    assert ctl("get", "cm/a", "-o", "jsonpath={.data.no}").out == ""
+    assert "out of bounds: index 0, length 0" in ctl("get", "cm", "-l", "a=b", "-o", "jsonpath={.items[0].kind}", status=1).error
+
+
 def test_label_columns(ctl: Ctl) -> None:
-    """-L adds a column per label, --show-labels one for all, --no-headers leaves the headings out."""
+    """-L adds a column per label, --show-labels one column for all, --no-headers omits the headings."""
     ctl("create", "-f", "-", send=MAPS)
     lines = ctl("get", "cm", "-L", "tier", "--show-labels").lines
     assert lines[0].split()[-2:] == ["TIER", "LABELS"]
@@ -66,7 +95,7 @@ def test_sort_by_orders_rows(ctl: Ctl) -> None:
 
 
 def test_several_types_have_their_own_headings(ctl: Ctl) -> None:
-    """Types with commas, TYPE/NAME pairs and the category all are each printed under headings of their own."""
+    """Types with commas, TYPE/NAME pairs and the category all print a table per type."""
     ctl("create", "-f", "-", send=MAPS)
     ctl("create", "deployment", "web", "--image=nginx:1")
     out = ctl("get", "cm,deploy").out
@@ -77,7 +106,7 @@ def test_several_types_have_their_own_headings(ctl: Ctl) -> None:
 
 
 def test_all_namespaces_adds_a_namespace_column(ctl: Ctl) -> None:
-    """-A puts the namespace in front; a name with it is refused."""
+    """-A adds a namespace column; a name with -A is rejected."""
     ctl("create", "namespace", "other")
     ctl("-n", "other", "create", "-f", "-", send=MAPS)
     assert ctl("get", "cm", "-A").lines[0].split()[0] == "NAMESPACE"
@@ -86,7 +115,7 @@ def test_all_namespaces_adds_a_namespace_column(ctl: Ctl) -> None:
 
 
 def test_missing_object_is_an_error_after_the_others_are_printed(ctl: Ctl) -> None:
-    """A missing object is an error in one line; those that are there are printed all the same."""
+    """A missing object is an error of one line; the existing ones are printed."""
     ctl("create", "-f", "-", send=MAPS)
     ran = ctl("get", "cm", "a", "zz", status=1)
     assert ran.error == 'orchctl: configmaps "zz" not found\n'
@@ -96,12 +125,12 @@ def test_missing_object_is_an_error_after_the_others_are_printed(ctl: Ctl) -> No
 
 
 def test_watch_prints_the_state_then_changes(ctl: Ctl) -> None:
-    """-w prints what is there, then every change, until it is interrupted."""
+    """-w prints the current objects, then every change, until it is interrupted."""
     ctl("create", "-f", "-", send=MAPS)
 
     def change(second: int) -> None:
         if second == 1:
-            # Not by a second command, whose output would be taken for that of the first.
+            # Not with a second command, whose output would be mixed with the first one's.
             run(ctl.server.client().patch(CONFIG_MAPS, "default", "a", {"data": {"m": "4"}}, content_type=MERGE))
 
     ctl.while_waiting, ctl.patience = change, 5

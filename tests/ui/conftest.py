@@ -33,6 +33,8 @@ def driver() -> Iterator[Any]:
     # A page that was left would keep its watches, and with them connections, of which there are six to a server, for a minute.
     options.add_argument("--disable-back-forward-cache")
     options.add_argument("--window-size=1280,800")
+    # The page asks before it is left with text that is not stored.
+    options.unhandled_prompt_behavior = "accept"
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     made = webdriver.Chrome(options=options, service=webdriver.ChromeService(program))
     # Only a hang takes that long. Selenium's own limit for scripts is 30 s.

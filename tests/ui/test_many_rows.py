@@ -14,13 +14,13 @@ from tests.ui.page import Page
 
 FLAGS = ("--controllers=-*", "--scheduler=false", "--disable-admission-plugins=ServiceAccount")
 COUNT = 10_000
-#: Rows in the document, of any number in the list.
+#: Limit of the rows in the document, for any length of the list.
 MOST_ELEMENTS = 120
 
 
 @pytest.fixture(scope="module")
 def pods(server: DaemonProcess) -> None:
-    """Pods. The server has created the first one, and the others are copies of it in the store."""
+    """Create pods over four connections."""
     pod = {"metadata": {"name": "pod-00000"}, "spec": {"containers": [{"name": "c", "image": "example.com/i"}]}}
     code, created = server.request("POST", "/api/v1/namespaces/default/pods", pod)
     assert code == 201, created
@@ -44,7 +44,8 @@ def pods(server: DaemonProcess) -> None:
 
 @pytest.mark.usefixtures("pods")
 def test_ten_thousand_pods_are_listed_in_pages(page: Page, server: DaemonProcess) -> None:
-    """All are listed, in pages; the document holds those in sight; keys, filter and scroll bar reach each of them."""
+    """All pods are listed, in pages; the document holds only the visible rows; keys, filter and scroll bar reach every
+    row."""
     page.sign_in()
     page.open_list("pods")
     page.until(lambda: page.one("#count").text == f"{COUNT} objects")
@@ -52,7 +53,7 @@ def test_ten_thousand_pods_are_listed_in_pages(page: Page, server: DaemonProcess
     assert page.one("[role=grid]").get_attribute("aria-rowcount") == str(COUNT + 1)
     page.keys(Keys.END)
     page.until(lambda: page.names()[-1:] == [f"pod-{COUNT - 1:05}"])
-    # Half-way by the scroll bar.
+    # Half-way down with the scroll bar.
     page.driver.execute_script("const grid = document.querySelector('.grid'); grid.scrollTop = grid.scrollHeight / 2")
     page.until(lambda: f"pod-{COUNT // 2:05}" in page.names())
     assert len(page.all(".rows .row")) < MOST_ELEMENTS
@@ -65,7 +66,7 @@ def test_ten_thousand_pods_are_listed_in_pages(page: Page, server: DaemonProcess
 
 @pytest.mark.usefixtures("pods")
 def test_scrolling_draws_few_rows_per_frame(page: Page) -> None:
-    """Work per frame does not depend on the number of rows: elements are reused, and none is added."""
+    """The work per frame does not depend on the number of rows: elements are reused, and none is added."""
     page.sign_in()
     page.open_list("pods")
     page.until(lambda: "objects" in page.one("#count").text and page.names())

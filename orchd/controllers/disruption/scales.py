@@ -6,17 +6,26 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from orchd.client.interfaces import IClient, IInformer, ResourceRef
-from orchd.controllers.objects import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, name, namespace, owner, spec, uid
+from orchd.controllers.objects import (
+    DEPLOYMENTS,
+    REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
+    STATEFUL_SETS,
+    name,
+    namespace,
+    owner,
+    spec,
+    uid,
+)
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
 
-CONTROLLERS: Final = ResourceRef("", "v1", "replicationcontrollers")
 #: (API group, kind) of owners that are read from informers.
 _KNOWN: Final = {
     ("apps", "ReplicaSet"): REPLICA_SETS,
     ("apps", "StatefulSet"): STATEFUL_SETS,
-    ("", "ReplicationController"): CONTROLLERS,
+    ("", "ReplicationController"): REPLICATION_CONTROLLERS,
 }
 
 
@@ -27,7 +36,7 @@ class ScaleError(Exception):
 class Scales:
     """`informers` are those of `REFS`."""
 
-    REFS: Final = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, CONTROLLERS)
+    REFS: Final = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, REPLICATION_CONTROLLERS)
 
     def __init__(self, client: IClient, catalog: Callable[[], Catalog], informers: dict[ResourceRef, IInformer]) -> None:
         self._client = client

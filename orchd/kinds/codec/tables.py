@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from orchd.dialect import Dialect
-from orchd.kinds.codec import json_, partial
+from orchd.kinds.codec import json_
 from orchd.kinds.objects.tabulate.ages import UNKNOWN, Ages
-from orchd.kinds.objects.tabulate.table import METADATA, NO_OBJECT, Tabulator
-from orchd.kinds.objects.tabulate.text import Printing
+from orchd.kinds.objects.tabulate.table import Tabulator
+from orchd.kinds.objects.tabulate.text import Json, Printing
 
 #: Placeholder of an age in the text of a row: a private use character.
 _MARK: Final = "\ue0a9"
@@ -60,17 +60,11 @@ class Row:
         return b"".join(out)
 
 
-def row(
-    obj: Mapping[str, Any], how: Tabulator, dialect: Dialect, now: datetime, *, include_object: str, api_version: str
-) -> Row | None:
-    """The row of an object; None if its text contains the placeholder, so that the row cannot be cached."""
+def row(obj: Json, shown: Json | None, how: Tabulator, dialect: Dialect, now: datetime) -> Row | None:
+    """The row of an object, which contains the object `shown`; None if the text of the row contains the placeholder, so that the row
+    cannot be cached."""
     marking = _Marking(now)
-    shown: Any = obj
-    if include_object == NO_OBJECT:
-        shown = None
-    elif include_object == METADATA:
-        shown = partial.partial(obj, api_version)
-    text = json_.encode(how.row(dict(obj), Printing(age=marking, dialect=dialect), shown))
+    text = json_.encode(how.row(obj, Printing(age=marking, dialect=dialect), shown))
     pieces = text.split(_MARK_BYTES)
     if len(pieces) != len(marking.times) + 1:
         return None

@@ -21,6 +21,13 @@ def _conversion(kind: str, api_version: str, catalog: Catalog) -> Conversion | N
     return None if row is None else row.conversion
 
 
+def to_hub(obj: Object, catalog: Catalog) -> Object:
+    """`obj` with the members of the hub version, through which the versions of its kind are converted; the apiVersion is unchanged.
+    Objects of custom kinds are returned themselves."""
+    conversion = _conversion(obj["kind"], obj["apiVersion"], catalog)
+    return obj if conversion is None else resolve(conversion.to_hub)(obj, catalog)
+
+
 def convert(obj: Object, to: str, catalog: Catalog) -> Object:
     """Convert `obj`, in canonical shape, to the apiVersion `to`.
 

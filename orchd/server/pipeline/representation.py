@@ -6,7 +6,7 @@ while the cache has space (cache.derived).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -21,6 +21,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, tables, yaml_
 from orchd.kinds.codec.mediatype import Form, Negotiated
 from orchd.kinds.codec.sortedjson import encode_escaped, sorted_form
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.named_types import type_of
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.objects.member_order import order_members
@@ -179,19 +180,33 @@ class Presenter:
             return partial.partial(orjson.loads(entry.json), view.chosen.api_version)
         return self.in_version(view.resource, entry)
 
-    def _table(
-        self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any], *, with_columns: bool = True
-    ) -> dict[str, Any]:
+    def table_of(
+        self, view: Representation, objects: Iterable[Object], meta: Mapping[str, Any], *, with_columns: bool = True
+    ) -> Object:
+        """A table of objects in the version of the view's resource."""
         return table.table(
-            [self.in_version(view.resource, e) for e in entries],
+            [self._printed(view, obj) for obj in objects],
             view.resource,
             meta,
             datetime.fromtimestamp(self._wall(), UTC),
             self._dialect,
-            include_object=view.include_object or table.METADATA,
             with_columns=with_columns,
             api_version=view.chosen.api_version,
         )
+
+    def _printed(self, view: Representation, obj: Object) -> tuple[Object, Object | None]:
+        """An object in the form of which the cells of its row are computed, and the object that the row contains."""
+        printed = convert.to_hub(obj, self._catalog())
+        if view.include_object == table.NO_OBJECT:
+            return printed, None
+        if view.include_object == table.OBJECT:
+            return printed, obj
+        return printed, partial.partial(printed, view.chosen.api_version)
+
+    def _table(
+        self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any], *, with_columns: bool = True
+    ) -> Object:
+        return self.table_of(view, [self.in_version(view.resource, e) for e in entries], meta, with_columns=with_columns)
 
     def _table_json(self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
         """A table from cached rows. Raises ApiError 400."""
@@ -214,10 +229,8 @@ class Presenter:
         return tables.table_pieces(view.chosen.api_version, meta, how.columns_json, rows)
 
     def _row(self, view: Representation, entry: Entry, how: table.Tabulator, now: datetime) -> tables.Row | None:
-        obj = self.in_version(view.resource, entry)
-        include = view.include_object or table.METADATA
-        api_version = view.chosen.api_version
-        return tables.row(obj, how, self._dialect, now, include_object=include, api_version=api_version)
+        printed, shown = self._printed(view, self.in_version(view.resource, entry))
+        return tables.row(printed, shown, how, self._dialect, now)
 
     def other(self, view: Representation, obj: dict[str, Any]) -> bytes:
         """An object of another kind (Status, Scale, reviews) in a negotiated format; such kinds have no tables, and a

@@ -54,7 +54,7 @@ class Bench:
         return await done
 
     def work(self) -> None:
-        """Finish the oldest build."""
+        """Complete the oldest build."""
         done, function = self.working.pop(0)
         done.callback(function())
 
@@ -99,7 +99,7 @@ def bench() -> Bench:
 
 
 def test_first_document_is_built_soon_after_the_start() -> None:
-    """The first document is built soon after the start, or by the first request, whichever comes first; once."""
+    """The first document is built shortly after the start or by the first request, whichever is first; once."""
     late, asked = Bench(), Bench()
     run(late.specification.build.start())
     assert not late.working
@@ -126,7 +126,7 @@ def test_begin_builds_at_once() -> None:
 
 
 def test_changes_are_built_in_the_background(bench: Bench) -> None:
-    """A change is built soon without a request; several changes at once cause one build."""
+    """A change is built without a request; several changes at once cause one build."""
     bench.change("ants")
     bench.change("ants", "bees")
     bench.clock.advance(SETTLE - 0.1)
@@ -177,6 +177,20 @@ def test_change_during_a_build_causes_another_one(bench: Bench) -> None:
     bench.clock.advance(SETTLE)
     bench.work()
     assert _plurals(bench.ask()) == {"bees"}
+
+
+def test_long_builds_are_spaced_out(bench: Bench) -> None:
+    """After a build of two seconds the next one in the background begins eight seconds after a change."""
+    bench.change("ants")
+    bench.clock.advance(SETTLE)
+    bench.clock.advance(2.0)
+    bench.work()
+    bench.change("bees")
+    bench.clock.advance(7.9)
+    assert not bench.working
+    bench.clock.advance(0.1)
+    assert len(bench.working) == 1
+    bench.work()
 
 
 def test_failed_build_is_500_and_retried(bench: Bench) -> None:

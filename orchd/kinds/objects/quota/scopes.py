@@ -6,19 +6,8 @@ from collections.abc import Iterable
 
 from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.quota.amounts import amounts, spec
-
-
-def quality(pod: Object) -> str:
-    """BestEffort if no container has requests or limits of cpu or memory, else NotBestEffort."""
-    for key in ("containers", "initContainers"):
-        for container in spec(pod).get(key) or ():
-            resources = container.get("resources") or {}
-            for part in ("requests", "limits"):
-                values = amounts(resources.get(part))
-                if any(values[n].nano for n in ("cpu", "memory") if n in values):
-                    return "NotBestEffort"
-    return "BestEffort"
+from orchd.kinds.objects.quality_of_service import qos_class
+from orchd.kinds.objects.quota.amounts import spec
 
 
 def _crosses_namespaces(pod: Object) -> bool:
@@ -37,7 +26,7 @@ def _in_scope(pod: Object, scope: str, operator: str, values: Iterable[str]) -> 
     if scope in ("Terminating", "NotTerminating"):
         return (spec(pod).get("activeDeadlineSeconds") is not None) == (scope == "Terminating")
     if scope in ("BestEffort", "NotBestEffort"):
-        return quality(pod) == scope
+        return (qos_class(spec(pod)) == "BestEffort") == (scope == "BestEffort")
     if scope == "CrossNamespacePodAffinity":
         return _crosses_namespaces(pod)
     if scope != "PriorityClass":

@@ -81,18 +81,17 @@ def resource_quota(o: Json, x: Printing) -> Cells:
 
 
 def event(o: Json, x: Printing) -> Cells:
-    """An event of either group; members of events/v1 have other names."""
-    object_ = o.get("involvedObject") or o.get("regarding") or EMPTY
-    source = o.get("source") or o.get("deprecatedSource") or EMPTY
+    object_ = o.get("involvedObject") or EMPTY
+    source = o.get("source") or EMPTY
     series = o.get("series")
-    first = x.age(o.get("firstTimestamp") or o.get("deprecatedFirstTimestamp") or o.get("eventTime"))
-    last_seen = o.get("lastTimestamp") or o.get("deprecatedLastTimestamp")
+    first = x.age(o.get("firstTimestamp") or o.get("eventTime"))
+    last_seen = o.get("lastTimestamp")
     last = x.age(last_seen) if last_seen else first
-    count = o.get("count") or o.get("deprecatedCount") or 1
+    count = o.get("count") or 1
     if series:
         last, count = x.age(series.get("lastObservedTime")), series.get("count") or 0
     kind = (object_.get("kind") or "").lower()
-    component = source.get("component") or o.get("reportingComponent") or o.get("reportingController") or ""
+    component = source.get("component") or o.get("reportingComponent") or ""
     host = source.get("host") or o.get("reportingInstance") or ""
     return [
         last,
@@ -101,7 +100,7 @@ def event(o: Json, x: Printing) -> Cells:
         f"{kind}/{object_['name']}" if object_.get("name") else kind,
         object_.get("fieldPath") or "",
         f"{component}, {host}" if host else component,
-        (o.get("message") or o.get("note") or "").strip(),
+        (o.get("message") or "").strip(),
         first,
         count,
         o["metadata"]["name"],

@@ -71,9 +71,7 @@ def priority_class(o: Json, x: Printing) -> Cells:
 
 
 def runtime_class(o: Json, x: Printing) -> Cells:
-    """A RuntimeClass of any version: v1alpha1 has the handler in its spec."""
-    handler = o.get("handler") or (o.get("spec") or EMPTY).get("runtimeHandler") or ""
-    return [o["metadata"]["name"], handler, _age(o, x)]
+    return [o["metadata"]["name"], o.get("handler") or "", _age(o, x)]
 
 
 def pod_security_policy(o: Json, x: Printing) -> Cells:

@@ -1,7 +1,8 @@
 """Tables (``meta/v1`` Table), for clients that print kinds that they do not know.
 
-Cells come from plain objects of any served version of a kind; printers of HorizontalPodAutoscalers, events and
-runtime classes read all versions. Wide cells are always included; clients hide them.
+Cells are computed from objects of built-in kinds in the form of the hub version (`orchd.kinds.objects.convert.to_hub`), so that they
+do not depend on the version of the request, and from objects of custom kinds in the version whose definition has the columns.
+Wide cells are always included; clients hide them.
 """
 
 from __future__ import annotations
@@ -115,40 +116,23 @@ def row_cells(o: Json, resource: Resource, now: datetime, dialect: Dialect) -> l
 
 
 def table(
-    objects: Iterable[Json],
+    rows: Iterable[tuple[Json, Json | None]],
     resource: Resource,
     list_meta: Mapping[str, Any],
     now: datetime,
     dialect: Dialect,
     *,
-    include_object: str = METADATA,
     with_columns: bool = True,
     api_version: str = "",
 ) -> dict[str, Any]:
-    """A Table of `objects`; `api_version` is the requested version of its group. Watches send column definitions with the first event
-    only (`with_columns`).
-
-    With `OBJECT`, objects are included unchanged, so they need apiVersion and kind.
-    """
+    """A Table with a row for each pair of an object and the object that the row contains, None for none. `api_version` is the
+    requested version of its group. Watches send column definitions with the first event only (`with_columns`)."""
     how = tabulator(resource, dialect)
     printing = Printing(age=Ages(now), dialect=dialect)
-    api_version = api_version or f"{dialect.meta_group}/v1"
-    rows: list[dict[str, Any]]
-    if include_object == NO_OBJECT:
-        rows = [how.row(o, printing, None) for o in objects]
-    elif include_object == OBJECT:
-        rows = [how.row(o, printing, o) for o in objects]
-    else:
-        rows = [
-            how.row(
-                o, printing, {"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": o["metadata"]}
-            )
-            for o in objects
-        ]
     return {
         "kind": "Table",
-        "apiVersion": api_version,
+        "apiVersion": api_version or f"{dialect.meta_group}/v1",
         "metadata": dict(list_meta),
         "columnDefinitions": list(how.columns) if with_columns else None,
-        "rows": rows,
+        "rows": [how.row(o, printing, shown) for o, shown in rows],
     }

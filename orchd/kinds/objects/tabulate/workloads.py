@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from orchd.kinds.objects.scalars import canonical_quantity
 from orchd.kinds.objects.tabulate.ages import between
@@ -132,56 +130,15 @@ def disruption_budget(o: Json, x: Printing) -> Cells:
 
 
 def autoscaler(o: Json, x: Printing) -> Cells:
-    """A HorizontalPodAutoscaler of any version."""
     metadata, spec, status = _parts(o)
     target = spec["scaleTargetRef"]
     least = spec.get("minReplicas")
-    wanted, current = _metrics(o, x)
+    metrics = _targets(spec.get("metrics") or [], status.get("currentMetrics") or [])
     return [
-        metadata["name"], f"{target['kind']}/{target['name']}", _targets(wanted, current),
+        metadata["name"], f"{target['kind']}/{target['name']}", metrics,
         UNSET if least is None else str(least), spec.get("maxReplicas") or 0, status.get("currentReplicas") or 0,
         _age(metadata, x),
     ]
-
-
-def _metrics(o: Json, x: Printing) -> tuple[list[Json], list[Json]]:
-    """Target and current metrics in the form of v2. v1 has all but CPU in annotations."""
-    spec, status = o.get("spec") or EMPTY, o.get("status") or EMPTY
-    wanted, current = list(spec.get("metrics") or ()), list(status.get("currentMetrics") or ())
-    if o.get("apiVersion") == "autoscaling/v1":
-        annotations = o["metadata"].get("annotations") or EMPTY
-        kept = annotations.get(x.dialect("autoscaling.alpha.{long}.io/metrics"))
-        seen = annotations.get(x.dialect("autoscaling.alpha.{long}.io/current-metrics"))
-        wanted, current = json.loads(kept) if kept else [], json.loads(seen) if seen else []
-        for name, listed, value in (
-            ("targetAverageUtilization", wanted, spec.get("targetCPUUtilizationPercentage")),
-            ("currentAverageUtilization", current, status.get("currentCPUUtilizationPercentage")),
-        ):
-            if value is not None:
-                listed.append({"type": "Resource", "resource": {"name": "cpu", name: value}})
-    return [_new_form(m, "target") for m in wanted], [_new_form(m, "current") for m in current]
-
-
-#: Members of a metric's source before v2beta2, by the word after "target" or "current".
-_OLD_VALUES: Final = {
-    "AverageUtilization": "averageUtilization", "AverageValue": "averageValue", "Value": "value"
-}
-
-
-def _new_form(metric: Json, word: str) -> Json:
-    """A metric with its amounts under `word` ("target" or "current"); metrics of later versions unchanged."""
-    kind = metric.get("type") or ""
-    name = kind[:1].lower() + kind[1:]
-    source = metric.get(name)
-    if not isinstance(source, Mapping) or (isinstance(source.get(word), Mapping) and "kind" not in source[word]):
-        return metric
-    amounts: dict[str, Any] = {
-        new: source[word + old] for old, new in _OLD_VALUES.items() if word + old in source
-    }
-    if kind == "Object" and "averageValue" in source:
-        amounts["averageValue"] = source["averageValue"]
-        amounts.pop("value", None)
-    return {"type": kind, name: {word: amounts}}
 
 
 def _targets(wanted: list[Json], current: list[Json]) -> str:

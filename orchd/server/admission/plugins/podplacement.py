@@ -10,7 +10,7 @@ from zope.interface import implementer
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.quota.scopes import quality
+from orchd.kinds.objects.quality_of_service import qos_class
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, refuse, spec, with_spec
@@ -121,7 +121,7 @@ class PodTolerationRestriction(_ByNamespace):
             defaults = self._default if defaults is None else defaults
             if defaults:
                 found = merge(found, defaults)
-        if quality(pod) != "BestEffort":
+        if qos_class(spec(pod)) != "BestEffort":
             found = merge(found, [self._pressure])
         if found:
             review.object = pod = with_spec(pod, tolerations=merge(found, ()))

@@ -16,6 +16,9 @@ T = TypeVar("T")
 
 #: Seconds from a change of definitions until the next build: definitions are often created in groups.
 SETTLE = 0.5
+#: Shortest time until the next build, as a multiple of the duration of the last one: limits the share of the CPU that builds
+#: take while definitions change all the time.
+_REST = 4
 
 
 class _Build(Generic[S]):
@@ -95,11 +98,11 @@ class CatalogBuild(Generic[S, T]):
         await self._background.idle()
 
     def changed(self) -> None:
-        """The catalog has changed: start a build in `SETTLE` seconds."""
+        """The catalog has changed: start a build in `SETTLE` seconds, or later if the last one took long."""
         if self._build is not None:
             self._build.stale = True
         elif self._due is None and self._running and self._wanted:
-            self._due = self._clock.callLater(SETTLE, self._begin)
+            self._due = self._clock.callLater(max(SETTLE, _REST * self.seconds.get("update", 0.0)), self._begin)
 
     async def current(self) -> T:
         """The value for the current catalog or a later one. Raises ApiError 500 if it cannot be built."""

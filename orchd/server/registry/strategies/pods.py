@@ -6,42 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import Quantity
+from orchd.kinds.objects.quality_of_service import qos_class
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies import seccomp
 from orchd.server.registry.strategies.base import Strategy
-
-_COUNTED = ("cpu", "memory")
-
-
-def qos_class(spec: Mapping[str, Any]) -> str:
-    """Guaranteed, Burstable or BestEffort (specification, "Quality of Service")."""
-    requests: dict[str, Quantity] = {}
-    limits: dict[str, Quantity] = {}
-    guaranteed = True
-    for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
-        resources = container.get("resources") or {}
-        _add(requests, resources.get("requests"))
-        limited = _add(limits, resources.get("limits"))
-        if limited != set(_COUNTED):
-            guaranteed = False
-    if not requests and not limits:
-        return "BestEffort"
-    if guaranteed and all(k in limits and limits[k].same(v) for k, v in requests.items()) and len(requests) == len(limits):
-        return "Guaranteed"
-    return "Burstable"
-
-
-def _add(total: dict[str, Quantity], given: Mapping[str, Any] | None) -> set[str]:
-    amounts = given or {}
-    found = set()
-    for name in _COUNTED:
-        if name in amounts:
-            value = Quantity.parse(amounts[name])
-            if value.sign > 0:
-                found.add(name)
-                total[name] = total[name] + value if name in total else value
-    return found
 
 
 class PodStrategy(Strategy):

@@ -1,4 +1,4 @@
-"""Every recorded row, and what a Table is made of."""
+"""Tables: every recorded row, columns and cells."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.catalog import Catalog, Resource, builtin_catalog, split_group_version
 from orchd.kinds.ir import Type
+from orchd.kinds.objects.convert import to_hub
 from orchd.kinds.objects.tabulate.ages import Ages, human_duration
 from orchd.kinds.objects.tabulate.table import columns, row_cells, table, tabulator
 from orchd.kinds.objects.tabulate.text import Printing
@@ -63,7 +64,7 @@ def _same(cell: Any, want: Any) -> bool:
     return isinstance(cell, str) and re.fullmatch(pattern, cell) is not None
 
 
-#: What a server fills in before it stores an object; rows whose object is given as it was sent lack it.
+#: What a server sets before it stores an object; objects that were recorded as requests lack it.
 _DEFAULTED = {
     "Pod": {"status": {"phase": "Pending"}},
     "Namespace": {"status": {"phase": "Active"}},
@@ -82,7 +83,7 @@ _DEFAULTED = {
 }
 
 
-#: What controllers inside the server had written by the time a sample was printed.
+#: What controllers in the server had written when a sample was recorded.
 _WRITTEN = {
     ORCH("flowcontrol.apiserver.{abbr}.io/v1beta1/FlowSchema/minimal"): {
         "conditions": [{"type": "Dangling", "status": "False"}]
@@ -101,7 +102,7 @@ def _filled(value: Any, default: Any) -> Any:
 
 
 def test_rows_match_the_recorded_ones(reference: Load) -> None:
-    """Every cell that the reference printed is printed for the object that it had."""
+    """Every cell of every recorded row is reproduced."""
     samples = {entry["id"]: entry["stored"] for entry in reference("defaults")["objects"]}
     wrong = []
     count = 0
@@ -120,6 +121,7 @@ def test_rows_match_the_recorded_ones(reference: Load) -> None:
             if written and entry["kind"] in ("FlowSchema", "Namespace"):
                 o = {**o, "status": written}
             count += 1
+            o = to_hub(o, CATALOG)
             cells = row_cells(o, resource, NOW, ORCH)
             if len(cells) != len(row["cells"]) or not all(map(_same, cells, row["cells"])):
                 wrong.append(
@@ -135,7 +137,7 @@ def test_rows_match_the_recorded_ones(reference: Load) -> None:
 
 
 def test_columns_match_the_recorded_ones(reference: Load) -> None:
-    """Names, types, formats and priorities are those recorded, and nothing is printed without being recorded."""
+    """Names, types, formats and priorities of columns are those recorded, and there are no others."""
     seen = set()
     for entry in reference("columns")["resources"]:
         resource = _resource(entry)
@@ -153,7 +155,7 @@ def test_columns_match_the_recorded_ones(reference: Load) -> None:
 
 
 def test_human_durations(reference: Load) -> None:
-    """Durations are written as recorded."""
+    """Durations are formatted as recorded."""
     for seconds, text in reference("columns")["human_duration_seconds"]:
         assert human_duration(seconds) == text
     assert (human_duration(-1), human_duration(-2)) == ("0s", "<invalid>")
@@ -173,7 +175,7 @@ def _custom(printer_columns: Any) -> Resource:
 
 
 def test_recorded_custom_columns(reference: Load) -> None:
-    """Custom kinds print what their definition says; without columns, name and age."""
+    """Custom kinds have the columns of their definition, by default name and age."""
     for case in reference("columns")["custom_resources"]:
         resource = _custom(case.get("printer"))
         got = [{k: v for k, v in c.items() if k != "description"} for c in columns(resource, ORCH)]
@@ -201,41 +203,26 @@ def test_recorded_custom_columns(reference: Load) -> None:
     ],
 )
 def test_custom_cells_have_the_columns_type(type_: str, value: Any, cell: Any) -> None:
-    """A custom cell has the column's type or is empty; as a string anything can be shown."""
+    """A custom cell has the column's type or is empty; a string column shows any value."""
     resource = _custom([{"name": "X", "type": type_, "jsonPath": ".x"}])
     assert row_cells({"metadata": {"name": "a"}, "x": value}, resource, NOW, ORCH) == ["a", cell]
 
 
-def test_row_object_policies() -> None:
-    """A row carries metadata, nothing or the object; later events of a watch carry no columns."""
+def test_parts_of_a_table() -> None:
+    """A row includes the object that it is given, or none; later watch events have no column definitions."""
     resource = CATALOG.resource("", "v1", "configmaps")
     assert resource is not None
-    o = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "a", "creationTimestamp": CREATED},
-        "data": {"x": "y"},
-    }
-    whole = table([o], resource, {"resourceVersion": "5"}, NOW, ORCH)
+    o = {"metadata": {"name": "a", "creationTimestamp": CREATED}, "data": {"x": "y"}}
+    whole = table([(o, {"shown": True}), (o, None)], resource, {"resourceVersion": "5"}, NOW, ORCH)
     assert list(whole) == ["kind", "apiVersion", "metadata", "columnDefinitions", "rows"]
     assert whole["apiVersion"] == ORCH("meta.{abbr}.io/v1")
-    assert whole["rows"] == [
-        {
-            "cells": ["a", 1, "120m"],
-            "object": {
-                "kind": "PartialObjectMetadata",
-                "apiVersion": ORCH("meta.{abbr}.io/v1"),
-                "metadata": o["metadata"],
-            },
-        }
-    ]
-    assert table([o], resource, {}, NOW, ORCH, include_object="None")["rows"][0]["object"] is None
-    assert table([o], resource, {}, NOW, ORCH, include_object="Object")["rows"][0]["object"] is o
-    assert table([o], resource, {}, NOW, ORCH, with_columns=False)["columnDefinitions"] is None
+    cells = ["a", 1, "120m"]
+    assert whole["rows"] == [{"cells": cells, "object": {"shown": True}}, {"cells": cells, "object": None}]
+    assert table([(o, None)], resource, {}, NOW, ORCH, with_columns=False)["columnDefinitions"] is None
 
 
 def test_kind_without_printer() -> None:
-    """A kind without columns shows its name and creation time."""
+    """A kind without columns has its name and creation time."""
     resource = Resource(
         group="", version="v1", kind="Odd", plural="odds", type=Type("struct", members=()), namespaced=False
     )
@@ -244,7 +231,7 @@ def test_kind_without_printer() -> None:
 
 
 def test_descriptions_follow_the_dialect() -> None:
-    """Texts that name the product do so in the dialect in force."""
+    """Texts with the product's name use the dialect's."""
     resource = builtin_catalog(KUBERNETES).resource("", "v1", "persistentvolumes")
     assert resource is not None
     assert any(KUBERNETES("https://{long}.io/") in c["description"] for c in columns(resource, KUBERNETES))
@@ -287,22 +274,25 @@ def _pod(status: Any, **spec: Any) -> dict[str, Any]:
     ],
 )
 def test_pod_status_column(status: Any, cells: list[str]) -> None:
-    """A pod's reason goes before its phase; restarts say when the last one was; init containers' do not stay."""
+    """A pod's reason takes precedence over its phase; restarts show the time of the last one; restarts of finished init
+    containers are not counted."""
     resource = CATALOG.resource("", "v1", "pods")
     assert resource is not None
     assert row_cells(_pod(status), resource, NOW, ORCH)[1:4] == cells
 
 
 def test_autoscaler_of_v1_keeps_metrics_in_annotations() -> None:
-    """Metrics that v1 cannot express are printed from the annotations that hold them."""
+    """Metrics that v1 cannot represent are printed from the annotations that hold them."""
     resource = CATALOG.resource("autoscaling", "v1", "horizontalpodautoscalers")
     assert resource is not None
     kept = '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"10"}}]'
     seen = '[{"type":"Pods","pods":{"metricName":"m","currentAverageValue":"3"}}]'
     o = {
         "apiVersion": "autoscaling/v1",
+        "kind": "HorizontalPodAutoscaler",
         "metadata": {
             "name": "h",
+            "creationTimestamp": CREATED,
             "annotations": {
                 ORCH("autoscaling.alpha.{long}.io/metrics"): kept,
                 ORCH("autoscaling.alpha.{long}.io/current-metrics"): seen,
@@ -315,7 +305,7 @@ def test_autoscaler_of_v1_keeps_metrics_in_annotations() -> None:
         },
         "status": {"currentReplicas": 1},
     }
-    assert row_cells(o, resource, NOW, ORCH)[2:4] == ["3/10, <unknown>/80%", "<unset>"]
+    assert row_cells(to_hub(o, CATALOG), resource, NOW, ORCH)[2:4] == ["3/10, <unknown>/80%", "<unset>"]
 
 
 @pytest.mark.parametrize(
@@ -330,7 +320,7 @@ def test_autoscaler_of_v1_keeps_metrics_in_annotations() -> None:
     ],
 )
 def test_ingress_shows_three_hosts(hosts: list[str | None], cell: str) -> None:
-    """Three hosts are shown; rules after them count, with a host or without."""
+    """Three hosts are shown; further rules are counted, with or without a host."""
     resource = CATALOG.resource(ORCH("networking.{abbr}.io"), "v1", "ingresses")
     assert resource is not None
     rules = [{"host": host} if host else {} for host in hosts]
@@ -340,7 +330,7 @@ def test_ingress_shows_three_hosts(hosts: list[str | None], cell: str) -> None:
 
 @pytest.mark.parametrize(("port", "cell"), [({}, "*"), ({"name": ""}, "<unset>"), ({"name": "a"}, "a"), ({"name": "a", "port": 1}, "1")])
 def test_slice_ports_by_number_or_name(port: Any, cell: str) -> None:
-    """A port is shown by its number, else by its name; without either it stands for all."""
+    """A port is shown by its number, else by its name; one without either means all ports."""
     resource = CATALOG.resource(ORCH("discovery.{abbr}.io"), "v1", "endpointslices")
     assert resource is not None
     o = {"metadata": {"name": "s", "creationTimestamp": CREATED}, "addressType": "IPv4", "ports": [port]}

@@ -14,6 +14,9 @@ Schema = Mapping[str, Any]
 
 VALIDATIONS: Final = "x-{long}-validations"
 JUNCTORS: Final = ("allOf", "anyOf", "oneOf")
+#: Keywords whose value is a schema or a list of schemas, and those whose value is a map of schemas.
+_NESTING: Final = frozenset((*JUNCTORS, "not", "items", "additionalProperties", "additionalItems"))
+_MAPS: Final = frozenset(("properties", "patternProperties", "definitions", "dependencies"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,19 +52,19 @@ def one_schema(value: Any) -> Schema | None:
 
 
 def everywhere(schema: Schema | None) -> Iterator[Schema]:
-    """A schema and all schemas nested in it, under any keyword."""
-    if schema is None:
-        return
-    yield schema
-    items = schema.get("items")
-    inner: list[Any] = [*items] if isinstance(items, list) else [items]
-    for word in JUNCTORS:
-        inner.extend(schema.get(word) or ())
-    inner += [schema.get("not"), schema.get("additionalProperties"), schema.get("additionalItems")]
-    for word in ("properties", "patternProperties", "definitions", "dependencies"):
-        inner.extend((schema.get(word) or {}).values())
-    for each in inner:
-        yield from everywhere(one_schema(each))
+    """A schema and all schemas nested in it, under any keyword, in no particular order."""
+    left = [] if schema is None else [schema]
+    while left:
+        schema = left.pop()
+        yield schema
+        for word, value in schema.items():
+            if word in _MAPS:
+                inner = (value or {}).values()
+            elif word in _NESTING:
+                inner = value if isinstance(value, list) else (value,)
+            else:
+                continue
+            left.extend(each for each in inner if isinstance(each, dict))
 
 
 def has(schema: Schema | None, wanted: Callable[[Schema], bool]) -> bool:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.tabulate import table
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import Representation
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
@@ -72,8 +70,4 @@ class Components:
 
     def _table(self, context: VerbContext, view: Representation, found: list[Object]) -> bytes:
         context.present.check_table(view)
-        now = datetime.fromtimestamp(context.wall(), UTC)
-        include = view.include_object or table.METADATA
-        shown = table.table(found, view.resource, {}, now, context.dialect, include_object=include)
-        shown["apiVersion"] = view.chosen.api_version
-        return context.present.encode(view, shown)
+        return context.present.encode(view, context.present.table_of(view, found, {}))

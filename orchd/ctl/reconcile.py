@@ -1,0 +1,243 @@
+"""``auth reconcile``: roles and bindings that grant at least what files say."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+
+from orchd.ctl import output
+from orchd.ctl.api import Api
+from orchd.ctl.apply import check_namespace
+from orchd.ctl.command import dry_query, dry_run_option, field_manager_option, files_option
+from orchd.ctl.errors import CommandError, Failures
+from orchd.ctl.forms import form_option
+from orchd.ctl.identity import auth
+from orchd.ctl.manifests import read_objects
+from orchd.ctl.putting import put
+from orchd.ctl.reports import report
+from orchd.ctl.session import Session, pass_session
+from orchd.ctl.targets import Target, target_of
+from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
+
+_ROLES, _BINDINGS = ("Role", "ClusterRole"), ("RoleBinding", "ClusterRoleBinding")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a reconciliation did to one object, for the user."""
+
+    obj: Object
+    operation: str = ""
+    details: list[str] = field(default_factory=list)
+
+
+@auth.command("reconcile")
+@files_option
+@click.option("--remove-extra-permissions", "fewer_rules", is_flag=True, help="Take away rules that the file does not have.")
+@click.option("--remove-extra-subjects", "fewer_subjects", is_flag=True, help="Take away subjects that the file does not have.")
+@dry_run_option
+@field_manager_option
+@form_option
+@pass_session
+def reconcile(
+    session: Session, files: tuple[str, ...], recursive: bool, fewer_rules: bool, fewer_subjects: bool, dry_run: str, form: str
+) -> None:
+    """Make roles and bindings of files: missing ones are created, missing rules and subjects are added. A binding of another role
+    is deleted and created again."""
+    objects = read_objects(session, files, recursive=recursive)
+
+    async def work(api: Api) -> None:
+        group = (await api.dialect())("rbac.authorization.{abbr}.io")
+        failures = Failures()
+        for obj in objects:
+            kind = str(obj["kind"])
+            if obj["apiVersion"] != f"{group}/v1" or kind not in (*_ROLES, *_BINDINGS):
+                api.warn(f"{obj['apiVersion']} {kind} is left out: only roles and bindings of {group}/v1 are reconciled")
+                continue
+            with failures.collect():
+                target = await target_of(api, obj)
+                check_namespace(api, session, target)
+                if not target.name:
+                    raise CommandError(f"{target.resource.kind}: reconcile needs metadata.name")
+                outcome = await _reconcile(api, target, obj, dry_run, fewer_rules=fewer_rules, fewer_subjects=fewer_subjects)
+                report(target, outcome.obj, "reconciled", form=form, dry_run=dry_run)
+                if outcome.operation and not form:
+                    output.line(f"\treconciliation required {outcome.operation}")
+                    output.lines(outcome.details)
+        failures.raise_collected()
+
+    session.run(work)
+
+
+async def _reconcile(api: Api, target: Target, wanted: Object, dry_run: str, *, fewer_rules: bool, fewer_subjects: bool) -> Outcome:
+    query = dry_query(dry_run)
+    try:
+        present = await api.get(target.resource, target.name, target.namespace)
+    except ApiError as error:
+        if error.code != 404:
+            raise
+        await _create_namespace(api, target, dry_run)
+        key, title = ("rules", "missing rules added") if target.resource.kind in _ROLES else ("subjects", "missing subjects added")
+        outcome = Outcome(wanted, "create", _listed(title, wanted.get(key) or []))
+        if dry_run != "client":
+            outcome.obj = await api.create(target.resource, wanted, namespace=target.namespace, query=query)
+        return outcome
+    if target.resource.kind in _ROLES:
+        outcome = reconciled_role(present, wanted, remove_extra=fewer_rules)
+    else:
+        outcome = reconciled_binding(present, wanted, remove_extra=fewer_subjects)
+    if dry_run == "client" or not outcome.operation:
+        return outcome
+    if outcome.operation == "recreate":
+        uid = {"preconditions": {"uid": present["metadata"]["uid"]}}
+        await api.delete(target.resource, target.name, target.namespace, uid, query)
+        if dry_run == "none":
+            outcome.obj = await api.create(target.resource, outcome.obj, namespace=target.namespace, query=query)
+        return outcome
+    outcome.obj = await put(api, target, outcome.obj, query=query)
+    return outcome
+
+
+async def _create_namespace(api: Api, target: Target, dry_run: str) -> None:
+    """Create the namespace of a role that is not there, if it is missing."""
+    name = api.scope(target.resource, target.namespace)
+    if not name or dry_run != "none":
+        return
+    namespaces = await api.discovery.find("namespaces")
+    try:
+        await api.get(namespaces, name)
+    except ApiError as error:
+        if error.code != 404:
+            return
+        await api.create(namespaces, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+def _listed(title: str, members: list[Any]) -> list[str]:
+    return [f"\t{title}:", *(f"\t\t{_text(each)}" for each in members)] if members else []
+
+
+def _text(member: Object) -> str:
+    """A rule or subject on one line."""
+    return " ".join(f"{key}={','.join(value) if isinstance(value, list) else value}" for key, value in member.items())
+
+
+def _with_metadata(present: Object, wanted: Object) -> tuple[Object, bool]:
+    """`present` with the labels and annotations of `wanted`; True if that changes it."""
+    metadata = dict(present["metadata"])
+    for key in ("labels", "annotations"):
+        joined = {**(metadata.get(key) or {}), **(wanted["metadata"].get(key) or {})}
+        if joined != (metadata.get(key) or {}):
+            metadata[key] = joined
+    return {**present, "metadata": metadata}, metadata != present["metadata"]
+
+
+def reconciled_role(present: Object, wanted: Object, *, remove_extra: bool) -> Outcome:
+    """The role that `present` has to be so that it grants what `wanted` does, and not more with `remove_extra`."""
+    out, changed = _with_metadata(present, wanted)
+    if wanted.get("aggregationRule") is not None:
+        # The rules of an aggregated role are those of others.
+        selectors = (present.get("aggregationRule") or {}).get("clusterRoleSelectors") or []
+        needed = wanted["aggregationRule"].get("clusterRoleSelectors") or []
+        missing = [each for each in needed if each not in selectors]
+        extra = [each for each in selectors if each not in needed] if remove_extra else []
+        if missing or extra or present.get("aggregationRule") is None:
+            kept = [each for each in selectors if each not in extra]
+            out["aggregationRule"] = {"clusterRoleSelectors": [*kept, *missing]}
+            details = _listed("missing aggregation rule selectors added", missing) + _listed("extra aggregation rule selectors removed", extra)
+            return Outcome(out, "update", details)
+        return Outcome(out, "update" if changed else "")
+    before, after = present.get("rules") or [], wanted.get("rules") or []
+    missing, extra = uncovered(before, after), uncovered(after, before) if remove_extra else []
+    if missing or extra:
+        out["rules"] = after if remove_extra else [*before, *missing]
+    operation = "update" if missing or extra or changed else ""
+    return Outcome(out, operation, _listed("missing rules added", missing) + _listed("extra rules removed", extra))
+
+
+def reconciled_binding(present: Object, wanted: Object, *, remove_extra: bool) -> Outcome:
+    """The binding that `present` has to be so that it binds the subjects of `wanted` to its role."""
+    if {**_group_of(wanted), **wanted["roleRef"]} != {**_group_of(wanted), **present["roleRef"]}:
+        return Outcome(wanted, "recreate", [f"\troleRef changed from {present['roleRef']['name']} to {wanted['roleRef']['name']}"])
+    out, changed = _with_metadata(present, wanted)
+    group = _group_of(wanted)["apiGroup"]
+    before, after = present.get("subjects") or [], wanted.get("subjects") or []
+    missing = _without(after, before, group)
+    extra = _without(before, after, group) if remove_extra else []
+    if missing or extra:
+        out["subjects"] = [*(each for each in before if each not in extra), *missing]
+    operation = "update" if missing or extra or changed else ""
+    return Outcome(out, operation, _listed("missing subjects added", missing) + _listed("extra subjects removed", extra))
+
+
+def _group_of(binding: Object) -> Object:
+    return {"apiGroup": str(binding["apiVersion"]).partition("/")[0]}
+
+
+def _without(members: list[Object], others: list[Object], group: str) -> list[Object]:
+    """The subjects that are not among `others`."""
+
+    def identity(subject: Object) -> tuple[Any, ...]:
+        default = "" if subject["kind"] == "ServiceAccount" else group
+        return subject.get("apiGroup") or default, subject["kind"], subject.get("namespace", ""), subject["name"]
+
+    known = set(map(identity, others))
+    return [each for each in members if identity(each) not in known]
+
+
+# -- which permissions rules grant
+
+
+def uncovered(granted: list[Object], wanted: list[Object]) -> list[Object]:
+    """The rules of `wanted` of which `granted` does not grant everything, each with what is missing."""
+    out = []
+    for rule in wanted:
+        missing = [one for one in _single(rule) if not any(_covers(each, one) for each in granted)]
+        if missing and len(missing) == len(list(_single(rule))):
+            out.append(rule)
+        else:
+            out += missing
+    return out
+
+
+def _single(rule: Object) -> Iterator[Object]:
+    """A rule as rules for one verb on one resource or path each."""
+    for url, verb in itertools.product(rule.get("nonResourceURLs") or (), rule.get("verbs") or ()):
+        yield {"nonResourceURLs": [url], "verbs": [verb]}
+    names = rule.get("resourceNames") or [""]
+    for group, resource, name, verb in itertools.product(rule.get("apiGroups") or (), rule.get("resources") or (), names, rule.get("verbs") or ()):
+        yield {"apiGroups": [group], "resources": [resource], **({"resourceNames": [name]} if name else {}), "verbs": [verb]}
+
+
+def _covers(rule: Object, one: Object) -> bool:
+    """Does a rule grant a permission of `_single`?"""
+    if "nonResourceURLs" in one:
+        return _any(rule.get("verbs"), lambda verb: verb in ("*", one["verbs"][0])) and _any(
+            rule.get("nonResourceURLs"), lambda url: _covers_path(url, one["nonResourceURLs"][0])
+        )
+    names = rule.get("resourceNames") or []
+    return (
+        _any(rule.get("apiGroups"), lambda group: group in ("*", one["apiGroups"][0]))
+        and _any(rule.get("resources"), lambda resource: _covers_resource(resource, one["resources"][0]))
+        and (not names or (one.get("resourceNames") or [None])[0] in names)
+        and _any(rule.get("verbs"), lambda verb: verb in ("*", one["verbs"][0]))
+    )
+
+
+def _any(values: list[str] | None, test: Callable[[str], bool]) -> bool:
+    return any(map(test, values or ()))
+
+
+def _covers_resource(granted: str, wanted: str) -> bool:
+    if granted in ("*", wanted):
+        return True
+    resource, _, subresource = granted.partition("/")
+    return resource == "*" and bool(subresource) and wanted.partition("/")[2] == subresource
+
+
+def _covers_path(granted: str, wanted: str) -> bool:
+    return granted in ("*", wanted) or (granted.endswith("*") and wanted.startswith(granted[:-1]))
