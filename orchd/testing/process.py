@@ -231,7 +231,7 @@ class DaemonProcess:
                 context, connection = self._idle.pop()
             except IndexError:
                 return fresh
-            if context is self._context and _is_open(connection):
+            if context is self._context and is_reusable(connection):
                 connection.sock.settimeout(timeout)
                 return connection
             connection.close()
@@ -279,7 +279,7 @@ class ComponentProcess(DaemonProcess):
         return context
 
 
-def _is_open(connection: http.client.HTTPSConnection) -> bool:
+def is_reusable(connection: http.client.HTTPSConnection) -> bool:
     """True if requests can be sent on an idle connection: its peer has sent nothing, so it has not closed it either."""
     # None after an answer that was the last one.
     if connection.sock is None:
