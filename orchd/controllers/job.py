@@ -88,15 +88,15 @@ class JobController(PodViewController):
         self._index_key = env.dialect("batch.{long}.io/job-completion-index")
         super().__init__(env, annotation=self._index_key)
         self._failures: dict[Key, int] = {}
-        self._syncs = Counter("job_controller_job_sync_total", "Jobs that were looked at, by what was done.", _SYNC)
+        self._syncs = Counter("job_controller_job_sync_total", "Syncs of jobs, by action.", _SYNC)
         self._seconds = Distribution(
-            "job_controller_job_sync_duration_seconds", "Seconds to look at a job, by what was done.", exponential(0.004, 2, 15), _SYNC
+            "job_controller_job_sync_duration_seconds", "Duration of a sync of a job in seconds, by action.", exponential(0.004, 2, 15), _SYNC
         )
-        self._ended = Counter("job_controller_job_finished_total", "Jobs that ended, by result.", ("completion_mode", "result"))
-        self._ended_pods = Counter("job_controller_job_pods_finished_total", "Pods of jobs that ended, by result.", ("completion_mode", "result"))
+        self._ended = Counter("job_controller_job_finished_total", "Finished jobs, by result.", ("completion_mode", "result"))
+        self._ended_pods = Counter("job_controller_job_pods_finished_total", "Finished pods of jobs, by result.", ("completion_mode", "result"))
         self.instruments = (self._syncs, self._seconds, self._ended, self._ended_pods)
 
-    # -- what makes work
+# -- event handlers
 
     def forget(self, key: Key) -> None:
         super().forget(key)
@@ -112,7 +112,7 @@ class JobController(PodViewController):
         failures = self._failures.get(key, 0)
         return float(min(_BACKOFF * 2 ** (failures - 1), _LONGEST_BACKOFF)) if failures else 0.0
 
-    # -- the work
+# -- reconciliation
 
     async def reconcile(self, key: Key) -> float | None:
         job = self._owners.get(*key)

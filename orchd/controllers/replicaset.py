@@ -52,7 +52,7 @@ class ReplicaSetController(WorkloadController):
         super().__init__(env, workers=workers or env.settings.concurrent_replicaset_syncs)
         self._age_ratio = Distribution(
             "replicaset_controller_sorting_deletion_age_ratio",
-            "Time for which a pod that is deleted was ready, relative to that of the youngest ready pod.",
+            "Ready time of a deleted pod relative to that of the youngest ready pod.",
             exponential(0.25, 2, 6),
         )
         self.instruments = (self._age_ratio,)

@@ -68,7 +68,7 @@ async def _decide_now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, 
     except CycleError as error:
         return {"node": "", "feasible": {}, "filtered": {}, "message": str(error)}
     finally:
-        # Pods that are really scheduled go on where the last of them stopped.
+        # The next search for a real pod starts where the last one stopped.
         scheduler.sampling.position = position
     return describe(decision)
 

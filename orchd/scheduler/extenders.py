@@ -173,7 +173,8 @@ class HttpExtender:
 
 
 def _member(answer: Mapping[str, Any], name: str, kind: type) -> Any:
-    """A member of an answer, found whatever its case; None without one. Raises ExtenderError for one of another type."""
+    """A member of a response, matched without regard to case; None if it is missing. Raises ExtenderError for one of
+    another type."""
     value = answer.get(name)
     if value is None:
         value = next((item for key, item in answer.items() if key.casefold() == name.casefold()), None)

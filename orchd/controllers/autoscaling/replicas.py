@@ -86,7 +86,7 @@ def requests_of(pods: Iterable[Object], resource: str, container: str) -> dict[s
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The ratio of usage to target, the usage in percent of the requests (0 where there are none) and the mean value."""
+    """The ratio of usage to target, the usage in percent of the requests (0 without requests) and the mean value."""
 
     ratio: float
     percent: int
@@ -119,8 +119,8 @@ def by_pods(
     measure: Callable[[Mapping[str, PodMetric]], Usage],
     busy: Callable[[str], int],
 ) -> tuple[int, Usage]:
-    """The size that brings the usage to its target, and the usage. `busy` is what a pod without metrics is taken to use when
-    the size would shrink. Raises MetricsError."""
+    """The size that brings the usage to its target, and the usage. `busy` is the assumed usage of a pod without metrics
+    if the size would shrink. Raises MetricsError."""
     if not pods:
         raise MetricsError("no pods returned by selector while calculating replica count")
     groups = group_pods(pods, metrics, resource, tuning)

@@ -55,7 +55,7 @@ class DaemonSetController(PodViewController):
         index_by_controller(self._revisions)
         self._backoff = Backoff(env.clock.seconds)
 
-    # -- what makes work
+# -- event handlers
 
     def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         super()._owner_changed(event, old, new)
@@ -66,7 +66,7 @@ class DaemonSetController(PodViewController):
         for key in self._nodes.follow_node(old, new):
             self.queue.add(key)
 
-    # -- the work
+# -- reconciliation
 
     async def reconcile(self, key: Key) -> float | None:
         parent = self._owners.get(*key)

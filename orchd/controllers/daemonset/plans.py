@@ -147,7 +147,7 @@ class Planner:
             yield node, fresh[0] if fresh else None, old[0] if old else None, clear
 
     def _replace(self, plan: Plan, most: int) -> None:
-        """Delete old pods that are not available, and as many available ones as maxUnavailable permits."""
+        """Delete old unavailable pods, and as many available ones as maxUnavailable permits."""
         missing = 0
         candidates: list[Object] = []
         for _, fresh, old, clear in self._pairs():
@@ -160,7 +160,7 @@ class Planner:
         plan.delete.extend(candidates[: max(0, most - missing)])
 
     def _surge(self, plan: Plan, most: int) -> None:
-        """Create new pods beside old ones, and delete old ones whose replacements are available."""
+        """Create new pods in addition to old ones, and delete old ones whose replacements are available."""
         surging = 0
         candidates: list[str] = []
         for node, fresh, old, clear in self._pairs():

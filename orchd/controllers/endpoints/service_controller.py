@@ -60,7 +60,7 @@ class ServiceController(Controller, Generic[E]):
         self.enqueue(event, old, new)
 
     def spend(self, endpoints: int) -> None:
-        """Take note of a write of so many endpoints."""
+        """Account for a write of this many endpoints."""
         self.queue.hold(self._share.spend(endpoints))
 
     def describe(self, service: Object, pod: Object, zone: str) -> E:

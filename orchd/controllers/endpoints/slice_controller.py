@@ -54,9 +54,9 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self._numbers = SliceMetrics("endpoint_slice_controller", self._most)
         self._changed_per_sync = Distribution(
             "endpoint_slice_controller_endpointslices_changed_per_sync",
-            "EndpointSlices changed, each time a service was looked at.", _CHANGED, ("topology",),
+            "EndpointSlices changed per sync of a service.", _CHANGED, ("topology",),
         )  # fmt: skip
-        self._syncs = Counter("endpoint_slice_controller_syncs", "Services that were looked at, by result.", ("result",))
+        self._syncs = Counter("endpoint_slice_controller_syncs", "Syncs of services, by result.", ("result",))
         self.instruments = (*self._numbers.instruments, self._changed_per_sync, self._syncs)
         #: Zones of the nodes that have one.
         self._zones: dict[str, str] = {}

@@ -28,8 +28,8 @@ _PASSED: Final = ("True", "Passed", "all checks passed")
 
 
 def finding(server: AggregatedService | None, service: Object | None, endpoints: Object | None) -> Finding | None:
-    """The condition of an APIService as far as it is known without a probe; `server` is None for a local one. None when
-    a probe is needed. `service` is the one it references, `endpoints` are that service's."""
+    """The condition of an APIService as far as it is known without a probe; None if a probe is needed. `server` is None
+    for a local one. `service` is the referenced Service, `endpoints` are its Endpoints."""
     if server is None:
         return "True", "Local", "Local APIServices are always available"
     quoted = f'service/{server.service} in "{server.namespace}"'
@@ -95,7 +95,7 @@ class Availability:
         #: (namespace, name) of a service -> names of the APIServices that reference it.
         self._behind: dict[tuple[str, str], set[str]] = {}
         self._unavailable = Counter(
-            "aggregator_unavailable_apiservice_total", "How often an APIService became unavailable, by reason.", ("name", "reason")
+            "aggregator_unavailable_apiservice_total", "Transitions of APIServices to unavailable, by reason.", ("name", "reason")
         )
         self._work = RetryingWorker("APIService", self._reconcile, clock)
         self._polling = LoopingCall(self._add_all)

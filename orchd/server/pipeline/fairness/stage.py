@@ -242,7 +242,7 @@ class Fairness:
         return True
 
     def _wake(self, level: LimitedLevel) -> None:
-        """Begin as many waiting requests as there are seats for."""
+        """Start waiting requests while there are free seats."""
         if level.waking:
             return
         level.waking = True
