@@ -37,6 +37,7 @@ from orchd.server.local import LocalClient
 from orchd.server.pipeline.interfaces import IBody, Request, Response, whole
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
+from orchd.store.interfaces import KeyValue
 from orchd.store.memory import MemoryStore
 from orchd.testing.server_templates import StoreTemplate, keep_keys, provide_keys
 from orchd.testing.virtual_time import InlineThreads
@@ -184,6 +185,24 @@ class InProcessServer:
         )
         response = await self.server.pipeline.handle(request)
         return Answer(response.code, dict(response.headers), whole(response.body), response)
+
+    def contents(self) -> Mapping[str, KeyValue]:
+        """What the store has now, for `restore`."""
+        return {item.key: item for item in run(self.store.range("")).items}
+
+    def restore(self, contents: Mapping[str, KeyValue]) -> None:
+        """Undo in the store what was written since `contents`, the last first, and let the server follow. It is told of the changes
+        as of those of another server; its clock goes on."""
+        present = self.contents()
+        for item in sorted(present.values(), key=lambda each: -each.revision):
+            before = contents.get(item.key)
+            if before is None:
+                run(self.store.delete(item.key, expected=item.revision))
+            elif before.value != item.value:
+                run(self.store.update(item.key, before.value, expected=item.revision))
+        for key in contents.keys() - present.keys():
+            run(self.store.create(key, contents[key].value))
+        self.clock.pump([1, 1])
 
     def stop(self) -> None:
         """Stop the server, and run its pending calls."""

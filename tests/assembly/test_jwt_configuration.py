@@ -20,7 +20,8 @@ from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 from orchd.testing.results import result_of
 from orchd.testing.server import make_server, run
 from orchd.txkit.config_file_watcher import digest
-from tests.server.authn.test_oidc import NOW, RSA, jwk, signed
+from tests.server.authn.rsa_keys import RSA
+from tests.server.authn.test_oidc import NOW, jwk, signed
 
 ONE, TWO = "https://one.example", "https://two.example"
 

@@ -24,12 +24,12 @@ from orchd.server.authn.oidcissuer import Fetcher
 from orchd.server.outbound.webhooks import Answer, WebhookError
 from orchd.testing.results import result_of
 from orchd.txkit.coroutines import start
+from tests.server.authn.rsa_keys import OTHER_RSA as OTHER
+from tests.server.authn.rsa_keys import RSA
 
 ISSUER = "https://issuer.example"
 API = ("api",)
 NOW = 1_900_000_000
-RSA = rsa.generate_private_key(65537, 2048)
-OTHER = rsa.generate_private_key(65537, 2048)
 P256, P384 = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP384R1())
 CLAIMS = {"iss": ISSUER, "aud": "client", "sub": "alice", "exp": NOW + 600}
 

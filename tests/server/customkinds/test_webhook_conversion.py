@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.server import InProcessServer, run
 
 DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
 V1 = ResourceRef("example.com", "v1", "things")
@@ -45,10 +43,8 @@ def version(name: str, member: str, *, storage: bool) -> dict[str, Any]:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path)
-    yield made
-    made.stop()
+def server(restored_server: InProcessServer) -> InProcessServer:
+    return restored_server
 
 
 @pytest.fixture
