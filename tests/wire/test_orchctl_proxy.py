@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from orchd.dialect import DIALECTS
-from orchd.testing.process import DaemonProcess
+from orchd.testing.process import PATIENCE, DaemonProcess
 from tests.wire.test_orchctl import ROOT, orchctl
 
 DIALECT_NAMES = list(DIALECTS)
@@ -42,7 +42,7 @@ def port(server: DaemonProcess, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def ask(port: int, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, orjson.dumps(body) if body is not None else None, named)
     answer = connection.getresponse()
@@ -60,7 +60,7 @@ def test_proxy_acts_as_the_user(port: int) -> None:
     assert (code, orjson.loads(data)["metadata"]["name"]) == (200, "proxied")
     code, data = ask(port, "GET", f"{path}/absent")
     assert (code, orjson.loads(data)["reason"]) == (404, "NotFound")
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.request("GET", f"{path}?watch=true&fieldSelector=metadata.name=proxied")
     stream = connection.getresponse()
     assert orjson.loads(stream.readline())["type"] == "ADDED"
