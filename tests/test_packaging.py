@@ -109,6 +109,10 @@ def test_installed_programs_work(environment: Path, tmp_path: Path, command: tup
     done = run_in(environment, tmp_path, *command, "--help")
     assert done.returncode == 0, done.stderr
     assert flag in done.stdout
+
+
+def test_installed_package_is_the_wheels(environment: Path, tmp_path: Path) -> None:
+    """Programs of the environment run what the wheel holds, not a checkout."""
     where = run_in(environment, tmp_path, "python", "-c", "import orchd; print(orchd.__file__)")
     assert where.stdout.startswith(str(environment))
 
