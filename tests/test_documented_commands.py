@@ -127,8 +127,8 @@ def test_manifests_are_yaml(page: Path) -> None:
 def documented(page: str, kind: str) -> str:
     """The configuration file of a kind on a page."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    blocks = [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n|^\n)+", text, re.MULTILINE)]
-    (found,) = [block for block in [*blocks, *re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)] if f"\nkind: {kind}\n" in block]
+    blocks: list[str] = [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n|^\n)+", text, re.MULTILINE)]
+    (found,) = [block for block in blocks if f"\nkind: {kind}\n" in block]
     return found
 
 
