@@ -117,6 +117,7 @@ changelog: $(VENV)/.installed-docs
 	@mkdir -p build
 	@$(BIN)/towncrier build --draft --version "$$($(BIN)/python -c 'from importlib.metadata import version; print(version("orchd"))')" \
 		> build/CHANGELOG.md
+	@echo "wrote build/CHANGELOG.md"
 
 deb:
 	@dpkg-buildpackage --build=binary --unsigned-changes

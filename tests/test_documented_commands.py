@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import textwrap
+from base64 import b64encode
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,9 @@ import yaml
 
 from orchd.config.table import COMPONENTS, component_table, table
 from orchd.dialect import DIALECTS
+from orchd.pki.certificates import chain_pem, new_authority
+from orchd.pki.keys import private_pem
+from orchd.testing.server import make_server, run
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -117,3 +122,37 @@ def test_manifests_are_yaml(page: Path) -> None:
         for document in yaml.safe_load_all(block):
             assert isinstance(document, dict | list), block
             assert not isinstance(document, dict) or ("apiVersion" in document) == ("kind" in document), block
+
+
+def documented(page: str, kind: str) -> str:
+    """The configuration file of a kind on a page."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    blocks: list[str] = [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n|^\n)+", text, re.MULTILINE)]
+    (found,) = [block for block in blocks if f"\nkind: {kind}\n" in block]
+    return found
+
+
+def test_documented_configuration_is_accepted(tmp_path: Path) -> None:
+    """A server starts with the audit policy, the egress selector and the encryption of the pages."""
+    authority = new_authority("proxy", now=datetime.now(UTC))
+    for name in ("proxy-ca.crt", "proxy-client.crt"):
+        (tmp_path / name).write_bytes(chain_pem(authority.certificate))
+    (tmp_path / "proxy-client.key").write_bytes(private_pem(authority.key))
+    egress = documented("operations.md", "EgressSelectorConfiguration").replace("/etc/orchd", str(tmp_path))
+    encryption = documented("store.md", "EncryptionConfiguration")
+    for number, hint in enumerate(re.findall(r"<.*?>", encryption)):
+        encryption = encryption.replace(hint, b64encode(bytes([number]) * 32).decode())
+    flags = []
+    for flag, text in (
+        ("audit-policy-file", documented("operations.md", "Policy")),
+        ("egress-selector-config-file", egress),
+        ("encryption-provider-config", encryption),
+    ):
+        file = tmp_path / f"{flag}.yaml"
+        file.write_text(text)
+        flags.append(f"--{flag}={file}")
+    server = make_server(tmp_path / "data", *flags, f"--audit-log-path={tmp_path / 'audit.log'}")
+    secrets = "/api/v1/namespaces/default/secrets"
+    assert run(server.request("POST", secrets, body={"metadata": {"name": "a"}, "stringData": {"b": "c"}})).code == 201
+    server.stop()
+    assert '"verb":"create"' in (tmp_path / "audit.log").read_text()
