@@ -1,4 +1,4 @@
-"""`Cluster`: a real API server for one test, in a process of its own, with time and faults under the test's control.
+"""`Cluster`: a real API server for one test, as a separate process, with time and faults under the test's control.
 
     with Cluster() as cluster:
         status, pods = cluster.request("GET", "/api/v1/pods")
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 #: Default time limit of starts, requests and waits in seconds: enough for machines under load.
 LIMIT = 60.0
-#: Seconds by which one command advances time; longer times take several commands, each with a limit of its own.
+#: Seconds by which one command advances time; longer times take several commands, each with its own time limit.
 _MAX_STEP = 600.0
 #: Limit of an object's text in errors, in characters.
 _MAX_OBJECT_TEXT = 1500
