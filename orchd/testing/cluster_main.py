@@ -16,6 +16,8 @@ from twisted.internet.main import installReactor
 from twisted.logger import globalLogBeginner, textFileLogObserver
 
 import orchd.assembly.controllers  # noqa: F401
+from orchd.dialect import KUBERNETES
+from orchd.kinds.catalog import builtin_catalog
 from orchd.testing.cluster_control import Control
 from orchd.testing.cluster_server import ClusterServer, ServerSpec
 from orchd.testing.fork_server import fork_child, serve, wait_children
@@ -32,6 +34,11 @@ class NoReactor:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{name}: a template has no reactor")
+
+
+def prepare() -> None:
+    """Build what all servers of the dialect that clusters have by default share, before any fork."""
+    builtin_catalog(KUBERNETES)
 
 
 def run_template(channel: socket.socket, spec: Any, folder: Path, owner: int) -> None:

@@ -50,7 +50,9 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     keeps = not sys.dont_write_bytecode
     with kept_modules(code_file("modules")) as modules, kept_code(code_file("dataclasses"), write=keeps):
-        import orchd.testing.cluster_main  # noqa: F401  # what every template needs
+        from orchd.testing.cluster_main import prepare  # imports what every template needs
+
+        prepare()
 
     gc.freeze()
 
