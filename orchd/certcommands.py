@@ -21,7 +21,7 @@ from typing import Final
 from orchd.assembly.certificates import certificate_files
 from orchd.assembly.files import prepare
 from orchd.config.settings import Settings
-from orchd.filecommands import NOTHING, Program, Report, Result
+from orchd.filecommands import NO_FILE, Program, Report, Result
 from orchd.pki import clientconfig
 from orchd.pki.bootstrap import Files
 from orchd.pki.expiry import Expiry, read_expiry
@@ -72,7 +72,7 @@ def _table(found: Sequence[Expiry], now: datetime) -> str:
 PROGRAM: Final = Program(
     name="orchd-certs",
     text=__doc__,
-    commands={"show": (_show, NOTHING), "renew": (_renew, NOTHING)},
+    commands={"show": (_show, NO_FILE), "renew": (_renew, NO_FILE)},
     errors=(OSError, ValueError),
 )
 

@@ -113,14 +113,14 @@ class DelegatedChain:
             ):
                 if not given:
                     flag = self._dialect("--authentication-{short}config")
-                    self._log.warn("{what} rejected: no {flag} was given to look up their certificate authority", what=what, flag=flag)
+                    self._log.warn("{what} rejected: {flag}, which is needed to look up their CA, is not set", what=what, flag=flag)
         try:
             await self._look()
         except ApiError as error:
             if not settings.tolerate_failure:
                 raise
             self._log.warn(
-                "authentication settings were not found in the cluster: {error}; continuing without them, so that requests may be anonymous (--authentication-tolerate-lookup-failure=false makes this a failure)",
+                "authentication settings were not found in the cluster: {error}; continuing without them, so requests may be anonymous (--authentication-tolerate-lookup-failure=false makes this a failure)",
                 error=error.message,
             )
         self._polling.start(_EVERY, now=False)

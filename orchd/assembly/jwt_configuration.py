@@ -23,7 +23,7 @@ from orchd.txkit.log import Logger
 FLAG = "--authentication-config"
 #: Seconds for which a verified token is cached.
 REMEMBERED = 10.0
-#: Seconds within which all issuers of a changed file must be reached, and between looks at them.
+#: Seconds within which all issuers of a changed file must be reached, and between checks of them.
 _PATIENCE, _PAUSE = 60.0, 0.25
 
 
@@ -92,7 +92,7 @@ class JwtConfiguration:
         reached in time."""
         configuration = self._parse(data)
         if configuration.anonymous != self.initial.anonymous:
-            self._log.warn("a change of anonymous requests in the authentication configuration needs a restart")
+            self._log.warn("changes of anonymous requests in the authentication configuration take effect after a restart")
         made = self._make(configuration)
         made.begin()
         try:

@@ -110,7 +110,7 @@ class DiscoveredCatalog:
                 self.log.failure("discovery")
 
     async def _rest(self) -> None:
-        """Wait for the next discovery, which `look_soon` brings forward."""
+        """Wait for the next discovery, which `look_soon` hastens."""
         self._pause = deferLater(self._clock, _PERIOD)
         try:
             await self._pause

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.apply import check_namespace
 from orchd.ctl.command import dry_query, dry_run_option, field_manager_option, files_option
@@ -38,8 +37,8 @@ class Outcome:
 
 @auth.command("reconcile")
 @files_option
-@click.option("--remove-extra-permissions", "fewer_rules", is_flag=True, help="Take away rules that the file does not have.")
-@click.option("--remove-extra-subjects", "fewer_subjects", is_flag=True, help="Take away subjects that the file does not have.")
+@click.option("--remove-extra-permissions", "fewer_rules", is_flag=True, help="Remove rules that the file does not have.")
+@click.option("--remove-extra-subjects", "fewer_subjects", is_flag=True, help="Remove subjects that the file does not have.")
 @dry_run_option
 @field_manager_option
 @form_option
@@ -47,7 +46,7 @@ class Outcome:
 def reconcile(
     session: Session, files: tuple[str, ...], recursive: bool, fewer_rules: bool, fewer_subjects: bool, dry_run: str, form: str
 ) -> None:
-    """Make roles and bindings of files: missing ones are created, missing rules and subjects are added. A binding of another role
+    """Create or update roles and bindings from files: missing rules and subjects are added. A binding of another role
     is deleted and created again."""
     objects = read_objects(session, files, recursive=recursive)
 
@@ -67,8 +66,8 @@ def reconcile(
                 outcome = await _reconcile(api, target, obj, dry_run, fewer_rules=fewer_rules, fewer_subjects=fewer_subjects)
                 report(target, outcome.obj, "reconciled", form=form, dry_run=dry_run)
                 if outcome.operation and not form:
-                    output.line(f"\treconciliation required {outcome.operation}")
-                    output.lines(outcome.details)
+                    for line in (f"\treconciliation required {outcome.operation}", *outcome.details):
+                        click.echo(line, err=True)
         failures.raise_collected()
 
     session.run(work)
@@ -214,7 +213,7 @@ def _single(rule: Object) -> Iterator[Object]:
 
 
 def _covers(rule: Object, one: Object) -> bool:
-    """Does a rule grant a permission of `_single`?"""
+    """True if a rule grants a permission of `_single`."""
     if "nonResourceURLs" in one:
         return _any(rule.get("verbs"), lambda verb: verb in ("*", one["verbs"][0])) and _any(
             rule.get("nonResourceURLs"), lambda url: _covers_path(url, one["nonResourceURLs"][0])

@@ -178,7 +178,7 @@ async def revisions(api: Api, target: Target, owner: Object) -> dict[int, Object
 @form_option
 @pass_session
 def history(session: Session, /, words: tuple[str, ...], revision: int, form: str, **given: Any) -> None:
-    """Print the revisions of objects; in a form such as yaml the object that keeps each revision."""
+    """Print the revisions of objects; with -o the object that stores each revision."""
 
     async def work(api: Api) -> None:
         for target in await _targets(api, session, words, given):
@@ -188,8 +188,9 @@ def history(session: Session, /, words: tuple[str, ...], revision: int, form: st
                 kept = [_chosen(found, revision)] if revision else list(found.values())
                 printer(form)([each["object"] for each in kept], bool(revision) or len(kept) == 1)
             elif revision:
+                template = _chosen(found, revision)["template"]
                 output.line(f"{target.label} with revision #{revision}")
-                output.document(output.yaml_text(_chosen(found, revision)["template"]), "yaml")
+                output.document(output.yaml_text(template), "yaml")
             else:
                 await _print_history(api, target, found)
 
@@ -266,7 +267,7 @@ def _without_label(template: Object, label: str) -> Object:
 @form_option
 @pass_session
 def restart(session: Session, /, words: tuple[str, ...], form: str, **given: Any) -> None:
-    """Replace all pods by new ones, as the update strategy says."""
+    """Replace all pods, following the update strategy."""
 
     async def work(api: Api) -> None:
         key = (await api.dialect())("{short}ctl.{long}.io/restartedAt")

@@ -35,7 +35,7 @@ Test = Callable[[Object], bool]
 @form_option
 @pass_session
 def wait(session: Session, /, words: tuple[str, ...], wanted: str, timeout: float, form: str, **given: Any) -> None:
-    """Wait for a condition of objects; exit status 1 when the time is over first."""
+    """Wait for a condition of objects; exit status 1 at the timeout."""
     selection = Selection.take(given)
     selector, field_selector, every, everywhere = selection.selector, selection.field_selector, selection.every, selection.everywhere
     gone = wanted == "delete"

@@ -62,7 +62,7 @@ def run_template(channel: socket.socket, spec: Any, folder: Path, owner: int) ->
         gc.freeze()
 
     serve(channel, owner, fork, complete)
-    # Clusters end with the process that forked them, and no further ones are made of this one.
+    # Clusters end with the process that forked them, which creates no further ones.
     wait_children()
 
 

@@ -75,7 +75,7 @@ _PROVISIONAL_HOST = _Host()
 
 @implementer(IStreamServerEndpoint)
 class LateEndpoint:
-    """Listens when `open` is called, maybe long after the server asked for it."""
+    """Listens when `open` is called, which may be long after the server's own call."""
 
     def __init__(self) -> None:
         self._port: LatePort | None = None

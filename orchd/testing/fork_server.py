@@ -114,7 +114,7 @@ def fork_child(run: Callable[[], None]) -> None:
 
 
 def wait_children() -> None:
-    """Return once every child of this process has ended. Each ends by itself with its channel or the owner."""
+    """Return once every child of this process has ended. Each ends with its channel or the owner."""
     # With SIGCHLD ignored, this waits for all of them.
     with contextlib.suppress(ChildProcessError):
         while True:

@@ -104,7 +104,7 @@ class _Tunnel(Protocol):
         if len(words) < 2 or not words[0].startswith("HTTP/1.") or words[1] != "200":
             self._refuse(f"answered {line[:200]!r} to CONNECT")
         elif rest:
-            # In a tunnel the client speaks first, so these bytes are not the server's.
+            # In a tunnel the client sends first, so these bytes are not the server's.
             self._refuse(f"sent {len(rest)} bytes after its answer to CONNECT")
         else:
             transport: Any = self.transport

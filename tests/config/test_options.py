@@ -78,7 +78,7 @@ def test_flag_file_recursion() -> None:
     (["--securee-port=1"], 'unknown flag "--securee-port": did you mean "--secure-port"?'),
     (
         ["--cluster-name=x"],
-        "--cluster-name: can have no effect: there is no cloud provider, whose resources it is about; only the default 'orch' is accepted",
+        "--cluster-name: can have no effect: there is no cloud provider; only the default 'orch' is accepted",
     ),
     (["--authorization-mode=ABAC"],
      "--authorization-mode: authorization-mode ABAC's authorization policy file not passed"),
@@ -137,8 +137,7 @@ def test_flag_file_recursion() -> None:
     (["--max-connection-bytes-per-sec=-1"], "--max-connection-bytes-per-sec: must be at least 0"),
     (["--dialect=kubernetes", "--kubelet-timeout=0s"], "--kubelet-timeout: must be above 0"),
     (["--etcd-servers-overrides=/events#http://h:1"],
-     "--etcd-servers-overrides: can have no effect: all resources share the revisions of one store, which several etcd clusters"
-     " could not give; only the default '' is accepted"),
+     "--etcd-servers-overrides: can have no effect: all resources share the revisions of one store; only the default '' is accepted"),
     (["--watch-cache=false"], "--watch-cache: cannot be disabled: reads are served from it"),
     (["--default-watch-cache-size=0"], "--default-watch-cache-size: must be at least 1: the cache cannot be disabled"),
     (["--watch-cache-sizes=pods#100,nodes#0"],

@@ -49,7 +49,7 @@ class CronJobController(Controller):
         super().__init__(env)
         self._skew = Distribution(
             "cronjob_controller_cronjob_job_creation_skew_duration_seconds",
-            "Seconds from the time at which a job was due to its creation.",
+            "Seconds from the scheduled time of a job to its creation.",
             exponential(1, 2, 10),
         )
         self.instruments = (self._skew,)

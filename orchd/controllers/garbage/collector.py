@@ -68,7 +68,7 @@ class GarbageCollector:
         )
         self._background = Background()
         self._monitors: dict[ResourceRef, Monitor] = {}
-        #: Failed lists and watches of resources that are not monitored any more.
+        #: Failed lists and watches of resources whose monitors have been closed.
         self._past_failures = 0
         self._catalog: Catalog | None = None
         self._timer: IDelayedCall | None = None
@@ -139,7 +139,7 @@ class GarbageCollector:
     def instruments(self) -> Sequence[Instrument]:
         """Metrics."""
         failed = Counter(
-            "garbagecollector_controller_resources_sync_error_total", "Resources that could not be listed or watched, each time."
+            "garbagecollector_controller_resources_sync_error_total", "Failed lists and watches of resources."
         )
         failed.add(by=self._past_failures + sum(monitor.failed for monitor in self._monitors.values()))
         return (failed,)

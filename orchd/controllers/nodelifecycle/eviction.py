@@ -18,7 +18,7 @@ Key = tuple[str, str]
 
 
 def tolerated_for(taints: Iterable[Object], tolerations: Sequence[Object]) -> float | None:
-    """Seconds for which a pod may stay on a node with `taints`: 0 for not at all, None for ever."""
+    """Seconds for which a pod may stay on a node with `taints`: 0 for not at all, None without a limit."""
     used: list[Object] = []
     for taint in taints:
         found = next((t for t in tolerations if tolerates(t, taint)), None)

@@ -16,8 +16,8 @@ from orchd.txkit.background import Background
 
 
 class ObjectCounts:
-    """Follows a resource from when it is first asked for. `changed(ref, namespace)` is called when objects went away,
-    with namespace "" when a resource has been counted for the first time."""
+    """Counts a resource from the first request on. `changed(ref, namespace)` is called when objects are deleted, with
+    namespace "" when a resource has been counted for the first time."""
 
     def __init__(
         self, client: IClient, clock: IReactorTime, random: Random, changed: Callable[[ResourceRef, str], None]

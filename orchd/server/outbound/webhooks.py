@@ -45,7 +45,7 @@ _MOST_POOLS = 64
 _IDLE_PER_HOST, _IDLE_SECONDS = 8, 60
 _MOST_BODY = 64 * 1024 * 1024
 
-#: HTTP status of a response -> error text, whatever the body.
+#: HTTP status of a response -> error text, regardless of the body.
 _STATUS_TEXTS = {
     400: "the server rejected our request for an unknown reason",
     401: "the server has asked for the client to provide credentials",

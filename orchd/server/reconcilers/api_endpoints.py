@@ -49,7 +49,7 @@ class EndpointReconciler:
 
     async def start(self) -> None:
         if ip_address(self._at.ip).is_loopback:
-            # Endpoints cannot hold a loopback address; there is nothing to publish.
+            # Endpoints cannot have a loopback address, so there is nothing to publish.
             return
         self._loop.start(_INTERVAL, now=True).addErrback(self._broken)
 

@@ -277,7 +277,8 @@ class BackendSide(Side):
         return b"".join(pieces)
 
     async def _until(self, enough: Any) -> bytes:
-        """The next bytes, as many as `enough` returns for the buffer (-1: more must arrive). Raises UpgradeError."""
+        """The next bytes, up to the number that `enough` returns for the buffer (-1: more must arrive). Raises
+        UpgradeError."""
         size = enough(self._buffer)
         while size < 0:
             if self._lost:

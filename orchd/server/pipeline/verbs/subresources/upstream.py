@@ -217,7 +217,7 @@ class Upstream:
                 near.limit(self._reactor, self._limits.idle_seconds)
                 if self._limits.bytes_per_second:
                     near.slow_down(self._reactor, self._limits.bytes_per_second)
-                # The connection is not ours any longer: whatever we return is not sent.
+                # The connection was taken over: the returned response is not sent.
                 return Response(code=101)
             if answer.code < 400:
                 raise UpgradeError(f"invalid upgrade response: status code {answer.code}")
