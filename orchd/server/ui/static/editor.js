@@ -78,7 +78,7 @@ export class Editor {
     if (allowed) return;
     this.check.disabled = this.save.disabled = true;
     this.text.readOnly = true;
-    fill(this.problem, h('p', {class: 'note'}, 'You may not change this object.'));
+    fill(this.problem, h('p', {class: 'note'}, this.isNew ? 'You may not create this.' : 'You may not change this object.'));
   }
 
   load(object) {

@@ -80,7 +80,7 @@ async function enter() {
     return;
   }
   if (!missing) return;
-  claimDrafts();
+  if (claimDrafts()) forgetViews();
   frame = new Frame({signOut: leaveOnPurpose});
   fill(app, frame.element);
   startAsking(stillKnown);
@@ -106,9 +106,15 @@ function signOut(message = '') {
   return askToSignIn(message);
 }
 
+/** Forget what was looked at. */
+function forgetViews() {
+  forgetLists();
+  forgetListStates();
+}
+
 /** Sign out; asks first when that loses text. */
 function leaveOnPurpose() {
-  const end = () => (forgetDrafts(), forgetLists(), forgetListStates(), signOut());
+  const end = () => (forgetDrafts(), forgetViews(), signOut());
   if (!hasDrafts()) return end();
   const dialog = h(
     'dialog',
