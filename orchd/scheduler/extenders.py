@@ -124,7 +124,7 @@ class HttpExtender:
         }
         answer = await self._ask(self._config.preempt_verb, document, "v1.ExtenderPreemptionResult")
         remaining = _member(answer, "NodeNameToMetaVictims", dict) or {}
-        return {name: self._found(name, each) for name, each in remaining.items()}
+        return {name: self._pods_by_uid(name, each) for name, each in remaining.items()}
 
     def _described(self, victims: ExtenderVictims, *, whole: bool) -> dict[str, Any]:
         if whole:
@@ -134,7 +134,7 @@ class HttpExtender:
             pods = [{"UID": each.uid} for each in victims.pods]
         return {"Pods": pods, "NumPDBViolations": victims.violations}
 
-    def _found(self, node: str, answered: Any) -> ExtenderVictims:
+    def _pods_by_uid(self, node: str, answered: Any) -> ExtenderVictims:
         """The pods on a node that an answer names by uid."""
         if not isinstance(answered, dict | None):
             raise _mismatch(answered, "v1.MetaVictims")
