@@ -28,8 +28,9 @@ EXAMPLES ?= 1000
 ROUNDS ?= 100
 TRIO ?= orchd-data-trio
 
-# Tests of a module run in the same worker, since they share servers. WORKERS= runs all tests in one process.
-WORKERS ?= --numprocesses=6 --dist=loadfile --no-loadscope-reorder
+# Tests of a module run in the same worker, since they share servers. WORKERS= runs all tests in one process. Each worker needs five
+# CPU seconds to collect the tests; four workers wait often enough to keep two processors busy.
+WORKERS ?= --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 SERVE ?=
 

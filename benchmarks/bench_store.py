@@ -22,7 +22,7 @@ from twisted.internet import reactor as installed
 from twisted.internet.defer import Deferred
 
 from orchd.cache.caches import Caches
-from orchd.cache.stored import encode, with_revision
+from orchd.cache.stored_encoding import encode, with_revision
 from orchd.store.etcd.servers import make_servers
 from orchd.store.etcd.store import EtcdStore
 from orchd.store.memory import MemoryStore

@@ -110,5 +110,5 @@ def announcement(server: ApiServer) -> str:
         f"client configuration of the administrator: {client}",
         f"try: {stock}={client} get namespaces",
         *([] if server.settings.serving.ui == "false" else [f"web page: {server.url}/ui"]),
-        f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key {server.url}/readyz?verbose",
+        f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key '{server.url}/readyz?verbose'",
     ))

@@ -9,8 +9,6 @@ import os
 import shutil
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -22,10 +20,10 @@ import pytest
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.storecommands import main
 from orchd.testing.etcd import Etcd
-from orchd.testing.process import PATIENCE, DaemonProcess
+from orchd.testing.process import DaemonProcess
 from tests.etcd import running_etcd
+from tests.programs import run_program
 
-ROOT = Path(__file__).resolve().parents[1]
 MAPS = "/api/v1/namespaces/default/configmaps"
 SECRET = "not to be read by anybody"
 
@@ -37,10 +35,7 @@ def command(*words: str | Path, outside: bool = False) -> tuple[int, str, str]:
         out, error = io.StringIO(), io.StringIO()
         with redirect_stdout(out), redirect_stderr(error):
             return main(arguments), out.getvalue(), error.getvalue()
-    done = subprocess.run(
-        [sys.executable, "-m", "orchd.storecommands", *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+    done = run_program("orchd.storecommands:main", "orchd-store", *arguments)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 

@@ -17,11 +17,11 @@ from twisted.internet.task import LoopingCall, deferLater
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchd.cache.announced import Announced
 from orchd.cache.derived import DerivedBudget
 from orchd.cache.interfaces import ICaches, Index
 from orchd.cache.progress import Progress
 from orchd.cache.resource import CacheEnvironment, ResourceCache
+from orchd.cache.written_objects import Announced
 from orchd.errors import ApiError, unavailable
 from orchd.store.interfaces import CompactedError, Event, IStore, IWatch, KeyValue, Range, StoreError
 from orchd.txkit.log import Logger

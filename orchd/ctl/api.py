@@ -31,16 +31,18 @@ LONGEST_STREAM: Final = 7 * 24 * 3600.0
 
 class Api:
     """One server, as one user, with a default namespace. `warn` is called with the text of each Warning header; `manager` owns the
-    fields that are written."""
+    fields that are written. Watches and logs are followed for `longest_stream` seconds at most."""
 
     def __init__(
-        self, client: IRawClient, clock: Any, namespace: str, warn: Callable[[str], None], manager: str = COMMAND_LINE
+        self, client: IRawClient, clock: Any, namespace: str, warn: Callable[[str], None], manager: str = COMMAND_LINE,
+        longest_stream: float = LONGEST_STREAM,
     ) -> None:
         self.client = client
         self.clock = clock
         self.namespace = namespace
         self.warn = warn
         self.manager = manager
+        self.longest_stream = longest_stream
         self.discovery = Discovery(self.document)
 
     async def dialect(self) -> Dialect:
@@ -67,7 +69,7 @@ class Api:
         return answer.body.decode("utf-8", "replace")
 
     async def stream(self, call: Call) -> IByteStream:
-        found: IByteStream = await self.client.stream(call, LONGEST_STREAM)
+        found: IByteStream = await self.client.stream(call, self.longest_stream)
         return found
 
     async def websocket(self, path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:

@@ -1,4 +1,4 @@
-"""``patch``, ``edit``, ``scale``: changes of existing objects."""
+"""``patch`` and ``scale``."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ from typing import Any
 import click
 import yaml
 
-from orchd.ctl import output
 from orchd.ctl.api import JSON_PATCH, MERGE, STRATEGIC, Api
 from orchd.ctl.command import DURATION, Command, dry_query, files_option, write_options
-from orchd.ctl.errors import CommandError, Failures, explain_api_error
+from orchd.ctl.errors import CommandError, Failures
 from orchd.ctl.forms import form_option
 from orchd.ctl.local_patches import patched
-from orchd.ctl.manifests import parse_objects
-from orchd.ctl.printers import without_managed_fields
 from orchd.ctl.reports import report
 from orchd.ctl.selection import Selection, local_option, selection_options
 from orchd.ctl.session import Session, pass_session
-from orchd.ctl.targets import Target, named_targets, one_target
-from orchd.errors import ApiError
-from orchd.kinds.jsonvalues import Object
+from orchd.ctl.targets import Target, named_targets
 
 #: Seconds between two looks at an object that is waited for.
 _LOOK = 0.5
@@ -77,84 +72,6 @@ def patch(
         report(target, done, "patched" if done != before else "patched (no change)", form=form, dry_run=dry_run)
 
     session.run(work)
-
-
-@click.command(cls=Command)
-@click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME")
-@pass_session
-def edit(session: Session, words: tuple[str, ...]) -> None:
-    """Edit an object in the editor ($VISUAL, $EDITOR) and send the changes. If they are rejected, the editor opens
-    again."""
-
-    async def work(api: Api) -> None:
-        target = await one_target(api, words)
-        before = without_managed_fields(await api.get(target.resource, target.name, target.namespace))
-        original = output.yaml_text(before)
-        text, note = original, ""
-        while True:
-            changed = session.edit(note + text)
-            body = _uncommented(changed or "")
-            if note and body == text:
-                raise CommandError(note.strip("# \n"))  # the refused text was left as it was
-            if changed is None or not body.strip() or body == original:
-                raise _UnchangedError
-            text = body
-            try:
-                obj = _one_object(body)
-                await _replace(api, target, before, obj)
-            except CommandError as error:
-                note = f"# {error}\n"
-            except ApiError as error:
-                note = f"# {explain_api_error(error)}\n"
-            else:
-                output.line(f"{target.label} edited")
-                return
-
-    try:
-        session.run(work)
-    except _UnchangedError:
-        output.line("Edit cancelled, no changes made.")
-
-
-class _UnchangedError(Exception):
-    """The user left the text unchanged."""
-
-
-def _uncommented(text: str) -> str:
-    lines = text.splitlines(keepends=True)
-    while lines and lines[0].startswith("#"):
-        lines.pop(0)
-    return "".join(lines)
-
-
-def _one_object(text: str) -> Object:
-    objects = list(parse_objects(text, "the edited text"))
-    if len(objects) != 1:
-        raise CommandError("the edited text must be one object")
-    return objects[0]
-
-
-async def _replace(api: Api, target: Target, before: Object, obj: Object) -> None:
-    """Send the difference as a merge patch, guarded by the resource version that was read."""
-    if obj["metadata"].get("name") != target.name or obj.get("kind") != before.get("kind"):
-        raise CommandError("kind and metadata.name cannot be changed: create another object")
-    merge = difference(before, obj)
-    merge.setdefault("metadata", {})["resourceVersion"] = before["metadata"]["resourceVersion"]
-    await api.patch(target.resource, target.name, merge, namespace=target.namespace, content_type=MERGE)
-
-
-def difference(before: Object, after: Object) -> Object:
-    """The merge patch that turns `before` into `after`."""
-    out: Object = {key: None for key in before if key not in after}
-    for key, value in after.items():
-        old = before.get(key)
-        if isinstance(value, dict) and isinstance(old, dict):
-            inner = difference(old, value)
-            if inner:
-                out[key] = inner
-        elif key not in before or value != old:
-            out[key] = value
-    return out
 
 
 # -- scale

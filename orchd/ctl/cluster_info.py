@@ -7,8 +7,7 @@ import click
 from orchd.ctl import configuration, output
 from orchd.ctl.api import Api
 from orchd.ctl.command import Command, Group, global_options
-from orchd.ctl.errors import CommandError
-from orchd.ctl.session import Session, pass_session
+from orchd.ctl.session import Session
 from orchd.dialect import COMMAND_LINE
 from orchd.errors import ApiError
 
@@ -46,13 +45,6 @@ def cluster_info(context: click.Context) -> None:
         output.line(f"To look further: {COMMAND_LINE} get --raw='/readyz?verbose', {COMMAND_LINE} events -A, {COMMAND_LINE} get nodes.")
 
     session.run(work)
-
-
-@cluster_info.command()
-@pass_session
-def dump(session: Session) -> None:
-    """Not built here."""
-    raise CommandError("cluster-info dump is not built here: get pods,events,deployments -A -o yaml prints the same")
 
 
 @click.command(cls=Command)

@@ -16,11 +16,15 @@ from orchd.dialect import COMMAND_LINE, DIALECTS
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+#: In front of the parameters' names of global flags: a command may have a parameter with the same name and another flag.
+_GLOBAL = "global_"
+
+
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     """Store the value of a global flag in the session."""
     session = context.find_object(Session)
     if session is not None and parameter.name and value not in (None, (), False):
-        setattr(session.flags, parameter.name, value)
+        setattr(session.flags, parameter.name.removeprefix(_GLOBAL), value)
 
 
 def seconds(text: str) -> float:
@@ -48,7 +52,9 @@ def global_options(*, hidden: bool) -> list[click.Option]:
     """The flags of every command."""
 
     def option(*names: str, **more: Any) -> click.Option:
-        return click.Option(names, expose_value=False, callback=_remember, hidden=hidden, **more)
+        flags = [name for name in names if name.startswith("-")]
+        own = next((name for name in names if not name.startswith("-")), max(flags, key=len).lstrip("-").replace("-", "_"))
+        return click.Option([*flags, _GLOBAL + own], expose_value=False, callback=_remember, hidden=hidden, **more)
 
     files = tuple(f"--{dialect.config_file_kind}" for dialect in DIALECTS.values())
     return [
@@ -70,6 +76,10 @@ def global_options(*, hidden: bool) -> list[click.Option]:
             "--insecure-skip-tls-verify", "insecure", is_flag=True, help="Do not verify the server's certificate. Insecure."
         ),
         option("--request-timeout", type=DURATION, help="Maximum wait for a response; default 30s."),
+        option("--username", default="", help="User name for basic authentication instead of the configured credentials."),
+        option("--password", default="", help="Password for basic authentication."),
+        option("-v", "--v", "verbosity", type=int, default=0, help="6 prints every request and its status, 8 their bodies as well."),
+        option("--warnings-as-errors", is_flag=True, help="A warning of the server is an error."),
     ]
 
 
@@ -77,7 +87,9 @@ _BOOLEANS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f"
 
 
 def _with_boolean_values(command: click.Command, words: list[str]) -> list[str]:
-    """Arguments with ``--flag=true`` and ``--flag=false`` of boolean flags converted to click's form. The last one counts."""
+    """Arguments with ``--flag=true`` and ``--flag=false`` of boolean flags, and ``-f=value``, converted to click's form. The last
+    value of a boolean flag counts."""
+    valued = {name for option in command.params if isinstance(option, click.Option) and not option.is_flag for name in option.opts}
     switches = {name: option for option in command.params if isinstance(option, click.Option) and option.is_bool_flag for name in option.opts}
     out: list[str] = []
     for at, word in enumerate(words):
@@ -85,6 +97,9 @@ def _with_boolean_values(command: click.Command, words: list[str]) -> list[str]:
             return [*out, *words[at:]]
         name, mark, value = word.partition("=")
         option = switches.get(name)
+        if mark and len(name) == 2 and name in valued:
+            out += [name, value]
+            continue
         if not mark or option is None:
             out.append(word)
             continue

@@ -11,16 +11,18 @@ import orchd.ctl.config_properties
 import orchd.ctl.create_data
 import orchd.ctl.create_more
 import orchd.ctl.create_rbac
-import orchd.ctl.reconcile  # noqa: F401 - these add commands to `apply`, `config`, `create` and `auth`
+import orchd.ctl.dump
+import orchd.ctl.reconcile  # noqa: F401 - these add commands to groups of others
 from orchd.ctl.apply import apply, diff
 from orchd.ctl.certs import certs
-from orchd.ctl.change import edit, patch, scale
+from orchd.ctl.change import patch, scale
 from orchd.ctl.cluster_info import cluster_info, options
 from orchd.ctl.config_commands import config
 from orchd.ctl.copying import cp
 from orchd.ctl.create import create
 from orchd.ctl.delete import delete
 from orchd.ctl.describe import describe, events
+from orchd.ctl.edit import edit
 from orchd.ctl.execute import attach, execute
 from orchd.ctl.forwarding import port_forward
 from orchd.ctl.generate import autoscale, expose, run
@@ -33,10 +35,11 @@ from orchd.ctl.nodes import cordon, drain, taint, uncordon
 from orchd.ctl.proxying import proxy
 from orchd.ctl.replace import replace
 from orchd.ctl.rollout import rollout
-from orchd.ctl.scheduling import explain_scheduling, top
+from orchd.ctl.scheduling import explain_scheduling
 from orchd.ctl.served import api_resources, api_versions, explain, version
 from orchd.ctl.set_fields import set_
 from orchd.ctl.store import store
+from orchd.ctl.top import top
 from orchd.ctl.wait import wait
 
 COMMANDS: Final[tuple[click.Command, ...]] = (

@@ -54,6 +54,7 @@ def view(session: Session, raw: bool, minify: bool, flatten: bool, form: str) ->
             "clusters": [each for each in document["clusters"] if each["name"] == inner.get("cluster")],
             "users": [each for each in document["users"] if each["name"] == inner.get("user")],
         }  # fmt: skip
+    document.setdefault("preferences", {})
     if flatten:
         document = _flattened(document)
     printer(form, label=lambda obj: "config")([document if raw else _redacted(document)], True)

@@ -46,7 +46,12 @@ class GlobalFlags:
     as_groups: tuple[str, ...] = field(default=())
     as_uid: str = ""
     insecure: bool = False
-    request_timeout: float = 30.0
+    #: Seconds; 0 is not given: 30 for an answer, and no limit for watches and logs.
+    request_timeout: float = 0.0
+    username: str = ""
+    password: str = ""
+    verbosity: int = 0
+    warnings_as_errors: bool = False
 
 
 def candidate_files(flags: GlobalFlags, environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -152,6 +157,12 @@ def _with_flags(config: ClientConfig, flags: GlobalFlags) -> ClientConfig:
     changes: dict[str, Any] = {}
     if flags.token:
         changes |= {"token": flags.token, "token_file": "", "username": "", "password": "", "exec": None}
+    if flags.username or flags.password:
+        if flags.token:
+            raise CommandError("--token and --username are two ways to authenticate: leave out one of them")
+        changes |= {"username": flags.username, "password": flags.password, "token": "", "token_file": "", "exec": None}
+    if flags.insecure and flags.authority:
+        raise CommandError("--insecure-skip-tls-verify and --certificate-authority contradict each other: leave out one of them")
     if flags.insecure:
         changes |= {"insecure": True, "authority": b"", "authority_file": ""}
     if flags.authority:

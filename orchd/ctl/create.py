@@ -39,6 +39,7 @@ create_options: Callable[[F], F] = stacked(write_options, save_config_option, va
 @files_option
 @click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only objects in the files that match this label selector.")
 @click.option("--raw", default="", metavar="PATH", help="Send the file unchanged to this path of the server.")
+@click.option("--windows-line-endings", is_flag=True, expose_value=False, hidden=True, help="Without effect: editors keep their own.")
 @click.option("--edit", "edited", is_flag=True, help="Edit the objects before they are created.")
 @create_options
 @click.pass_context
@@ -205,6 +206,6 @@ async def _run_of(api: Api, cron_job: str, name: str) -> list[Object]:
     job = named("batch/v1", "Job", name, spec=template["spec"])
     job["metadata"] |= {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
     job["metadata"].setdefault("annotations", {})[(await api.dialect())("cronjob.{long}.io/instantiate")] = "manual"
-    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": cron_job, "uid": found["metadata"]["uid"], "controller": True}
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": cron_job, "uid": found["metadata"]["uid"]}
     job["metadata"]["ownerReferences"] = [owner]
     return [job]

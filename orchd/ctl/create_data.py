@@ -183,7 +183,7 @@ def _pem(path: str, flag: str) -> bytes:
 @secret.command("tls")
 @click.argument("name")
 @click.option("--cert", default="", metavar="FILE", help="Certificate in PEM form, with those of its issuers below it.")
-@click.option("--key", default="", metavar="FILE", help="Private key of the certificate in PEM form.")
+@click.option("--key", "key", default="", metavar="FILE", help="Private key of the certificate in PEM form.")
 @_append_hash
 @create_options
 @pass_session

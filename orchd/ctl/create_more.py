@@ -58,7 +58,7 @@ def cluster_ip(session: Session, name: str, tcp: tuple[str, ...], clusterip: str
     if not tcp and clusterip != "None":
         raise CommandError("which ports? Give --tcp=PORT:TARGETPORT; only a headless service (--clusterip=None) has none")
     more = {"clusterIP": clusterip} if clusterip else {}
-    _create_service(session, name, {"type": "ClusterIP", "ports": _tcp_ports(tcp), **more}, dry_run, form)
+    _create_service(session, name, {"type": "ClusterIP", **({"ports": _tcp_ports(tcp)} if tcp else {}), **more}, dry_run, form)
 
 
 @service.command("nodeport")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -10,12 +9,15 @@ from typing import Any
 import click
 
 from orchd.ctl import output
+from orchd.ctl.ages import age_text
 from orchd.ctl.api import Api
 from orchd.ctl.command import Command, everywhere_option, files_option, selector_options
 from orchd.ctl.describe_kinds import SECTIONS, WIDTH, row
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import Form, form_option
 from orchd.ctl.get import View, show
 from orchd.ctl.manifests import read_objects
+from orchd.ctl.printers import printer
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, one_target, parse_targets, selected, target_of
 from orchd.kinds.jsonvalues import Object
@@ -30,6 +32,7 @@ _HEADER_METADATA = ("name", "namespace", "labels", "annotations", "managedFields
 @selector_options
 @everywhere_option
 @click.option("--show-events/--no-show-events", default=True, show_default=True, help="Show the Events about each object.")
+@click.option("--chunk-size", type=int, hidden=True, expose_value=False, help="Lists are always read in pages.")
 @pass_session
 def describe(
     session: Session, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, selector: str, field_selector: str,
@@ -151,20 +154,6 @@ def event_time(event: Object) -> str:
     return str(found or event["metadata"].get("creationTimestamp") or "")
 
 
-def age_text(now: float, stamp: str) -> str:
-    """Time since `stamp` in its one or two largest units."""
-    try:
-        then = datetime.datetime.fromisoformat(stamp.replace("Z", "+00:00")).timestamp()
-    except ValueError:
-        return "<unknown>"
-    left = max(0, int(now - then))
-    for size, unit, smaller, small_unit in ((86400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s")):
-        if left >= size:
-            rest = left % size // smaller
-            return f"{left // size}{unit}" + (f"{rest}{small_unit}" if rest and left < size * 10 else "")
-    return f"{left}s"
-
-
 def align_columns(rows: Iterable[list[str]]) -> list[str]:
     """One line of text per row, with cells padded to the width of their column."""
     listed = list(rows)
@@ -178,8 +167,10 @@ def align_columns(rows: Iterable[list[str]]) -> list[str]:
 @click.option("--types", default="", metavar="TYPE,...", help="Only events of these types: Normal, Warning.")
 @click.option("-w", "--watch", is_flag=True, help="Print the events, then every new one until interrupted.")
 @click.option("--no-headers", is_flag=True, help="Omit the column headings.")
+@click.option("--chunk-size", type=int, hidden=True, expose_value=False, help="Lists are always read in pages.")
+@form_option
 @pass_session
-def events(session: Session, everywhere: bool, about: str, types: str, watch: bool, no_headers: bool) -> None:
+def events(session: Session, everywhere: bool, about: str, types: str, watch: bool, no_headers: bool, form: str) -> None:
     """Print events, oldest first."""
     wanted = {each.lower() for each in types.split(",") if each}
     if wanted - {"normal", "warning"}:
@@ -194,7 +185,7 @@ def events(session: Session, everywhere: bool, about: str, types: str, watch: bo
         if watch:
             if wanted:
                 fields = ",".join(filter(None, [fields, *(f"type={each.capitalize()}" for each in wanted)]))
-            view = View(field_selector=fields, everywhere=everywhere, watch=True, headings=not no_headers)
+            view = View(form=form if isinstance(form, Form) else Form(form), field_selector=fields, everywhere=everywhere, watch=True, headings=not no_headers)
             await show(api, [Target(resource)], view)
             return
         query = {"fieldSelector": fields} if fields else {}
@@ -203,6 +194,10 @@ def events(session: Session, everywhere: bool, about: str, types: str, watch: bo
         found = [each for each in listed.get("items") or () if not wanted or str(each.get("type", "")).lower() in wanted]
         if not found:
             click.echo("No events found." if everywhere else f"No events found in {api.namespace} namespace.", err=True)
+        if form:
+            kind = {"apiVersion": resource.api_version, "kind": resource.kind}
+            printer(form, headings=not no_headers)([{**kind, **each} for each in sorted(found, key=event_time)], False)
+            return
         headings = (["namespace"] if everywhere else []) + ["last seen", "type", "reason", "object", "message"]
         output.Columns(headings, show_headings=not no_headers).write(
             [_event_row(each, now, everywhere) for each in sorted(found, key=event_time)]

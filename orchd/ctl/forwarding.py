@@ -22,7 +22,7 @@ from orchd.ctl.api import Api
 from orchd.ctl.command import Command
 from orchd.ctl.discovery import Resource
 from orchd.ctl.errors import CommandError, explain_api_error
-from orchd.ctl.logs import pod_of
+from orchd.ctl.logs import pod_of, pod_wait_option
 from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import parse_targets
 from orchd.errors import ApiError
@@ -40,15 +40,16 @@ _PORT_SIZE = 2
 @click.argument("target", metavar="POD | TYPE/NAME")
 @click.argument("ports", nargs=-1, required=True, metavar="[LOCAL:]PORT...")
 @click.option("--address", "addresses", default="localhost", show_default=True, help="Local addresses, separated by commas.")
+@pod_wait_option
 @pass_session
-def port_forward(session: Session, target: str, ports: tuple[str, ...], addresses: str) -> None:
+def port_forward(session: Session, target: str, ports: tuple[str, ...], addresses: str, pod_wait: float) -> None:
     """Forward local ports to a pod, or to a pod of a service or workload, until interrupted. LOCAL is the same port where it is
     left out, and a free one where it is empty (:80). Ports of services and containers may be given by name."""
 
     async def work(api: Api) -> None:
         pods = await api.discovery.find("pods")
         [found] = await parse_targets(api, [target if "/" in target else f"pods/{target}"])
-        pod = await pod_of(api, found, pods)
+        pod = await pod_of(api, found, pods, pod_wait)
         service = await api.get(found.resource, found.name) if found.resource.kind == "Service" else None
         pairs = [_pair(text, service, pod) for text in ports]
         forwarding = Forwarding(api, pods, pod)

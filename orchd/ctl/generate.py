@@ -15,6 +15,7 @@ from orchd.ctl.create import create_one
 from orchd.ctl.errors import CommandError
 from orchd.ctl.execute import attend
 from orchd.ctl.forms import form_option
+from orchd.ctl.local_patches import patched
 from orchd.ctl.pod_templates import pod_template
 from orchd.ctl.remote_process import RemoteProcess
 from orchd.ctl.selection import Selection
@@ -35,28 +36,23 @@ def _labels(text: str, flag: str) -> dict[str, str]:
     return out
 
 
-def _overridden(obj: Object, text: str) -> Object:
-    """An object with the fields of a merge patch. Raises CommandError."""
+_override_type = click.option(
+    "--override-type", type=click.Choice(["merge", "strategic", "json"]), default="merge", show_default=True, help="Kind of patch of --overrides."
+)
+
+
+def _overridden(obj: Object, text: str, type_: str) -> Object:
+    """An object after a patch. Raises CommandError."""
     if not text:
         return obj
     try:
         patch = yaml.safe_load(text)
     except yaml.YAMLError:
         patch = None
-    if not isinstance(patch, dict):
-        raise CommandError("--overrides is neither JSON nor YAML of an object: quote it as one argument")
-    return _merged(obj, patch)
-
-
-def _merged(obj: Object, patch: Object) -> Object:
-    out = {key: value for key, value in obj.items() if patch.get(key, value) is not None}
-    for key, value in patch.items():
-        if isinstance(value, dict):
-            old = obj.get(key)
-            out[key] = _merged(old if isinstance(old, dict) else {}, value)
-        elif value is not None:
-            out[key] = value
-    return out
+    if not isinstance(patch, list if type_ == "json" else dict):
+        what = "a list of operations" if type_ == "json" else "an object"
+        raise CommandError(f"--overrides is neither JSON nor YAML of {what}: quote it as one argument")
+    return patched(obj, patch, type_)
 
 
 # -- run
@@ -75,7 +71,10 @@ def _merged(obj: Object, patch: Object) -> Object:
 @click.option("--image-pull-policy", type=click.Choice(["", "Always", "IfNotPresent", "Never"]), default="", help="Image pull policy.")
 @click.option("--command", "is_command", is_flag=True, help="The arguments after -- are the command instead of its arguments.")
 @click.option("--privileged", is_flag=True, help="Run the container in privileged mode.")
-@click.option("--overrides", default="", metavar="JSON", help="Fields of the pod, as a merge patch.")
+@click.option("--overrides", default="", metavar="JSON", help="Fields of the pod, as a patch.")
+@_override_type
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but what the container prints.")
+@click.option("--leave-stdin-open", is_flag=True, help="The container's input stays open when the first one attached leaves.")
 @click.option("-i", "--stdin", "stdin", is_flag=True, help="Keep standard input open, and attach.")
 @click.option("-t", "--tty", is_flag=True, help="Allocate a terminal.")
 @click.option("--attach", is_flag=True, default=None, help="Attach to the container; default with -i.")
@@ -99,7 +98,7 @@ def run(
         raise CommandError("-t needs -i: the terminal's input goes to the container")
     if given["expose"] and not given["port"]:
         raise CommandError("--expose needs --port: the port of the service")
-    pod = _overridden(_pod(name, image, words, stdin=stdin, tty=tty, **given), given["overrides"])
+    pod = _overridden(_pod(name, image, words, stdin=stdin, tty=tty, **given), given["overrides"], given["override_type"])
 
     async def work(api: Api) -> int:
         if given["expose"]:
@@ -120,14 +119,15 @@ def run(
             if remove:
                 uid = {"preconditions": {"uid": made["metadata"]["uid"]}}
                 await api.delete(target.resource, target.name, target.namespace, uid, {})
-                output.line(f'pod "{target.name}" deleted')
+                if not given["quiet"]:
+                    output.line(f'pod "{target.name}" deleted')
 
     return session.run(work)
 
 
 def _pod(
     name: str, image: str, words: tuple[str, ...], *, variables: tuple[str, ...], labels: str, notes: tuple[str, ...],
-    port: int | None, restart: str, image_pull_policy: str, is_command: bool, privileged: bool, stdin: bool, tty: bool, **_: Any,
+    port: int | None, restart: str, image_pull_policy: str, is_command: bool, privileged: bool, stdin: bool, tty: bool, leave_stdin_open: bool, **_: Any,
 ) -> Object:  # fmt: skip
     container: Object = {"name": name, "image": image}
     if words:
@@ -144,7 +144,7 @@ def _pod(
     if privileged:
         container["securityContext"] = {"privileged": True}
     if stdin:
-        container |= {"stdin": True, "stdinOnce": True, "tty": tty}
+        container |= {"stdin": True, "stdinOnce": not leave_stdin_open, "tty": tty}
     metadata: Object = {"name": name, "labels": _labels(labels, "--labels") or {"run": name}}
     annotations = {key: value for each in notes for key, value in _labels(each, "--annotations").items()}
     if annotations:
@@ -199,19 +199,20 @@ async def _one(api: Api, session: Session, words: tuple[str, ...], selection: Se
 @click.option("--load-balancer-ip", default="", help="Address of a load balancer.")
 @click.option("--session-affinity", default="", help="Session affinity: None or ClientIP.")
 @click.option("--overrides", default="", metavar="JSON", help="Fields of the service, as a merge patch.")
+@_override_type
 @files_option
 @write_options
 @save_config_option
 @form_option
 @pass_session
-def expose(session: Session, /, words: tuple[str, ...], name: str, overrides: str, dry_run: str, form: str, **given: Any) -> None:
+def expose(session: Session, /, words: tuple[str, ...], name: str, overrides: str, override_type: str, dry_run: str, form: str, **given: Any) -> None:
     """Create a service for the pods of a deployment, replica set, service or pod."""
     selection = Selection.of_files(given)
 
     async def work(api: Api) -> None:
         target = await _one(api, session, words, selection)
         obj = {"kind": target.resource.kind, **await api.get(target.resource, target.name, target.namespace)}
-        service = _overridden(_service(name or target.name, target, obj, **given), overrides)
+        service = _overridden(_service(name or target.name, target, obj, **given), overrides, override_type)
         service["metadata"].setdefault("namespace", obj["metadata"].get("namespace", api.namespace))
         await create_one(api, session, service, form=form, dry_run=dry_run, word="exposed")
 

@@ -10,10 +10,12 @@ import click
 import orjson
 
 from orchd.client import paths
+from orchd.client.errors import NoAnswerError
 from orchd.client.interfaces import IByteStream
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of
 from orchd.ctl import jsonpath, output
+from orchd.ctl.ages import age_text
 from orchd.ctl.api import JSON, TABLE, Api
 from orchd.ctl.command import Command, everywhere_option, files_option, selector_options
 from orchd.ctl.discovery import Resource
@@ -74,6 +76,7 @@ class View:
 @click.option("--subresource", default="", metavar="NAME", help="Read a subresource, such as status or scale, of named objects.")
 @click.option("--output-watch-events", "events", is_flag=True, help="With -w: also print the type of each event (ADDED, MODIFIED, DELETED).")
 @click.option("--raw", "raw", default="", metavar="PATH", help="Print the server's response at a path such as /healthz.")
+@click.option("--server-print/--no-server-print", hidden=True, expose_value=False, default=True, help="Tables are always the server's.")
 @click.option("--chunk-size", type=int, default=0, hidden=True, expose_value=False, help="No effect: lists are always read in pages.")
 @pass_session
 def get(
@@ -171,9 +174,21 @@ async def _table(api: Api, target: Target, view: View) -> Object:
     else:
         table = await api.list(target.resource, everywhere=view.everywhere, query=view.query(), accept=TABLE)
     if table.get("kind") != "Table":
-        raise CommandError(f"the server has no table of {target.resource.qualified}: use -o yaml")
+        return plain_table(table, api.clock.seconds())
     found: Object = table
     return found
+
+
+def plain_table(answer: Object, now: float) -> Object:
+    """The table of names and ages of an object or list that the server has no table of."""
+    objects = answer["items"] if isinstance(answer.get("items"), list) else [answer]
+    rows = []
+    for each in objects:
+        metadata = each.get("metadata") or {}
+        age = age_text(now, str(metadata.get("creationTimestamp") or ""))
+        rows.append({"cells": [str(metadata.get("name", "")), age], "object": {"metadata": metadata}})
+    columns = [{"name": "Name", "priority": 0}, {"name": "Age", "priority": 0}]
+    return {"kind": "Table", "columnDefinitions": columns, "rows": rows, "metadata": answer.get("metadata") or {}}
 
 
 def _sorted(rows: list[Any], view: View) -> list[Any]:
@@ -277,9 +292,13 @@ class _Watcher:
 
     async def run(self) -> None:
         await self._list(quiet=self._view.watch_only)
-        while True:
+        end = self._api.clock.seconds() + self._api.longest_stream
+        while self._api.clock.seconds() < end:
             try:
                 await self._follow()
+            except NoAnswerError:
+                if self._api.clock.seconds() < end:
+                    raise
             except ApiError as error:
                 if error.code != 410:
                     raise

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
 from orchd.client import paths
@@ -9,7 +11,7 @@ from orchd.client.interfaces import IByteStream
 from orchd.client.requests import Call
 from orchd.ctl import output
 from orchd.ctl.api import Api
-from orchd.ctl.command import DURATION, Command
+from orchd.ctl.command import DURATION, Command, F
 from orchd.ctl.discovery import Resource
 from orchd.ctl.errors import CommandError, explain_api_error
 from orchd.ctl.session import Session, pass_session
@@ -20,6 +22,11 @@ from orchd.txkit.for_each import for_each
 
 #: Lines of each log that are printed for a selector, and bytes of a line after which its beginning is printed.
 _TAIL_OF_SELECTOR, _LONG_LINE = 10, 1024 * 1024
+#: Seconds between two looks at a pod that is waited for.
+_LOOK = 0.5
+pod_wait_option: Callable[[F], F] = click.option(
+    "--pod-running-timeout", "pod_wait", type=DURATION, default=0.0, help="Longest wait for a pod of TYPE/NAME that runs; default: none."
+)
 
 
 @click.command(cls=Command)
@@ -37,18 +44,20 @@ _TAIL_OF_SELECTOR, _LONG_LINE = 10, 1024 * 1024
 @click.option("-l", "--selector", default="", help="Logs of all pods that match this label selector.")
 @click.option("--max-log-requests", type=click.IntRange(min=1), default=5, show_default=True, help="With -f: maximum number of logs that are followed at once.")
 @click.option("--ignore-errors", is_flag=True, help="Continue with other logs when one cannot be read.")
+@click.option("--insecure-skip-tls-verify-backend", "insecure_backend", is_flag=True, help="The server need not check the certificate of the node.")
+@pod_wait_option
 @pass_session
 def logs(
     session: Session, words: tuple[str, ...], container: str, all_containers: bool, follow: bool, previous: bool,
     since: float | None, since_time: str, prefix: bool, tail: int | None, limit_bytes: int | None, timestamps: bool, selector: str,
-    max_log_requests: int, ignore_errors: bool,
+    max_log_requests: int, ignore_errors: bool, insecure_backend: bool, pod_wait: float,
 ) -> None:
     """Print the log of a pod, of the pod of a deployment or job (TYPE/NAME), or of all pods of a selector."""  # fmt: skip
     if tail is None and selector:
         tail = _TAIL_OF_SELECTOR
     query = {
         "follow": "true" if follow else "", "previous": "true" if previous else "",
-        "timestamps": "true" if timestamps else "", "sinceSeconds": "" if since is None else str(max(1, round(since))),
+        "insecureSkipTLSVerifyBackend": "true" if insecure_backend else "", "timestamps": "true" if timestamps else "", "sinceSeconds": "" if since is None else str(max(1, round(since))),
         "tailLines": "" if tail in (None, -1) else str(tail), "limitBytes": "" if limit_bytes is None else str(limit_bytes),
     }  # fmt: skip
     if since is not None and since_time:
@@ -64,7 +73,7 @@ def logs(
 
     async def work(api: Api) -> None:
         resource = await api.discovery.find("pods")
-        pods = await _pods(api, resource, words, selector)
+        pods = await _pods(api, resource, words, selector, pod_wait)
         chosen = [(pod, name) for pod in pods for name in containers_of(pod, container, all_containers)]
         if follow and len(chosen) > max_log_requests:
             raise CommandError(f"{len(chosen)} logs would be followed at once: allow it with --max-log-requests={len(chosen)}")
@@ -116,28 +125,28 @@ def _print_piece(piece: bytes, mark: bytes, at_start: bool) -> bool:
     return ended
 
 
-async def _pods(api: Api, resource: Resource, words: tuple[str, ...], selector: str) -> list[Object]:
+async def _pods(api: Api, resource: Resource, words: tuple[str, ...], selector: str, seconds: float) -> list[Object]:
     if selector:
         if words:
             raise CommandError("give pods by name or by selector, not both")
         found = await pods_of(api, selector)
         if not found:
-            raise CommandError(f"no pods with {selector} in namespace {api.namespace}")
+            click.echo(f"No resources found in {api.namespace} namespace.", err=True)
         return found
     if not words:
         raise CommandError("which pod? Give its name, TYPE/NAME, or a selector with -l")
     if len(words) == 1:
-        return [await pod_named(api, resource, words[0])]
+        return [await pod_named(api, resource, words[0], seconds)]
     targets = await parse_targets(api, words)
-    return [await pod_of(api, target, resource) for target in targets]
+    return [await pod_of(api, target, resource, seconds) for target in targets]
 
 
-async def pod_named(api: Api, pods: Resource, word: str) -> Object:
-    """The pod of POD or TYPE/NAME. Raises ApiError and CommandError."""
+async def pod_named(api: Api, pods: Resource, word: str, seconds: float = 0.0) -> Object:
+    """The pod of POD or TYPE/NAME. Raises ApiError and CommandError; see `pod_of` for `seconds`."""
     if "/" not in word:
         return await api.get(pods, word)
     [target] = await parse_targets(api, [word])
-    return await pod_of(api, target, pods)
+    return await pod_of(api, target, pods, seconds)
 
 
 async def pods_of(api: Api, selector: str) -> list[Object]:
@@ -147,8 +156,23 @@ async def pods_of(api: Api, selector: str) -> list[Object]:
     return sorted(listed.get("items") or (), key=lambda pod: pod["metadata"]["name"])
 
 
-async def pod_of(api: Api, target: Target, pods: Resource) -> Object:
-    """A pod itself, or one of those that an object's selector chooses; running ones first."""
+async def pod_of(api: Api, target: Target, pods: Resource, seconds: float = 0.0) -> Object:
+    """A pod itself, or one of those that an object's selector chooses; running ones first. Waits up to `seconds` for a pod that
+    runs. Raises ApiError and CommandError."""
+    end = api.clock.seconds() + seconds
+    while True:
+        try:
+            pod = await _pod_now(api, target, pods)
+        except CommandError:
+            if api.clock.seconds() >= end:
+                raise
+        else:
+            if (pod.get("status") or {}).get("phase") == "Running" or api.clock.seconds() >= end:
+                return pod
+        await api.sleep(_LOOK)
+
+
+async def _pod_now(api: Api, target: Target, pods: Resource) -> Object:
     obj = await api.get(target.resource, target.name, target.namespace)
     if target.resource.kind == "Pod" and not target.resource.group:
         return obj

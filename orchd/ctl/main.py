@@ -15,17 +15,21 @@ from typing import Any
 import click
 from twisted.internet.task import react
 
+from orchd.client.interfaces import IRawClient
 from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.ctl import configuration
-from orchd.ctl.api import Api
+from orchd.ctl.api import LONGEST_STREAM, Api
 from orchd.ctl.command import Group
 from orchd.ctl.commands import COMMANDS
 from orchd.ctl.errors import CommandError, explain_api_error
-from orchd.ctl.session import Session, Work, warn
+from orchd.ctl.session import Session, Work, refuse_warning, trace, warn
+from orchd.ctl.tracing import QUIETEST, TracingClient
 from orchd.dialect import COMMAND_LINE
 from orchd.errors import ApiError
 
 _INTERRUPTED = 130
+#: Seconds for which an answer is waited for without --request-timeout.
+_TIMEOUT = 30.0
 
 
 @click.group(cls=Group, name=COMMAND_LINE, context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,7 +50,9 @@ def main(arguments: Sequence[str] | None = None, session: Session | None = None)
         return _INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
-        return 0
+        if error.ctx is None or error.ctx.parent is None:
+            return 0
+        return _fail(f"which command? See {error.ctx.command_path} --help")
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx is not None else COMMAND_LINE
         return _fail(f"{error.format_message().rstrip('.')}: see {where} --help")
@@ -89,7 +95,7 @@ def _connect(session: Session, work: Work) -> Any:
             client = RemoteClient(
                 config,
                 reactor,
-                ClientOptions(agent=COMMAND_LINE, timeout=session.flags.request_timeout),
+                ClientOptions(agent=COMMAND_LINE, timeout=session.flags.request_timeout or _TIMEOUT),
                 random=SystemRandom(),
                 environment=session.environment,
             )
@@ -98,7 +104,7 @@ def _connect(session: Session, work: Work) -> Any:
             return
         namespace = session.flags.namespace or config.namespace or "default"
         try:
-            results.append(await work(Api(client, reactor, namespace, warn, session.writing.manager)))
+            results.append(await work(_api(client, reactor, namespace, session)))
         except Exception as error:
             failures.append(error)
         finally:
@@ -111,6 +117,15 @@ def _connect(session: Session, work: Work) -> Any:
     if failures:
         raise failures[0]
     return results[0]
+
+
+def _api(client: IRawClient, reactor: Any, namespace: str, session: Session) -> Api:
+    flags = session.flags
+    traced: IRawClient = TracingClient(client, reactor, flags.verbosity, trace) if flags.verbosity >= QUIETEST else client
+    return Api(
+        traced, reactor, namespace, refuse_warning if flags.warnings_as_errors else warn, session.writing.manager,
+        longest_stream=flags.request_timeout or LONGEST_STREAM,
+    )  # fmt: skip
 
 
 def run() -> None:

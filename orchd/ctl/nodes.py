@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 
 import click
 
 from orchd.ctl import output
 from orchd.ctl.api import Api
-from orchd.ctl.command import DURATION, Command, done_suffix, dry_query, dry_run_option, write_options
+from orchd.ctl.command import DURATION, Command, done_suffix, dry_query, dry_run_option, validate_option, write_options
 from orchd.ctl.delete import wait_gone
 from orchd.ctl.describe_kinds import pods_on
 from orchd.ctl.discovery import Resource
@@ -88,11 +89,13 @@ uncordon = _cordon_command("uncordon", False, "Mark nodes as schedulable again."
 @click.option("--disable-eviction", is_flag=True, help="Delete pods instead of evicting them, regardless of disruption budgets.")
 @click.option("--pod-selector", default="", metavar="SELECTOR", help="Evict only pods that match this label selector.")
 @click.option("--timeout", type=DURATION, default=0.0, help="Time limit of the whole drain; default: a day.")
+@click.option("--skip-wait-for-delete-timeout", "skip_wait", type=int, default=0, metavar="SECONDS", help="Do not wait for pods that are being deleted for longer than this.")
+@click.option("--chunk-size", type=int, hidden=True, expose_value=False, help="Lists are always read in pages.")
 @dry_run_option
 @pass_session
 def drain(
     session: Session, names: tuple[str, ...], selector: str, ignore_daemonsets: bool, delete_emptydir_data: bool, force: bool,
-    grace_period: int, disable_eviction: bool, pod_selector: str, timeout: float, dry_run: str,
+    grace_period: int, disable_eviction: bool, pod_selector: str, timeout: float, skip_wait: int, dry_run: str,
 ) -> None:
     """Cordon nodes and evict their pods, as disruption budgets allow."""  # fmt: skip
     options = {"gracePeriodSeconds": grace_period} if grace_period >= 0 else {}
@@ -106,7 +109,7 @@ def drain(
         pods = await api.discovery.find("pods")
         for node in nodes:
             name = node["metadata"]["name"]
-            found = await _chosen_pods(api, name, pod_selector)
+            found = [pod for pod in await _chosen_pods(api, name, pod_selector) if not is_stuck(pod, api.clock.seconds(), skip_wait)]
             chosen = evictable(
                 found, mirror, ignore_daemonsets=ignore_daemonsets, delete_emptydir_data=delete_emptydir_data, force=force
             )
@@ -128,6 +131,12 @@ async def _chosen_pods(api: Api, node: str, selector: str) -> list[Object]:
     listed = await api.list(pods, everywhere=True, query={"labelSelector": selector})
     wanted = {pod["metadata"]["uid"] for pod in listed.get("items") or ()}
     return [pod for pod in found if pod["metadata"]["uid"] in wanted]
+
+
+def is_stuck(pod: Object, now: float, seconds: int) -> bool:
+    """Is a pod being deleted for longer than `seconds`? 0 is never."""
+    since = pod["metadata"].get("deletionTimestamp")
+    return bool(seconds and since) and datetime.datetime.fromisoformat(since.replace("Z", "+00:00")).timestamp() + seconds < now
 
 
 def _full_name(pod: Object) -> str:
@@ -208,6 +217,7 @@ async def _evict(api: Api, pods: Resource, pod: Object, options: Object, end: fl
 @click.option("--all", "every", is_flag=True, help="All nodes.")
 @click.option("--overwrite", is_flag=True, help="Change the values of existing taints.")
 @write_options
+@validate_option
 @form_option
 @pass_session
 def taint(session: Session, words: tuple[str, ...], selector: str, every: bool, overwrite: bool, dry_run: str, form: str) -> None:

@@ -69,10 +69,11 @@ def document(text: str, language: str) -> None:
 
 
 class Columns:
-    """Rows under headings, aligned. Rows that come later (of a watch) keep the widths unless a value is wider."""
+    """Rows under headings, aligned. Rows that come later (of a watch) keep the widths unless a value is wider. Headings
+    are printed in capitals unless they are to be printed `as_given`."""
 
-    def __init__(self, headings: Sequence[str], *, show_headings: bool = True) -> None:
-        self._headings = [heading.upper() for heading in headings]
+    def __init__(self, headings: Sequence[str], *, show_headings: bool = True, as_given: bool = False) -> None:
+        self._headings = list(headings) if as_given else [heading.upper() for heading in headings]
         self._widths = [len(heading) for heading in self._headings] if show_headings else [0] * len(headings)
         self._due = show_headings
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from orchd.ctl.api import MERGE, Api
-from orchd.ctl.change import difference
+from orchd.ctl.differences import difference
 from orchd.ctl.errors import CommandError
 from orchd.ctl.targets import Target
 from orchd.errors import ApiError

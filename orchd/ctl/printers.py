@@ -57,6 +57,11 @@ def printer(form: str, *, label: Callable[[Object], str] = label_of, headings: b
     raise CommandError(f"-o {form}: no such form: use one of {FORMS}")
 
 
+def text_of(value: Object, form: str) -> str:
+    """A value as yaml, or else as json, with a newline at its end."""
+    return (output.yaml_text(value) if form == "yaml" else output.json_text(value)).rstrip("\n") + "\n"
+
+
 def _whole(obj: Object) -> Object:
     return obj
 
@@ -112,7 +117,7 @@ def _custom_columns(text: str, headings: bool) -> Printer:
         columns.append((name, jsonpath.compile_path(path)))
 
     def write(objects: Sequence[Object], single: bool) -> None:
-        out = output.Columns([name for name, _ in columns], show_headings=headings)
+        out = output.Columns([name for name, _ in columns], show_headings=headings, as_given=True)
         out.write([[_joined(compiled.find(obj)) for _, compiled in columns] for obj in objects])
 
     return write

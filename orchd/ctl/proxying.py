@@ -86,13 +86,19 @@ def _patterns(text: str, flag: str) -> tuple[re.Pattern[str], ...]:
 @click.option("--accept-paths", default="^.*", show_default=True, metavar="REGEX,...", help="Accepted paths.")
 @click.option("--reject-paths", default=_REJECTED, show_default=True, metavar="REGEX,...", help="Rejected paths.")
 @click.option("--reject-methods", default="^$", show_default=True, metavar="REGEX,...", help="Rejected methods.")
+@click.option("--keepalive", hidden=True, expose_value=False, help="Without effect: the reactor keeps connections.")
+@click.option("--disable-filter", "unfiltered", is_flag=True, help="Accept requests of every host and path: dangerous.")
+@click.option("--append-server-path", is_flag=True, hidden=True, expose_value=False, help="Always on.")
 @pass_session
 def proxy(
     session: Session, port: int, address: str, unix_socket: str, api_prefix: str, www: str, www_prefix: str, accept_hosts: str,
-    accept_paths: str, reject_paths: str, reject_methods: str,
+    accept_paths: str, reject_paths: str, reject_methods: str, unfiltered: bool,
 ) -> None:
     """Serve the API on a local port without TLS, with the credentials of the current context, until interrupted. Every
     client of the port acts as this user. Upgraded connections (exec, attach, port-forward) are not supported."""  # fmt: skip
+    if unfiltered:
+        click.echo("Warning: the filter of requests is off: this port acts for every page that a browser of this machine opens", err=True)
+        accept_hosts, accept_paths, reject_paths, reject_methods = ".*", ".*", "^$", "^$"
     chosen = Filter(
         hosts=_patterns(accept_hosts, "--accept-hosts"), accepted=_patterns(accept_paths, "--accept-paths"),
         rejected=_patterns(reject_paths, "--reject-paths"), methods=_patterns(reject_methods, "--reject-methods"),

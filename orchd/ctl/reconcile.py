@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.apply import check_namespace
 from orchd.ctl.command import dry_query, dry_run_option, field_manager_option, files_option
@@ -67,8 +66,8 @@ def reconcile(
                 outcome = await _reconcile(api, target, obj, dry_run, fewer_rules=fewer_rules, fewer_subjects=fewer_subjects)
                 report(target, outcome.obj, "reconciled", form=form, dry_run=dry_run)
                 if outcome.operation and not form:
-                    output.line(f"\treconciliation required {outcome.operation}")
-                    output.lines(outcome.details)
+                    for line in (f"\treconciliation required {outcome.operation}", *outcome.details):
+                        click.echo(line, err=True)
         failures.raise_collected()
 
     session.run(work)

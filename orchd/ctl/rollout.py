@@ -188,8 +188,9 @@ def history(session: Session, /, words: tuple[str, ...], revision: int, form: st
                 kept = [_find_revision(found, revision)] if revision else list(found.values())
                 printer(form)([each["object"] for each in kept], bool(revision) or len(kept) == 1)
             elif revision:
+                template = _find_revision(found, revision)["template"]
                 output.line(f"{target.label} with revision #{revision}")
-                output.document(output.yaml_text(_find_revision(found, revision)["template"]), "yaml")
+                output.document(output.yaml_text(template), "yaml")
             else:
                 await _print_history(api, target, found)
 

@@ -1,22 +1,18 @@
-"""``explain-scheduling`` and ``top``: scheduling decisions, and resource usage of nodes and pods."""
+"""``explain-scheduling``: scheduling decisions."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from orchd.client import paths
 from orchd.client.requests import Call
 from orchd.ctl import output
 from orchd.ctl.api import Api
-from orchd.ctl.command import Command, Group, everywhere_option
+from orchd.ctl.command import Command
 from orchd.ctl.errors import CommandError
 from orchd.ctl.manifests import read_objects
 from orchd.ctl.session import Session, pass_session
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import Quantity
 
 _EXPLAIN = "/debug/scheduler/explain"
 
@@ -87,65 +83,3 @@ def explanation_lines(answer: Object) -> list[str]:
             more = " (preemption may help)" if each.get("preemptionMayHelp") else ""
             lines.append(f"  {each.get('nodes')} nodes: {each.get('plugin')}: {'; '.join(each.get('reasons') or ())}{more}")
     return lines
-
-
-# -- top
-
-
-@click.group(cls=Group)
-def top() -> None:
-    """Show the current resource usage of nodes or pods, from the metrics API."""
-
-
-async def _metrics(api: Api, plural: str, name: str, namespace: str, selector: str) -> list[Object]:
-    group = (await api.dialect())("metrics.{abbr}.io")
-    found = (await api.discovery.groups()).get(group)
-    if found is None:
-        raise CommandError(f"the server has no metrics API ({group}): install a metrics server that registers it")
-    resource = await api.discovery.find(f"{plural}.{group}")
-    path = paths.item(resource.ref, namespace, name) if name else paths.collection(resource.ref, namespace)
-    answer = await api.call(Call(method="GET", path=path, query={"labelSelector": selector} if selector else {}))
-    return [answer] if name else list(answer.get("items") or ())
-
-
-def _number(text: str | None) -> float:
-    return Quantity.parse(text or "0").nano / 1e9
-
-
-def _usage(usage: Object) -> tuple[str, str]:
-    cpu, memory = _number(usage.get("cpu")), _number(usage.get("memory"))
-    return f"{round(cpu * 1000)}m", f"{round(memory / 1024 / 1024)}Mi"
-
-
-@top.command("nodes")
-@click.argument("name", required=False)
-@click.option("-l", "--selector", default="", help="Label selector.")
-@pass_session
-def top_nodes(session: Session, name: str | None, selector: str) -> None:
-    """Show CPU and memory usage of nodes."""
-
-    async def work(api: Api) -> list[Object]:
-        return await _metrics(api, "nodes", name or "", "", selector)
-
-    rows = [[each["metadata"]["name"], *_usage(each.get("usage") or {})] for each in session.run(work)]
-    output.Columns(["name", "cpu(cores)", "memory(bytes)"]).write(rows)
-
-
-@top.command("pods")
-@click.argument("name", required=False)
-@click.option("-l", "--selector", default="", help="Label selector.")
-@everywhere_option
-@pass_session
-def top_pods(session: Session, name: str | None, selector: str, everywhere: bool) -> None:
-    """Show CPU and memory usage of pods, summed over their containers."""
-
-    async def work(api: Api) -> list[Object]:
-        return await _metrics(api, "pods", name or "", "" if everywhere else api.namespace, selector)
-
-    rows: list[list[Any]] = []
-    for each in session.run(work):
-        cpu = sum(_number((c.get("usage") or {}).get("cpu")) for c in each.get("containers") or ())
-        memory = sum(_number((c.get("usage") or {}).get("memory")) for c in each.get("containers") or ())
-        row = [each["metadata"]["name"], *_usage({"cpu": f"{cpu:.6f}", "memory": str(round(memory))})]
-        rows.append([each["metadata"].get("namespace", ""), *row] if everywhere else row)
-    output.Columns([*(["namespace"] if everywhere else []), "name", "cpu(cores)", "memory(bytes)"]).write(rows)

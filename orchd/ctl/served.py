@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import sys
 from importlib.metadata import version as installed
 from typing import Any
 
@@ -21,10 +23,14 @@ from orchd.kinds.jsonvalues import Object
 @click.option("--namespaced", type=bool, default=None, is_flag=False, flag_value="true", help="Only resources with (true) or without (false) namespaces.")
 @click.option("--api-group", default=None, help="Only resources of a group; '' is the core group.")
 @click.option("--verbs", default="", metavar="VERB,...", help="Only resources with all of these verbs.")
+@click.option("--categories", default="", metavar="NAME,...", help="Only resources of all of these categories, such as all.")
+@click.option("--sort-by", type=click.Choice(["", "name", "kind"]), default="", help="Sort by name or kind; default: by group.")
 @click.option("--no-headers", is_flag=True, help="Omit the column headings.")
+@click.option("--cached/--no-cached", hidden=True, expose_value=False, help="Without effect: nothing is cached.")
 @pass_session
 def api_resources(
-    session: Session, form: str, namespaced: bool | None, api_group: str | None, verbs: str, no_headers: bool
+    session: Session, form: str, namespaced: bool | None, api_group: str | None, verbs: str, categories: str, sort_by: str,
+    no_headers: bool,
 ) -> None:
     """Print the resources of the server with their short names, kinds and verbs."""
     needed = set(filter(None, verbs.split(",")))
@@ -34,10 +40,12 @@ def api_resources(
             (namespaced is None or resource.namespaced == namespaced)
             and (api_group is None or resource.group == api_group)
             and needed <= set(resource.verbs)
+            and set(filter(None, categories.split(","))) <= set(resource.categories)
         )
 
     async def work(api: Api) -> None:
-        found = sorted((each for each in await api.discovery.preferred() if chosen(each)), key=lambda each: (each.group, each.plural))
+        order = {"": lambda each: (each.group, each.plural), "name": lambda each: each.plural, "kind": lambda each: each.kind}
+        found = sorted(filter(chosen, await api.discovery.preferred()), key=order[sort_by])
         if form == "name":
             for each in found:
                 output.line(each.qualified)
@@ -75,10 +83,17 @@ def api_versions(session: Session) -> None:
 @click.command(cls=Command)
 @click.option("--client", "client_only", is_flag=True, help="The version of this program only.")
 @click.option("-o", "--output", "form", type=click.Choice(["", "yaml", "json"]), default="", help="yaml or json.")
+@click.option("--short", is_flag=True, expose_value=False, hidden=True, help="Always on.")
 @pass_session
 def version(session: Session, client_only: bool, form: str) -> None:
     """Print the versions of this program and of the server."""
-    found: dict[str, Any] = {"clientVersion": {"version": installed("orchd")}}
+    number = installed("orchd")
+    major, _, rest = number.partition(".")
+    client = {
+        "major": major, "minor": rest.partition(".")[0], "gitVersion": f"v{number}", "compiler": sys.implementation.name,
+        "platform": f"{sys.platform}/{platform.machine()}",
+    }  # fmt: skip
+    found: dict[str, Any] = {"clientVersion": client}
 
     async def work(api: Api) -> Object:
         answer: Object = await api.document("/version")
@@ -89,7 +104,7 @@ def version(session: Session, client_only: bool, form: str) -> None:
     if form:
         output.document(output.yaml_text(found) if form == "yaml" else output.json_text(found), form)
         return
-    output.line(f"Client Version: {found['clientVersion']['version']}")
+    output.line(f"Client Version: {client['gitVersion']}")
     if not client_only:
         output.line(f"Server Version: {found['serverVersion'].get('gitVersion')}")
 

@@ -85,6 +85,16 @@ def warn(text: str) -> None:
     click.echo(f"Warning: {text}", err=True)
 
 
+def refuse_warning(text: str) -> None:
+    """Raises CommandError for a warning of the server."""
+    raise CommandError(f"the server warns: {text} (--warnings-as-errors)")
+
+
+def trace(text: str) -> None:
+    """Print a line about a request to standard error."""
+    click.echo(text, err=True)
+
+
 def interactive() -> bool:
     """True if standard output is a terminal."""
     return sys.stdout.isatty()

@@ -6,7 +6,7 @@ import base64
 import copy
 import fnmatch
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import click
@@ -35,9 +35,15 @@ def set_() -> None:
 _selection: Callable[[F], F] = stacked(selection_options, local_option, write_options, form_option)
 
 
-def _run(session: Session, words: list[str], given: dict[str, Any], edit: Callable[[Target], Edit], word: str) -> None:
+def _run(
+    session: Session, words: list[str], given: dict[str, Any], edit: Callable[[Target], Edit], word: str,
+    prepare: Callable[[Api], Coroutine[Any, Any, None]] | None = None,
+) -> None:
+    """Change the chosen objects by `edit`; `prepare` is awaited before, and asks the server for what `edit` needs."""  # fmt: skip
     selection, form, dry_run = Selection.take(given), given["form"], given["dry_run"]
     if given["local"]:
+        if prepare is not None:
+            session.run(prepare)
         for target, obj in selection.local(session, words):
             done = copy.deepcopy(obj)
             edit(target)(done)
@@ -47,6 +53,8 @@ def _run(session: Session, words: list[str], given: dict[str, Any], edit: Callab
 
     async def work(api: Api) -> None:
         failures = Failures()
+        if prepare is not None:
+            await prepare(api)
         for target in await selection.targets(api, session, words):
             with failures.collect():
                 done, changed = await change(api, target, edit(target), dry_run=dry_run)
@@ -127,9 +135,7 @@ def env(
             raise CommandError(f"{name!r} is not a name of a variable: use letters, digits, '-', '_' and '.'")
 
     set_values: dict[str, Object] = {name: {"value": value} for name, value in values.items()}
-    if source:
-        set_values |= session.run(lambda api: _variables(api, source, keys, prefix))
-    if not set_values and not removed and not list_:
+    if not set_values and not source and not removed and not list_:
         raise CommandError("which variables? Write KEY=VALUE, KEY-, --from=TYPE/NAME, or --list")
     if list_:
         _list_all(session, objects, given, pattern, resolve=resolve)
@@ -140,7 +146,10 @@ def env(
             if fnmatch.fnmatchcase(container["name"], pattern):
                 _set_variables(container, set_values, removed, overwrite)
 
-    _run(session, objects, given, lambda target: edit, "env")
+    async def prepare(api: Api) -> None:
+        set_values.update(await _variables(api, source, keys, prefix))
+
+    _run(session, objects, given, lambda target: edit, "env", prepare if source else None)
 
 
 def _list_all(session: Session, words: list[str], given: dict[str, Any], pattern: str, *, resolve: bool) -> None:
@@ -305,9 +314,10 @@ def service_account(session: Session, /, words: tuple[str, ...], **given: Any) -
 
 @set_.command()
 @click.argument("words", nargs=-1, metavar="service NAME | service/NAME KEY=VALUE,...")
+@click.option("--resource-version", "version", default="", help="Only if the object has this version.")
 @_selection
 @pass_session
-def selector(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
+def selector(session: Session, /, words: tuple[str, ...], version: str, **given: Any) -> None:
     """Replace the selector of a service."""
     if not words or (len(words) < 2 and not given["files"]):
         raise CommandError("which selector? Write service NAME KEY=VALUE,KEY=VALUE")
@@ -321,7 +331,14 @@ def selector(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
     def edit(target: Target) -> Edit:
         if target.resource.kind != "Service":
             raise CommandError(f"{target.label}: only selectors of services can be changed")
-        return lambda obj: obj["spec"].update(selector=wanted)
+
+        def work(obj: Object) -> None:
+            found = obj["metadata"].get("resourceVersion", "")
+            if version and found != version:
+                raise CommandError(f"{target.label} has version {found}, not {version}: read it again")
+            obj["spec"]["selector"] = wanted
+
+        return work
 
     _run(session, list(words[:-1]), given, edit, "selector")
 

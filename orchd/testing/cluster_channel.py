@@ -86,13 +86,13 @@ class ClusterChannel:
                 self._channel.shutdown(socket.SHUT_WR)
                 self._channel.settimeout(_STOP_LIMIT)
                 while self._channel.recv(65536):
-                    """Answers that no test waits for."""
+                    pass  # Answers that no test waits for.
             except TimeoutError:
                 if self._process is not None:
                     with contextlib.suppress(ProcessLookupError):
                         signal.pidfd_send_signal(self._process, signal.SIGKILL)
             except OSError:
-                """It had ended before."""
+                pass  # It had ended before.
             self._channel.close()
             if self._process is not None:
                 # The channel ends a moment before the process does.

@@ -37,6 +37,7 @@ from orchd.server.local import LocalClient
 from orchd.server.pipeline.interfaces import IBody, Request, Response, whole
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
+from orchd.store.memory import MemoryStore
 from orchd.testing.server_templates import StoreTemplate, keep_keys, provide_keys
 from orchd.testing.virtual_time import InlineThreads
 from orchd.txkit.coroutines import start
@@ -139,11 +140,12 @@ class Answer:
 
 
 class InProcessServer:
-    """A started `ApiServer` and its clients."""
+    """A started `ApiServer` on `store`, and its clients."""
 
-    def __init__(self, server: ApiServer, clock: StillReactor) -> None:
+    def __init__(self, server: ApiServer, clock: StillReactor, store: MemoryStore) -> None:
         self.server = server
         self.clock = clock
+        self.store = store
 
     @property
     def dialect(self) -> Any:
@@ -199,10 +201,15 @@ def user(name: str, *groups: str) -> User:
 
 
 def make_server(
-    folder: Path, *flags: str, wall: Callable[[], float] = lambda: NOW, upstream: IUpstream | None = None
+    folder: Path,
+    *flags: str,
+    wall: Callable[[], float] = lambda: NOW,
+    upstream: IUpstream | None = None,
+    store: MemoryStore | None = None,
 ) -> InProcessServer:
     """A started server with its files (keys, certificates) in `folder`. `flags` are those of the command line;
-    controllers and scheduler are disabled by default. `upstream` replaces nodes, pods and services.
+    controllers and scheduler are disabled by default. `upstream` replaces nodes, pods and services. With `store` the server starts
+    on a copy of it.
 
     Keys and the store of the bootstrapped cluster are copies of those of earlier servers (`orchd.testing.server_templates`).
     The OpenAPI document is built when it is asked for."""
@@ -215,14 +222,25 @@ def make_server(
     clock.advance(NOW)
     now = wall()
     provide_keys(settings, now)
-    template = StoreTemplate(flags, now)
-    if template.needs_server:
-        with TemporaryDirectory() as other:
-            make_server(Path(other), *template.flags, wall=lambda: now).stop()
-    store = template.make(clock)
+    template: StoreTemplate | None = None
+    if store is not None:
+        own = store.copy(clock)
+    else:
+        template = StoreTemplate(flags, now)
+        if template.needs_server:
+            with TemporaryDirectory() as other:
+                make_server(Path(other), *template.flags, wall=lambda: now).stop()
+        own = template.make(clock)
     failures: list[Failure] = []
     server = ApiServer(
-        settings, clock, endpoint=_Nowhere(), store=store, upstream=upstream, failed=failures.append, wall=wall
+        settings,
+        clock,
+        endpoint=_Nowhere(),
+        store=own,
+        upstream=upstream,
+        failed=failures.append,
+        wall=wall,
+        durable_files=False,
     )
     server.api.documents.specification.build.in_background = False
     server.service.startService()
@@ -234,5 +252,6 @@ def make_server(
         failures[0].raiseException()
     assert server.service.ready.called, "the server does not start"
     keep_keys(settings, now)
-    template.keep(store, clock)
-    return InProcessServer(server, clock)
+    if template is not None:
+        template.keep(own, clock)
+    return InProcessServer(server, clock, own)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from orchd.ctl.change import difference
+from orchd.ctl.differences import difference
 from orchd.ctl.errors import CommandError
 from orchd.ctl.rollout import progress
 from orchd.ctl.wait import parse_test
@@ -135,8 +135,29 @@ def test_edit_sends_changes_and_reopens_after_a_refusal(ctl: Ctl) -> None:
         return text if len(seen) > 1 else text.replace("  name: m", "  name: other")
 
     ctl.edit = wrong
-    assert "metadata.name cannot be changed" in ctl("edit", "cm", "m", status=1).error
+    refused = ctl("edit", "cm", "m", status=1).error
+    assert "metadata.name cannot be changed" in refused
     assert seen[1].startswith("# ")
+    kept = Path(refused.split()[-1])
+    assert "name: other" in kept.read_text()
+    kept.unlink()
+
+
+def test_edit_takes_forms_subresources_and_several_objects(ctl: Ctl) -> None:
+    """edit opens JSON or YAML, a subresource, and one object after the other."""
+    ctl("apply", "-f", "-", send=MAP)
+    ctl.edit = lambda text: text.replace('"a": "b"', '"a": "c"')
+    ran = ctl("edit", "cm", "m", "-o", "json", "--output-patch")
+    assert ran.lines == ["configmap/m edited", 'Patch: {"data":{"a":"c"}}']
+    ctl("create", "cm", "n")
+    ctl.edit = lambda text: text.replace("  name:", "  annotations: {x: text}\n  name:")
+    assert ctl("edit", "cm", "m", "n").lines == ["configmap/m edited", "configmap/n edited"]
+    ctl("create", "ns", "sub")
+    seen: list[str] = []
+    ctl.edit = lambda text: seen.append(text)
+    ctl("edit", "ns", "sub", "--subresource=status")
+    assert "phase: Active" in seen[0]
+    assert "yaml or json" in ctl("edit", "cm", "m", "-o", "name", status=1).error
 
 
 def test_difference_is_a_merge_patch() -> None:
@@ -287,7 +308,6 @@ def test_missing_features_name_the_replacement(ctl: Ctl, tmp_path: Path) -> None
     """The errors for kustomizations and commands that do not exist name what to use instead."""
     assert "kustomize build d | " in ctl("apply", "-k", "d", status=1).error
     assert "no command 'debug': describe" in ctl("debug", "pod/a", status=1).error
-    assert "cluster-info dump is not built here: get" in ctl("cluster-info", "dump", status=1).error
     assert "no command 'create x'" in ctl("create", "x", status=1).error
 
 
@@ -298,3 +318,18 @@ def test_failed_diff_has_its_own_status(ctl: Ctl, tmp_path: Path) -> None:
     unknown_kind = ctl("diff", "-f", "-", send=MAP.replace("ConfigMap", "NoSuch"), status=2)
     assert [ran.out for ran in (absent, unknown_field, unknown_kind)] == ["", "", ""]
     assert "absent" in absent.error and "nosuch" in unknown_field.error and "NoSuch" in unknown_kind.error
+
+
+def test_edit_gives_up_on_an_editor_that_is_never_right(ctl: Ctl) -> None:
+    """A program as editor whose texts are all refused ends after a number of attempts."""
+    ctl("apply", "-f", "-", send=MAP)
+    attempts: list[str] = []
+
+    def wrong(text: str) -> str:
+        attempts.append(text)
+        return f"{text}\nunknown{len(attempts)}: [\n"
+
+    ctl.edit = wrong
+    error = ctl("edit", "cm", "m", status=1).error
+    assert len(attempts) == 20 and "the text is kept in " in error
+    Path(error.split()[-1]).unlink()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchd.ctl.logs import selector_of
-from orchd.ctl.scheduling import _usage
+from orchd.ctl.top import usage_cells, usage_of
 from orchd.server.pipeline.verbs.subresources.upstream import Reply
 from orchd.testing.server import make_server
 from tests.ctl.ctl_runner import Ctl
@@ -112,4 +112,4 @@ def test_selectors_are_converted_to_text() -> None:
 
 def test_usage_is_printed_in_millicores_and_mebibytes() -> None:
     """Cores are printed in millicores, bytes in Mi."""
-    assert _usage({"cpu": "1500000n", "memory": "2048Ki"}) == ("2m", "2Mi")
+    assert usage_cells(*usage_of({"cpu": "1500000n", "memory": "2048Ki"})) == ["2m", "2Mi"]

@@ -116,10 +116,21 @@ def test_completion_scripts_for_every_shell(ctl: Ctl) -> None:
     assert done.output == "plain,rollout\n"
 
 
+def test_flags_of_a_command_are_not_taken_for_global_ones(ctl: Ctl) -> None:
+    """A parameter of a command may have the name of a global flag's parameter."""
+    flags = ("--docker-server=h", "--docker-username=u", "--docker-password=p", "--dry-run=client")
+    ctl("create", "secret", "docker-registry", "d", *flags)
+    assert ctl.flags == GlobalFlags()
+    ctl("get", "ns", "-n=x", "-o=name", "--as=bob", "--as-group=system:masters")
+    assert ctl.flags == GlobalFlags(namespace="x", as_user="bob", as_groups=("system:masters",))
+
+
 def test_help_and_unknown_commands(ctl: Ctl) -> None:
     """Help lists the commands; an unknown command or flag is an error of one line that refers to the help."""
-    for words in ((), ("--help",), ("rollout",)):
+    for words in ((), ("--help",), ("rollout", "--help")):
         assert "Commands:" in ctl(*words).out
+    incomplete = ctl("rollout", status=1)
+    assert "Commands:" in incomplete.out and "which command?" in incomplete.error
     assert "--help lists the commands" in ctl("frob", status=1).error
     assert "see orchctl get --help" in ctl("get", "--frob", status=1).error
 

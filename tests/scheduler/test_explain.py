@@ -121,4 +121,4 @@ def test_decision_history_is_bounded() -> None:
     bed.settle(2)
     assert bed.scheduler.history.get("uid-p19") is not None
     assert bed.scheduler.history.get("uid-p0") is None
-    assert _explain(bed, "p0")["message"] == "the decision is not remembered"
+    assert _explain(bed, "p0")["message"] == "the decision is no longer recorded"

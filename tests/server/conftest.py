@@ -41,14 +41,20 @@ class Space:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
     made = make_server(tmp_path_factory.mktemp("server"))
     yield made
     made.stop()
 
 
 @pytest.fixture
-def space(server: InProcessServer) -> Space:
+def server(shared_server: InProcessServer) -> InProcessServer:
+    return shared_server
+
+
+@pytest.fixture
+def space(shared_server: InProcessServer) -> Space:
+    server = shared_server
     name = f"space-{next(_numbers)}"
     answer = run(server.request("POST", "/api/v1/namespaces", body={"metadata": {"name": name}}))
     assert answer.code == 201

@@ -22,12 +22,13 @@ from tests.wire.test_orchctl import ROOT, orchctl
 DIALECT_NAMES = list(DIALECTS)
 
 
-@pytest.fixture
-def port(server: DaemonProcess, tmp_path: Path) -> Iterator[int]:
+@pytest.fixture(scope="module")
+def port(server: DaemonProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """A proxy to the server, which also serves a folder."""
-    (tmp_path / "page.txt").write_text("a page")
+    folder = tmp_path_factory.mktemp("www")
+    (folder / "page.txt").write_text("a page")
     running = subprocess.Popen(
-        [sys.executable, "-m", "orchd.ctl.main", f"--config={server.config_file}", "proxy", "--port=0", f"--www={tmp_path}"],
+        [sys.executable, "-m", "orchd.ctl.main", f"--config={server.config_file}", "proxy", "--port=0", f"--www={folder}"],
         stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     try:

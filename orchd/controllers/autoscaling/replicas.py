@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from orchd.controllers import pods as podfacts
 from orchd.controllers.autoscaling.metrics import MetricsError, PodMetric, milli
 from orchd.controllers.objects import condition, deleting, name, seconds_of, spec, status
+from orchd.controllers.pods import is_ready
 from orchd.kinds.jsonvalues import Object
 
 
@@ -160,7 +160,7 @@ def by_ratio(ratio: float, current: int, pods: Iterable[Object], tuning: Tuning)
         raise MetricsError(
             "unable to calculate ready pods: no pods returned by selector while calculating replica count"
         )
-    ready = sum(1 for pod in found if status(pod).get("phase") == "Running" and podfacts.ready(pod))
+    ready = sum(1 for pod in found if status(pod).get("phase") == "Running" and is_ready(pod))
     return ceil(ratio * ready)
 
 

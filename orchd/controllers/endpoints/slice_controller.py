@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers import pods as podfacts
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.endpoints import targets
@@ -17,6 +16,7 @@ from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import NODES, deleting, labels, name, namespace, owner_reference, spec
+from orchd.controllers.pods import is_ready
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.instruments import Counter, Distribution
@@ -214,7 +214,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
 
 
 def _endpoint(service: Object, pod: Object, zone: str, address: str) -> dict[str, Any]:
-    serving = podfacts.ready(pod)
+    serving = is_ready(pod)
     ready = bool(spec(service).get("publishNotReadyAddresses")) or (serving and not deleting(pod))
     out: dict[str, Any] = {
         "addresses": [address],

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from orchd import errors
-from orchd.cache import stored
+from orchd.cache import stored_encoding
 from orchd.cache.interfaces import Entry, ICache, ICaches
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
@@ -91,9 +91,9 @@ class ObjectStore:
         """Encode an object of any version of `resource` for the store, with members in the reference's order, which `earlier`
         has."""
         if resource.custom:
-            return stored.encode(obj, custom=True)
+            return stored_encoding.encode(obj, custom=True)
         type_ = resource.version_types.get(obj["apiVersion"], resource.type)
-        return stored.encode(order_members(obj, type_, earlier))
+        return stored_encoding.encode(order_members(obj, type_, earlier))
 
     def key(self, resource: Resource, path: str) -> str:
         """The store key of a path."""
@@ -112,7 +112,7 @@ class ObjectStore:
         value = self.encode(resource, obj)
         labels, fields = self._open(resource)[1](value)
         revision = integer(version) if is_whole(version) else 0
-        body = stored.with_revision(value, revision) if revision else stored.without_revision(value)
+        body = stored_encoding.with_revision(value, revision) if revision else stored_encoding.without_revision(value)
         return Entry(path, revision, revision, body, labels, fields)
 
     async def to_requested_version(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:

@@ -17,8 +17,9 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.ir import Type
 from orchd.kinds.objects.shape import canonical
 from orchd.kinds.patch import managed, merge_patch, scale, typed
+from orchd.kinds.patch.apply import on_apply
 from orchd.kinds.patch.fieldset import of_paths
-from orchd.kinds.patch.ownership import OwnershipTarget, after_admission, keep_times, on_apply, on_write
+from orchd.kinds.patch.ownership import OwnershipTarget, after_admission, keep_times, on_write
 from tests.kinds.patch.conftest import struct
 
 _TEXT = Type("string")

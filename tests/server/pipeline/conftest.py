@@ -17,7 +17,7 @@ ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    """A server with the namespace ``a`` and its default service account."""
+    """A server of the test's own, with the namespace ``a`` and its default account. `space` is on the module's shared one."""
     made = make_server(tmp_path)
     admin = made.client()
     run(admin.create(NAMESPACES, "", {"metadata": {"name": "a"}}))

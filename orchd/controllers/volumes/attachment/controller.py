@@ -33,7 +33,7 @@ from orchd.controllers.volumes.attachment.attachable import (
 )
 from orchd.controllers.volumes.attachment.attempts import Attempts
 from orchd.controllers.volumes.attachment.conflicts import conflict_note
-from orchd.controllers.volumes.attachment.wanted import BY_NODE, Wanted, WantedVolumes, managed, node_of
+from orchd.controllers.volumes.attachment.desired_state import BY_NODE, Wanted, WantedVolumes, managed, node_of
 from orchd.controllers.volumes.usage import BY_CLAIM, POD_KIND, VOLUMES, index_by_claim, terminated
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object

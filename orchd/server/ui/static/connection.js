@@ -128,3 +128,6 @@ document.addEventListener('visibilitychange', () => {
   }
 });
 addEventListener('online', () => check());
+// Browsers keep a page that was left, with its streams, for the way back to it.
+addEventListener('pagehide', () => sleep(true));
+addEventListener('pageshow', () => sleep(false));

@@ -48,7 +48,7 @@ async function askToSignIn(message = '') {
 /** Show what is waited for. */
 function showWaiting(text) {
   document.title = 'orchd';
-  fill(app, h('main', {class: 'center'}, h('div', {}, h('p', {role: 'status'}, text), button('Sign in anew', () => signOut()))));
+  fill(app, h('main', {class: 'center', 'aria-label': 'Content'}, h('div', {}, h('p', {role: 'status'}, text), button('Sign in anew', () => signOut()))));
 }
 
 /** The result of `call`, which is tried until the server answers; undefined after an abort. Raises errors that are final. */
