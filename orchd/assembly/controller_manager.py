@@ -52,11 +52,11 @@ class ManagerTerm:
         self._catalog.start()
         for ref in self._shaping():
             self._informers.informer(ref).add_listener(lambda event, old, new: self._catalog.look_soon())
-        self.group = ControllerGroup(self._names, self._env, served=self._served)
+        self.group = ControllerGroup(self._names, self._env, served=self._is_served)
         self._informers.start()
         await self.group.start()
 
-    def _served(self, ref: ResourceRef) -> bool:
+    def _is_served(self, ref: ResourceRef) -> bool:
         """False for a built-in resource that discovery does not list. Custom resources may be defined later; a group version
         whose document could not be read is taken as served."""
         found = self._catalog()

@@ -96,7 +96,7 @@ class JwtConfiguration:
         made = self._make(configuration)
         made.begin()
         try:
-            await self._reached(made)
+            await self._wait_reached(made)
         except BaseException:
             await made.background.stop()
             raise
@@ -105,7 +105,7 @@ class JwtConfiguration:
         self._services.metrics.keep([issuer.url for issuer in made.issuers])
         await previous.background.stop()
 
-    async def _reached(self, made: _IssuerSet) -> None:
+    async def _wait_reached(self, made: _IssuerSet) -> None:
         """Wait until all issuers were reached. Raises NotAppliedError."""
         clock = self._services.reactor
         end = clock.seconds() + _PATIENCE

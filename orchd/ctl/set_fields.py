@@ -84,7 +84,7 @@ def image(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
     def edit(target: Target) -> Edit:
         def work(obj: Object) -> None:
             for name, value in images.items():
-                for container in _named(obj, name, target):
+                for container in _matching_containers(obj, name, target):
                     container["image"] = value
 
         return work
@@ -92,7 +92,7 @@ def image(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
     _run(session, objects, given, edit, "image")
 
 
-def _named(obj: Object, pattern: str, target: Target) -> list[Object]:
+def _matching_containers(obj: Object, pattern: str, target: Target) -> list[Object]:
     """The containers whose names match. Raises CommandError if no name matches."""
     found = [each for each in containers(obj) if fnmatch.fnmatchcase(each["name"], pattern)]
     if not found:
@@ -277,7 +277,7 @@ def resources(session: Session, /, words: tuple[str, ...], pattern: str, limits:
 
     def edit(target: Target) -> Edit:
         def work(obj: Object) -> None:
-            for container in _named(obj, pattern, target):
+            for container in _matching_containers(obj, pattern, target):
                 now = container.setdefault("resources", {})
                 for field, values in wanted.items():
                     if values:

@@ -40,7 +40,7 @@ class ProxyError(ConnectError, OSError):
         return str(self.args[0])
 
 
-def _why(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Why the proxy was not reached."""
     return str(error).rstrip(".") if isinstance(error, ConnectError | DNSLookupError) else describe(error, ("the proxy", 0))
 
@@ -121,7 +121,7 @@ class _Tunnel(Protocol):
         if self._inner is not None:
             self._inner.connectionLost(reason)
         elif isinstance(reason.value, SSL.Error | VerificationError):
-            self._refuse(_why(reason.value), connected=False)
+            self._refuse(_error_text(reason.value), connected=False)
         else:
             self._refuse("the connection was closed before an answer to CONNECT")
 
@@ -158,5 +158,5 @@ class TunnelEndpoint:
             raise
         except Exception as error:
             # Every failure of the network becomes an error that names the proxy.
-            raise ProxyError(f"proxy {self._proxy}: {_why(error)}", connected=False) from error
+            raise ProxyError(f"proxy {self._proxy}: {_error_text(error)}", connected=False) from error
         return await tunnel.opened

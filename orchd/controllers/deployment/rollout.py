@@ -400,13 +400,13 @@ class Rollout:
         found: conditions.Conditions = fresh["conditions"]
         who = self.failed_message
 
-        def said(value: str, reason: str, message: str) -> dict[str, Any]:
+        def progressing_condition(value: str, reason: str, message: str) -> dict[str, Any]:
             return conditions.make("Progressing", value, reason, message, self._now())
 
         if sizing.complete(self.deployment, fresh):
-            return conditions.with_(found, said("True", "NewReplicaSetAvailable", f"{who} has successfully progressed."))
+            return conditions.with_(found, progressing_condition("True", "NewReplicaSetAvailable", f"{who} has successfully progressed."))
         if sizing.progressing(self.deployment, fresh):
-            news = said("True", "ReplicaSetUpdated", f"{who} is progressing.")
+            news = progressing_condition("True", "ReplicaSetUpdated", f"{who} is progressing.")
             if current is None:
                 return conditions.with_(found, news)
             if current.get("status") == "True":
@@ -414,7 +414,7 @@ class Rollout:
             # Progress restarts the deadline.
             return [*conditions.without(found, "Progressing"), news]
         if self._timed_out(current):
-            return conditions.with_(found, said("False", "ProgressDeadlineExceeded", f"{who} has timed out progressing."))
+            return conditions.with_(found, progressing_condition("False", "ProgressDeadlineExceeded", f"{who} has timed out progressing."))
         return found
 
     def _timed_out(self, current: Mapping[str, Any] | None) -> bool:

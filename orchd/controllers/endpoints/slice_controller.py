@@ -95,7 +95,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         if pause:
             self._syncs.add("stale")
             return pause
-        wanted = await self._wanted(service)
+        wanted = await self._desired_endpoints(service)
         current = [s for s in self._slices.by_index(_BY_SERVICE, f"{key[0]}/{key[1]}") if not deleting(s)]
         self._numbers.record(key, [len(endpoints) for endpoints in wanted.values()], current)
         try:
@@ -122,7 +122,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         ports = targets.ports_of(service, pod)
         return [((family, ports), _endpoint(service, pod, zone, address)) for family, address in addresses if address]
 
-    async def _wanted(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
+    async def _desired_endpoints(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
         """Endpoints by address family and ports, then by pod."""
         wanted: dict[Group, dict[str, dict[str, Any]]] = {}
         for found in await self.describe_pods(service):

@@ -64,7 +64,7 @@ class ResourceQuotaController(Controller):
         self._measured: dict[ResourceRef, IInformer] = {}
         for ref in _MEASURED:
             self._measured[ref] = self.follow(ref, self._listener(ref), complete=True)
-        self._counts = ObjectCounts(self.client, env.clock, env.random, self._counted)
+        self._counts = ObjectCounts(self.client, env.clock, env.random, self._counts_changed)
         self._resources: dict[frozenset[str], dict[ResourceRef, tuple[Resource, list[str]]]] = {}
         self._catalog: Catalog | None = None
         self._charges = ChargesOfQuotas()
@@ -94,7 +94,7 @@ class ResourceQuotaController(Controller):
 
         return changed
 
-    def _counted(self, ref: ResourceRef, within: str) -> None:
+    def _counts_changed(self, ref: ResourceRef, within: str) -> None:
         for quota in self._quotas.list(within):
             if ref in self._concerned(quota):
                 self._queue_soon(key_of(quota))

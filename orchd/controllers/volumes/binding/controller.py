@@ -176,10 +176,10 @@ class PersistentVolumeBinder(Controller):
             return None
         await (self._claim_reconciler.reconcile(found) if key[0] else self._volume_reconciler.reconcile(found))
         found = assumed.get(*key)
-        return None if found is None or _settled(found) else self._period
+        return None if found is None or _is_final(found) else self._period
 
 
-def _settled(obj: Object) -> bool:
+def _is_final(obj: Object) -> bool:
     """True if a claim or volume needs no reconciliation until it changes, as retained volumes do."""
     return status(obj).get("phase") in _SETTLED or spec(obj).get("persistentVolumeReclaimPolicy") == "Retain"
 
