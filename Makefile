@@ -10,7 +10,7 @@
 # make site     the documentation as a site in build/site; `make site SERVE=1` shows it and follows changes
 # make man      manual pages in build/man, and make completion: scripts for bash, zsh and fish in build/completion
 # make dist     wheel and sdist in dist/, the same bytes for the same commit
-# make changelog  CHANGELOG.md from newsfragments/, which stay; `towncrier build` at a release deletes them
+# make changelog  build/CHANGELOG.md from newsfragments/, as a preview; `towncrier build` at a release makes CHANGELOG.md of them
 # make deb      a Debian package in the folder above this one
 #
 # Requires Python 3.11 or newer: dependencies are installed into .venv, once per change of
@@ -113,7 +113,9 @@ dist: $(BIN)/python
 	@$(BIN)/python -m build --quiet --outdir dist .
 
 changelog: $(VENV)/.installed-docs
-	@$(BIN)/towncrier build --keep --version "$$($(BIN)/python -c 'from importlib.metadata import version; print(version("orchd"))')"
+	@mkdir -p build
+	@$(BIN)/towncrier build --draft --version "$$($(BIN)/python -c 'from importlib.metadata import version; print(version("orchd"))')" \
+		> build/CHANGELOG.md
 
 deb:
 	@dpkg-buildpackage --build=binary --unsigned-changes

@@ -14,33 +14,34 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Properties hold on machines of any speed: how long an example takes says nothing about it. The examples of an ordinary
-# run follow from the test's text, so that the same commit passes or fails everywhere; `make fuzz` looks for new ones.
+# Property tests have no deadline: the time of an example depends on the machine. In an ordinary run the examples are
+# derived from the test's source, so that a commit passes or fails alike everywhere; `make fuzz` looks for new ones.
 settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 _EXAMPLES = int(os.environ.get("ORCHD_FUZZ", 0))
 if _EXAMPLES:
     settings.register_profile("new", settings.get_profile("same"), derandomize=False, max_examples=_EXAMPLES)
 settings.load_profile("new" if _EXAMPLES else "same")
 
-# Servers in process make many objects and few cycles, as those of their own do (orchd/daemon.py): with the interpreter's
-# thresholds a quarter of the run is spent on collections that find nothing.
+# In-process servers create many objects and few cycles, as the daemon does (orchd/daemon.py): with the interpreter's
+# default thresholds a quarter of the run is spent on collections that free nothing.
 gc.set_threshold(10_000, 10, 10)
 
 _ROOT = Path(__file__).resolve().parents[1]
 _SHARED = Path(os.environ.get("ORCHD_REFERENCE", _ROOT.parent / "shared" / "reference"))
 
 if sys.dont_write_bytecode and sys.pycache_prefix is None:
-    # Where none may be written beside the sources: compiling takes longer than anything else in a server's start.
+    # Where bytecode cannot be written beside the sources: compilation takes longer than anything else in a server's
+    # start.
     sys.dont_write_bytecode = False
     sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(_ROOT / "build" / "bytecode")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # As shells leave it to what they run in the background. Processes that tests interrupt would inherit it.
+    # Shells ignore SIGINT in background jobs, and processes that tests interrupt would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Begun first, so that several workers end together: files of half a minute, then where most of the time is spent waiting for
-#: processes. The rest is short.
+#: Started first, so that parallel workers end together: files that take half a minute, then those that mostly wait for
+#: processes. The others are short.
 _FIRST = (
     *("tests/wire/test_controller_manager.py", "tests/wire/test_scheduler_process.py", "tests/store/etcd/test_trio.py"),
     *("tests/wire/test_kubectl_writing.py", "tests/wire/test_node_fleet.py", "tests/wire/test_faults.py"),
@@ -54,15 +55,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    # Thousands of tests that live to the end: nothing to look at in every collection.
+    # Thousands of test items live until the end: exempt them from garbage collection.
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def builtin_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """Changes tables of built-in kinds for one test: catalogs made before it and in it are not used in others."""
-    # Imported here, since bytecode is to be written where the lines above say.
+    """Modifies tables of built-in kinds for one test; catalogs that were built before or during the test are not reused
+    by others."""
+    # Imported here, after the settings above that say where bytecode is written.
     from orchd.kinds.catalog import clear_caches
 
     clear_caches()

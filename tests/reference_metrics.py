@@ -1,7 +1,7 @@
 """The metrics of the reference (release 1.23): of its API server, controllers, scheduler and clients.
 
-Names are dialect templates. Those of programming language and process are not here: process_* is served by the client library, and
-go_* belongs to another language.
+Names are dialect templates. Process and runtime metrics are left out: process_* comes from the client library, and go_*
+exists only for the Go runtime.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from orchd.daemon import YoungCollector
 
 @pytest.fixture
 def generations() -> Iterator[list[int]]:
-    """The generations that are collected; automatic collections are off."""
+    """Record which generations are collected; automatic collections are off."""
     found: list[int] = []
 
     def observe(phase: str, info: dict[str, Any]) -> None:

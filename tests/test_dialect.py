@@ -16,7 +16,7 @@ from orchd.dialect import DIALECTS, Dialect
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: The word forms of every dialect, wherever they begin a word or stand in one; this package's own name is another word.
+#: The product words of all dialects, at the start of a word or inside one; this package's own name does not match.
 WORDS = re.compile(
     "|".join(
         sorted({rf"(?<![a-z]){re.escape(d.short)}(?!d\b|d[-_. ]|estrat)" for d in DIALECTS.values()})
@@ -30,12 +30,12 @@ CHOOSERS = (
     "orchd/config/table.py", "orchd/config/options.py", "orchd/config/help.py", "orchd/config/manpage.py",
     "orchd/config/completion.py", "orchd/tap.py", "orchd/testing/",
 )
-#: How those modules name it.
+# The names by which those modules refer to it.
 CONSTANTS = re.compile(r"\b(?:" + "|".join(name.upper() for name in DIALECTS) + r")\b")
 
 
 def files() -> Iterator[Path]:
-    """Everything that is shipped as code or data, but the one module."""
+    """All files that are shipped as code or data, except orchd/dialect.py."""
     for folder in ("orchd", "twisted/plugins"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.is_file() and path.suffix in (".py", ".json", ".yaml", ".txt", ".proto", ".typed"):
@@ -71,13 +71,13 @@ def without_prose(source: str) -> str:
 )
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 def test_the_search_finds_every_form(dialect: Dialect, text: str) -> None:
-    """The search itself knows every form in which the word appears on the wire."""
+    """The search finds every form in which the word appears on the wire."""
     assert list(strays(dialect(text)))
 
 
 @pytest.mark.parametrize("text", ["orchd", "orchd-data", "import orchd.tap", "orchd_store_commits", "orchestrated", "{short}-system"])
 def test_the_search_leaves_other_words_alone(text: str) -> None:
-    """The package's own name and templates are not the product word."""
+    """The search does not match the package's own name or templates."""
     assert not list(strays(text))
 
 
@@ -106,14 +106,14 @@ def test_no_module_spells_the_word() -> None:
     assert not found, "\n".join(found)
 
 
-def test_no_file_is_named_after_it() -> None:
-    """Nor is a module or folder named after it."""
+def test_no_file_name_contains_the_word() -> None:
+    """No module or folder has the word in its name."""
     names = [str(p.relative_to(ROOT / "orchd")) for p in files() if p.is_relative_to(ROOT / "orchd")]
     assert not [name for name in names if name != "dialect.py" and list(strays(name))]
 
 
 def test_dialects_are_not_module_state() -> None:
-    """Outside the choosers no module imports a dialect by name: it is passed in."""
+    """Outside the choosing modules no module imports a dialect by name: it is an argument."""
     found = []
     for path in files():
         name = str(path.relative_to(ROOT))

@@ -1,4 +1,4 @@
-"""The documentation points to what exists."""
+"""References in the documentation are valid."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def names(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_references_in_pages_exist(page: Path) -> None:
-    """Every path that a page names exists, every function is in its module, every link has a target."""
+    """Every path in a page exists, every function is in its module, and every link has a target."""
     text = page.read_text(encoding="utf-8")
     wrong = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
     for path, name in POINTER.findall(text):
@@ -44,7 +44,7 @@ def test_references_in_pages_exist(page: Path) -> None:
 
 
 def test_flags_page_is_that_of_the_tables() -> None:
-    """docs/flags.md is what `make docs` writes."""
+    """docs/flags.md equals the output of `make docs`."""
     assert (ROOT / "docs/flags.md").read_text(encoding="utf-8") == flags_markdown(table())
 
 
@@ -54,7 +54,7 @@ SERVER_FILES = sorted(path for path in (ROOT / "conf").glob("*.flags") if path.s
 
 @pytest.mark.parametrize("path", SERVER_FILES, ids=lambda p: p.name)
 def test_flag_files_are_accepted(path: Path) -> None:
-    """Each flag file is one that the server starts with."""
+    """The server starts with each flag file."""
     from orchd.tap import Options
 
     options = Options()
@@ -63,7 +63,7 @@ def test_flag_files_are_accepted(path: Path) -> None:
 
 
 def test_site_lists_every_page() -> None:
-    """The navigation of the site has each page of docs/ once, and no page that does not exist."""
+    """The navigation of the site lists each page of docs/ exactly once and nothing else."""
     nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
     listed: list[str] = []
     waiting = list(nav)

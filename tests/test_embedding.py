@@ -1,4 +1,4 @@
-"""The server as a part of another Twisted application: docs/embedding.md and its example."""
+"""The server as part of another Twisted application: docs/embedding.md and its example."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ EXAMPLE = ROOT / "docs" / "examples" / "embed.py"
 
 
 def leftovers() -> set[str]:
-    """What the reactor still has to do: delayed calls, and what it reads and writes."""
+    """Delayed calls, readers and writers that are left in the reactor."""
     core: Any = reactor
     return {str(item) for item in (*core.getDelayedCalls(), *core.getReaders(), *core.getWriters())}
 
 
 def test_documented_example_runs(tmp_path: Path) -> None:
-    """The program in the documentation ends by itself, and says what each of its two servers did."""
+    """The program of the documentation exits by itself and reports what each of its two servers did."""
     done = subprocess.run(
         [sys.executable, "-W", "error::ResourceWarning", str(EXAMPLE)], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)},
         capture_output=True, text=True, timeout=PATIENCE, check=False,
@@ -46,7 +46,7 @@ def test_documented_example_runs(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_two_servers_leave_nothing_behind() -> None:
-    """After two servers of one process have stopped, the reactor has nothing of theirs to do."""
+    """After two servers in one process have stopped, the reactor holds none of their calls or sockets."""
     example = runpy.run_path(str(EXAMPLE))
     before = leftovers()
     out = io.StringIO()
@@ -56,12 +56,12 @@ async def test_two_servers_leave_nothing_behind() -> None:
 
 
 def open_files() -> set[str]:
-    """What the process has open, by name."""
+    """Names of the files that the process has open."""
     return {str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()}
 
 
 def rich_settings(folder: Path, **more: str) -> Settings:
-    """Of a server with controllers, an audit log in batches and an OpenID issuer that is away."""
+    """Settings of a server with controllers, a batching audit log and an unreachable OpenID issuer."""
     (folder / "policy.yaml").write_text("apiVersion: audit.orch.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
     values = {
         "data-dir": str(folder / "data"), "bind-address": "127.0.0.1", "secure-port": "0",
@@ -74,7 +74,7 @@ def rich_settings(folder: Path, **more: str) -> Settings:
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are read from /proc")
 @pytest_twisted.ensureDeferred
 async def test_one_server_after_another(tmp_path: Path) -> None:
-    """Servers with all that goes on in the background start and stop on one data folder; nothing of them stays."""
+    """Servers with all background work start and stop repeatedly on one data folder, and leave nothing behind."""
     before, opened = leftovers(), open_files()
     for number in range(2):
         server = ApiServer(rich_settings(tmp_path), reactor, endpoint=TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1"))
@@ -87,7 +87,7 @@ async def test_one_server_after_another(tmp_path: Path) -> None:
         assert made["metadata"]["uid"]
         await server.service.stopService()
         assert leftovers() - before == set()
-        # The reactor keeps its threads, and the certificates that this machine trusts may have been looked at.
+        # The reactor keeps its threads, and the system's trusted certificates may have been read.
         assert {name for name in open_files() - opened if str(tmp_path) in name or name.startswith("socket:")} == set()
     assert "n-0" in (tmp_path / "audit.log").read_text() and "n-1" in (tmp_path / "audit.log").read_text()
 

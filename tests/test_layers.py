@@ -123,9 +123,9 @@ APART = (
     ("server.pipeline.stages", "server.pipeline.verbs"),
     ("store.memory", "store.sqlite"),
 )
-#: What nothing that is shipped but itself may import.
+#: Packages that no other shipped package may import.
 CLOSED = ("testing", "tap", "component_tap", "assembly", "storecommands", "certcommands", "filecommands")
-#: These packages are pure, or below Twisted: no module of it at all.
+#: Packages that import no module of Twisted.
 WITHOUT_TWISTED = ("kinds", "pki", "dialect", "errors", "values", "config")
 #: Twisted modules allowed for option parsing, and for the plugin system.
 TWISTED_ALLOWED = {"config.options": ("twisted.python",), "plugins": ("twisted.plugin",)}
@@ -229,7 +229,7 @@ def test_assembly_and_testing_are_not_imported(package: str) -> None:
 
 
 def test_pure_packages_import_no_twisted() -> None:
-    """Kinds, keys and flags can be used without a reactor or any of Twisted."""
+    """`kinds`, `pki` and `config` can be used without a reactor and without Twisted."""
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
         for module, path in modules()

@@ -1,4 +1,4 @@
-"""Manual pages and shell completion: every flag that is built is there, and the shells and man take them."""
+"""Manual pages and shell completion cover every built flag, and man and the shells accept them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PROGRAMS = {**{name: flags for name, (_, flags) in manuals.programs().items()}}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Both trees, as packages install them."""
+    """The folder with both kinds of files, as packages install them."""
     made = tmp_path_factory.mktemp("manuals")
     for what in ("man", "completion"):
         assert manuals.main([what, str(made / what)]) == 0
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_program_has_its_files(folder: Path) -> None:
-    """A page each, and for programs of the server a script for each of three shells."""
+    """Each program has a manual page; programs of the server have a completion script for each of three shells."""
     names = {*PROGRAMS, *manuals.TOOLS}
     assert {path.name for path in (folder / "man").iterdir()} == {*(f"{name}.8" for name in names), "orchctl.1"}
     for shell, form in (("bash", "{}"), ("zsh", "_{}"), ("fish", "{}.fish")):
@@ -35,7 +35,7 @@ def test_every_program_has_its_files(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_pages_and_scripts_have_every_built_flag(folder: Path, name: str) -> None:
-    """A page and the scripts have each flag that is built, and no other."""
+    """A manual page and its scripts contain exactly the built flags."""
     page = (folder / "man" / f"{name}.8").read_text(encoding="utf-8")
     fish = (folder / "completion" / "fish" / f"{name}.fish").read_text(encoding="utf-8").split()
     bash = (folder / "completion" / "bash" / name).read_text(encoding="utf-8")
@@ -49,7 +49,7 @@ def test_pages_and_scripts_have_every_built_flag(folder: Path, name: str) -> Non
 
 
 def test_command_line_page_has_every_command(folder: Path) -> None:
-    """Every command has its usage and options, those of groups included; global options are there once."""
+    """Every command, including those in groups, has its usage and options; global options are listed once."""
     page = (folder / "man" / "orchctl.1").read_text(encoding="utf-8")
     titles = [line.removeprefix(".SS ").replace("\\", "") for line in page.splitlines() if line.startswith(".SS ")]
     assert "orchctl get [OPTIONS] TYPE[,TYPE] [NAME...] | TYPE/NAME..." in titles
@@ -61,7 +61,7 @@ def test_command_line_page_has_every_command(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", [*(f"{name}.8" for name in (*PROGRAMS, *manuals.TOOLS)), "orchctl.1"])
 def test_mandoc_accepts_the_pages(folder: Path, name: str) -> None:
-    """mandoc finds no more than long lines and a missing date to complain of."""
+    """mandoc reports only long lines and a missing date."""
     mandoc = shutil.which("mandoc")
     if mandoc is None:
         pytest.skip("mandoc is not installed")
@@ -73,7 +73,7 @@ def test_mandoc_accepts_the_pages(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_accept_the_scripts(folder: Path, shell: str) -> None:
-    """Each shell takes its scripts without complaint."""
+    """Each shell parses its script without an error."""
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"{shell} is not installed")
@@ -97,7 +97,7 @@ def test_shells_accept_the_scripts(folder: Path, shell: str) -> None:
     ],
 )
 def test_bash_completes_flags_and_values(folder: Path, tmp_path: Path, program: str, words: list[str], expected: list[str]) -> None:
-    """bash offers flags, and after a flag its values; COMP_WORDS has = as a word of its own."""
+    """bash completes flags, and the values of a flag; COMP_WORDS has = as a separate word."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("bash is not installed")
@@ -127,12 +127,12 @@ def flag(name: str, type_: str = "string", help_: str = "Text.", choices: tuple[
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
 def test_values_are_completed_by_kind(one: Flag, expected: str) -> None:
-    """Switches, choices, folders and files are completed, other values are not."""
+    """Values of switches, choices, folders and files are completed, other values are not."""
     assert completion.values(one) == expected
 
 
 def test_markup_characters_are_escaped() -> None:
-    """Backslashes, hyphens, leading dots and quotes reach the reader as they are."""
+    """Backslashes, hyphens, leading dots and quotes are shown literally."""
     assert manpage.escape(".x\\y-z\n'q") == "\\&.x\\ey\\-z\n\\&'q"
     one = FlagTable([flag("x", help_="It's [one]: a\\b. More.")])
     fish = completion.fish(completion.Program(program="p", flags=one))
@@ -142,6 +142,6 @@ def test_markup_characters_are_escaped() -> None:
 
 
 def test_wrong_arguments_show_the_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    """Anything but man or completion with a folder gets the usage, and status 2."""
+    """Arguments other than man or completion with a folder print the usage and exit with status 2."""
     assert manuals.main(["man"]) == 2
     assert "FOLDER" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What the Debian package and the container say agrees with the distribution."""
+"""The Debian package and the container image agree with the distribution."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def extras(text: str) -> set[str]:
 
 
 def test_debian_has_the_version(distribution: configparser.ConfigParser) -> None:
-    """The newest entry of debian/changelog is that of the version which is built."""
+    """The newest entry of debian/changelog has the version of the distribution."""
     first = (ROOT / "debian/changelog").read_text(encoding="utf-8").splitlines()[0]
     assert first.startswith(f"orchd ({distribution['metadata']['version']}) ")
 
 
 def test_debian_installs_programs_and_pages(distribution: configparser.ConfigParser) -> None:
-    """Each program that /usr/bin links to is one of the distribution, in the folder of the units. Each has a manual page
-    except orchctl, whose commands are described by its --help."""
+    """Each program that /usr/bin links to is a program of the distribution, in the folder that the units name. Each has
+    a manual page except orchctl, whose commands are documented by --help."""
     links = [line.split() for line in (ROOT / "debian/orchd.links").read_text(encoding="utf-8").splitlines()]
     names = {Path(target).name for _, target in links}
     assert {source for source, _ in links} == {f"opt/orchd/bin/{name}" for name in names}
@@ -57,7 +57,7 @@ def test_debian_installs_programs_and_pages(distribution: configparser.ConfigPar
 
 
 def test_flag_files_of_the_units_are_installed() -> None:
-    """Every flag file that a unit names is put into /etc/orchd by debian/rules."""
+    """debian/rules installs every flag file that a unit names into /etc/orchd."""
     rules = (ROOT / "debian/rules").read_text(encoding="utf-8")
     for unit in (ROOT / "systemd").glob("*.service"):
         (name,) = re.findall(r"^ExecStart=.*--flagfile=/etc/orchd/(\S+)$", unit.read_text(encoding="utf-8"), re.MULTILINE)
@@ -68,14 +68,14 @@ def test_flag_files_of_the_units_are_installed() -> None:
 
 @pytest.mark.parametrize("name", ["debian/rules", "Dockerfile"])
 def test_package_extras_exist(distribution: configparser.ConfigParser, name: str) -> None:
-    """A package installs extras of the distribution, those of tests and lint left out."""
+    """A package installs all extras of the distribution except those for tests and lint."""
     chosen = extras((ROOT / name).read_text(encoding="utf-8"))
     assert chosen <= set(distribution["options.extras_require"]) - {"test", "lint", "docs"}
     assert "scheduler" in chosen
 
 
 def test_build_context_is_complete() -> None:
-    """The build context of the container has what a wheel is made from, and nothing else."""
+    """The build context of the container has exactly the files from which a wheel is built."""
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "*"
     taken = {line[1:] for line in lines if line.startswith("!")}
@@ -84,7 +84,7 @@ def test_build_context_is_complete() -> None:
 
 
 def test_image_runs_unprivileged() -> None:
-    """The last stage names a user by number, and a command that is a program of the distribution."""
+    """The last stage sets a numeric user, and its command is a program of the distribution."""
     last = (ROOT / "Dockerfile").read_text(encoding="utf-8").rpartition("\nFROM ")[2]
     (user,) = re.findall(r"^USER (\d+):\d+$", last, re.MULTILINE)
     assert int(user) > 0
@@ -98,7 +98,7 @@ def servers() -> dict[str, Any]:
 
 
 def test_compose_has_three_servers_on_one_etcd() -> None:
-    """Their flags are accepted, all name the one etcd, and each has a folder and a port of its own."""
+    """Their flags are valid, all use the one etcd, and each has its own data folder and port."""
     found = servers()
     assert len(found) == 3
     prefixes = set()
@@ -113,7 +113,7 @@ def test_compose_has_three_servers_on_one_etcd() -> None:
 
 
 def test_containers_are_read_only() -> None:
-    """Every server has a read-only root, no capabilities, and no way to new privileges."""
+    """Every server has a read-only root, no capabilities, and cannot gain privileges."""
     for service in servers().values():
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
@@ -121,7 +121,7 @@ def test_containers_are_read_only() -> None:
 
 
 def test_joining_servers_copy_the_ca_keys() -> None:
-    """All but the first copy its keys before they start, and wait until it is ready."""
+    """All servers but the first copy its keys before they start, and wait until it is ready."""
     for name, service in servers().items():
         if name != "server-1":
             assert "cp -a /first/pki" in service["entrypoint"][2]

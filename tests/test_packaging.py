@@ -15,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from twisted.plugin import pluginPackagePaths
 
 from orchd.testing.process import PATIENCE
 
@@ -22,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def copy_sources(source: Path) -> None:
-    """What a build needs, without what other builds left there."""
+    """Copy what a build needs, without the output of other builds."""
     for tool in ("pip", "setuptools", "wheel"):
         if importlib.util.find_spec(tool) is None:
             pytest.skip(f"building a wheel without the network needs {tool} in this environment")
@@ -46,7 +47,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_wheel_holds_only_the_package(wheel: Path) -> None:
-    """Every module of the package, the mark that it is typed, the twistd plugin; no tests, no caches."""
+    """The wheel has every module of the package, py.typed and the twistd plugin, but no tests and no caches."""
     names = set(zipfile.ZipFile(wheel).namelist())
     modules = {str(p.relative_to(ROOT)) for p in (ROOT / "orchd").rglob("*.py")}
     assert modules <= names
@@ -58,7 +59,7 @@ def test_wheel_holds_only_the_package(wheel: Path) -> None:
 
 
 def test_data_files_are_in_the_wheel(wheel: Path) -> None:
-    """Whatever the package keeps beside its modules is installed with them."""
+    """All data files beside the modules are in the wheel."""
     names = set(zipfile.ZipFile(wheel).namelist())
     data = {
         str(p.relative_to(ROOT)) for p in (ROOT / "orchd").rglob("*")
@@ -69,19 +70,19 @@ def test_data_files_are_in_the_wheel(wheel: Path) -> None:
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment that has the wheel, its programs, and what it requires."""
+    """A virtual environment with the wheel, its programs and its requirements."""
     place = tmp_path_factory.mktemp("environment") / "env"
     venv.create(place, symlinks=True)
     (packages,) = place.glob("lib/python*/site-packages")
     install = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run([*install, str(wheel)], check=True, capture_output=True, text=True, timeout=PATIENCE)
-    # The requirements come from this environment; the .pth files there, one of which may name a checkout, are not read.
+    # The requirements come from this environment; its .pth files are not read, since one may point to a checkout.
     (packages / "requirements.pth").write_text(f"{Path(pytest.__file__).resolve().parents[1]}\n")
     return place
 
 
 def run_in(environment: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """A program of the environment, in a folder outside the checkout."""
+    """Run a program of the environment in a folder outside the checkout."""
     return subprocess.run(
         [environment / "bin" / command[0], *command[1:]], cwd=folder,
         env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, capture_output=True, text=True, timeout=PATIENCE, check=False,
@@ -104,7 +105,7 @@ TWISTD = ("python", "-c", "from twisted.scripts.twistd import run; run()")
     ids=lambda value: value if isinstance(value, str) else value[0] + value[-1],
 )
 def test_installed_programs_work(environment: Path, tmp_path: Path, command: tuple[str, ...], flag: str) -> None:
-    """Each program of the distribution says what it takes, in an environment that has the wheel and its requirements."""
+    """Each program of the distribution prints its usage in an environment with the wheel and its requirements only."""
     done = run_in(environment, tmp_path, *command, "--help")
     assert done.returncode == 0, done.stderr
     assert flag in done.stdout
@@ -113,14 +114,14 @@ def test_installed_programs_work(environment: Path, tmp_path: Path, command: tup
 
 
 def test_unknown_flag_is_named(environment: Path, tmp_path: Path) -> None:
-    """A flag that does not exist ends a program with status 1 and one line."""
+    """An unknown flag ends a program with status 1 and one line."""
     done = run_in(environment, tmp_path, "orchd", "--data-dri=x")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert "--data-dir" in done.stderr
 
 
 def test_extras_are_declared(wheel: Path) -> None:
-    """`pip install 'orchd[NAME]'` knows each extra of setup.cfg, and what it brings."""
+    """`pip install 'orchd[NAME]'` knows each extra of setup.cfg and its requirements."""
     declared = configparser.ConfigParser(comment_prefixes="#")
     declared.read(ROOT / "setup.cfg", encoding="utf-8")
     with zipfile.ZipFile(wheel) as archive:
@@ -146,7 +147,7 @@ reproducible.build_wheel(out)
 
 
 def build(folder: Path, umask: str, mtime: int) -> dict[str, bytes]:
-    """Both archives, built from sources of that time with that umask; their bytes by name."""
+    """Build both archives from sources with this time and umask; returns their bytes by name."""
     source, out = folder / "source", folder / "out"
     copy_sources(source)
     out.mkdir()
@@ -162,7 +163,7 @@ def build(folder: Path, umask: str, mtime: int) -> dict[str, bytes]:
 
 
 def test_builds_are_reproducible(tmp_path: Path) -> None:
-    """With SOURCE_DATE_EPOCH the wheel and the sdist are the same bytes, whatever times and modes the sources have."""
+    """With SOURCE_DATE_EPOCH the wheel and the sdist are reproducible, whatever times and modes the sources have."""
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     one = build(tmp_path / "one", "022", 1_600_000_000)
@@ -171,8 +172,22 @@ def test_builds_are_reproducible(tmp_path: Path) -> None:
     assert one == two, [name for name in one if one[name] != two.get(name)]
 
 
+def test_documented_layout_of_a_drop_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the project file of docs/extending/drop-ins.md setuptools installs the module, and twisted finds its folder."""
+    setuptools = pytest.importorskip("setuptools")
+    page = (ROOT / "docs/extending/drop-ins.md").read_text(encoding="utf-8")
+    config = tomllib.loads(page.split("```toml\n")[1].split("```")[0])
+    (where,) = config["tool"]["setuptools"]["packages"]["find"]["where"]
+    plugins = tmp_path / where / "orchd/plugins"
+    plugins.mkdir(parents=True)
+    assert f"{where}/orchd/plugins/reports.py" in page
+    assert sorted(setuptools.find_namespace_packages(str(tmp_path / where))) == ["orchd", "orchd.plugins"]
+    monkeypatch.syspath_prepend(str(tmp_path / where))
+    assert str(plugins) in pluginPackagePaths("orchd.plugins")
+
+
 def test_changelog_accepts_every_fragment() -> None:
-    """towncrier finds each news fragment under a type that it has a heading for."""
+    """towncrier accepts each news fragment and has a heading for its type."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         config = tomllib.load(file)["tool"]["towncrier"]
     types = {kind["directory"] for kind in config["type"]}

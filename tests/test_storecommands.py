@@ -1,4 +1,4 @@
-"""`orchd-store` as processes, beside servers that run."""
+"""`orchd-store` commands, as processes beside running servers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SECRET = "not to be read by anybody"
 
 
 def command(*words: str | Path, outside: bool = False) -> tuple[int, str, str]:
-    """Status, standard output and standard error of one command, in a process of its own where it has to be."""
+    """Status, standard output and standard error of one command, which runs as a process where it must."""
     arguments = list(map(str, words))
     if not outside:
         out, error = io.StringIO(), io.StringIO()
@@ -64,14 +64,14 @@ def config(name: str, **data: str) -> dict[str, Any]:
 
 
 def names(server: DaemonProcess, url: str = MAPS) -> dict[str, str]:
-    """Name and version of all there are."""
+    """Name and version of all objects."""
     metadata = [item["metadata"] for item in server.request("GET", url)[1]["items"]]
     return {each["name"]: each["resourceVersion"] for each in metadata}
 
 
 @contextmanager
 def writing(server: DaemonProcess, number: int) -> Iterator[list[list[str]]]:
-    """Writers that create one object after the other; gives the names that were acknowledged, by writer."""
+    """Starts writers that create one object after the other; returns the acknowledged names by writer."""
     stop = threading.Event()
     made: list[list[str]] = [[] for _ in range(number)]
 
@@ -111,9 +111,9 @@ def encryption(tmp_path: Path) -> Path:
 
 
 def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encryption: Path) -> None:
-    """A backup of a server that is being written to has every write that was acknowledged when it began and, of each
-    writer, all up to some moment. Restored, it is served again, and clients are told that their versions are of
-    before. What is encrypted is so in the backup too."""
+    """A backup under load has every write that was acknowledged before it began and, of each writer, all writes up to
+    some point. A restored server answers older resource versions with 410. Encrypted values stay encrypted in the
+    backup."""
     flags = ("--controllers=-*", f"--encryption-provider-config={encryption}")
     copy = tmp_path / "backups" / "monday"
     copy.parent.mkdir()
@@ -130,9 +130,10 @@ def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encrypti
             while min(map(len, made)) < max(before) + 20:
                 threading.Event().wait(0.05)
         version = server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]
-        # Never over something that is there.
+        # An existing file is never overwritten.
         assert "exists" in refused("backup", f"--data-dir={server.data}", copy, outside=True)
-        # Never under a server that runs; and it has not noticed.
+        assert "there is no folder" in refused("backup", f"--data-dir={server.data}", server.data / "none/copy", outside=True)
+        # The store of a running server is never replaced; the server is not affected by the attempt.
         assert "in use by another process" in refused("restore", f"--data-dir={server.data}", copy, outside=True)
         assert server.request("GET", "/readyz") == (200, "ok")
         server.terminate()
@@ -154,7 +155,7 @@ def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encrypti
         code, answer = server.request("GET", f"{MAPS}?watch=1&timeoutSeconds=1&resourceVersion={version}")
         assert "410" in str(answer) or code == 410
         assert server.request("POST", MAPS, config("new"))[0] == 201
-    # Without the keys it is of no use to anybody.
+    # Without the keys the backup cannot be used.
     with DaemonProcess(tmp_path / "thief", "--controllers=-*") as thief:
         thief.terminate()
         well("restore", f"--data-dir={thief.data}", copy)
@@ -164,8 +165,8 @@ def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encrypti
 
 
 def test_stopped_store_can_be_backed_up(tmp_path: Path) -> None:
-    """A store that nobody uses, also one that was left by a kill, is copied as well as one in use; the copy alone
-    brings a server to life in an empty folder."""
+    """The store of a stopped or killed server can be backed up too; from the backup alone a server starts in an empty
+    folder."""
     with DaemonProcess(tmp_path / "one", "--controllers=-*", dialect=KUBERNETES) as one:
         for number in range(5):
             assert one.request("POST", MAPS, config(f"m{number}"))[0] == 201
@@ -177,7 +178,7 @@ def test_stopped_store_can_be_backed_up(tmp_path: Path) -> None:
     well("restore", f"--data-dir={two.data}", tmp_path / "copy")
     with two:
         assert names(two) == found
-    # And over itself, twice.
+    # Restored over an existing store, twice.
     for _ in range(2):
         well("restore", f"--data-dir={two.data}", tmp_path / "copy")
     with two:
@@ -186,7 +187,7 @@ def test_stopped_store_can_be_backed_up(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data folder of a server that has stopped, not to be changed."""
+    """The data folder of a stopped server; tests must not change it."""
     with DaemonProcess(tmp_path_factory.mktemp("kept"), "--controllers=-*") as server:
         for number in range(40):
             assert server.request("POST", MAPS, config(f"m{number}", v="x" * 10_000))[0] == 201
@@ -194,7 +195,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_commands_accept_the_servers_flag_file(kept: Path, tmp_path: Path) -> None:
-    """The commands take the server's own flags, so that they look where it does."""
+    """The commands accept the server's flags and flag file, to find its store."""
     flags = tmp_path / "orchd.flags"
     flags.write_text(f"--data-dir={kept}\n--secure-port=7443\n")
     well("backup", f"--flagfile={flags}", tmp_path / "copy")
@@ -202,7 +203,7 @@ def test_commands_accept_the_servers_flag_file(kept: Path, tmp_path: Path) -> No
 
 
 def test_invalid_commands_are_refused(tmp_path: Path) -> None:
-    """What cannot be done is said in one line, with a status that tells a wrong command line from a failure."""
+    """An error is one line; the status distinguishes an invalid command line from a failed command."""
     assert "no store at" in refused("backup", f"--data-dir={tmp_path}", tmp_path / "copy")
     assert "no store at" in refused("check", f"--data-dir={tmp_path}")
     assert "no store at" in refused("restore", f"--data-dir={tmp_path}", tmp_path / "copy")
@@ -220,7 +221,7 @@ def test_invalid_commands_are_refused(tmp_path: Path) -> None:
 
 
 def test_invalid_backups_are_refused(kept: Path, tmp_path: Path) -> None:
-    """A damaged copy, another program's database, and what is none at all never take the store's place."""
+    """A damaged backup, another program's database and a file that is no database never replace the store."""
     data = tmp_path / "data"
     shutil.copytree(kept, data)
     good = (data / "store.sqlite").read_bytes()
@@ -254,8 +255,8 @@ def event(name: str) -> dict[str, Any]:
 
 
 def test_migration_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path) -> None:
-    """A cluster moves from the embedded store to etcd under versions above all that it ever had, and back under those
-    that it has; time to live and encryption go with it."""
+    """A cluster migrates from the embedded store to etcd with resource versions above all previous ones, and back with
+    unchanged ones; expiry times and encryption are kept."""
     sealing = f"--encryption-provider-config={encryption}"
     own = ("--controllers=-*", "--scheduler=false", sealing)
     shared = (f"--etcd-servers={etcd.url}", "--etcd-prefix=/moved")
@@ -264,7 +265,7 @@ def test_migration_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path
         for number in range(30):
             assert one.request("POST", MAPS, config(f"m{number}"))[0] == 201
         for _ in range(300):
-            # A past that etcd does not have: versions have to rise above it.
+            # A history that etcd does not have: versions must rise above it.
             assert one.request("PUT", f"{MAPS}/m0", config("m0", v=str(_)))[0] == 200
         assert one.request("POST", secrets, {"metadata": {"name": "s"}, "stringData": {"v": SECRET}})[0] == 201
         assert one.request("POST", events, event("e"))[0] == 201
@@ -303,7 +304,7 @@ def test_migration_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path
 
 
 def test_unreachable_etcd_is_reported(tmp_path: Path, etcd: Etcd) -> None:
-    """An etcd that does not answer, or has nothing of ours, is said, and nothing is made."""
+    """An etcd that does not answer, or has no data of the server, is reported, and nothing is created."""
     assert "nothing of this program" in refused("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True)
     etcd.kill()
     assert "etcd" in refused("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True)

@@ -1,4 +1,4 @@
-"""The server as a process: exit status, service manager notification, inherited sockets."""
+"""The server as a process: exit status, service manager notifications, inherited sockets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from orchd.testing.process import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = "import sys; from twisted.scripts.twistd import run; sys.exit(run())"
-#: The shell gives the process its own number, as a service manager does, and becomes the process.
+#: The shell sets the variable to its own process id, as a service manager does, then executes the program.
 AS_SERVICE = 'LISTEN_PID=$$ exec "$@"'
 
 
@@ -31,8 +31,8 @@ def daemon(folder: Path, *flags: str, port: int = 0) -> list[str]:
     return [sys.executable, "-c", RUN, "-n", "--pidfile=", "orchd", *own, *flags]
 
 
-def ended(command: list[str]) -> tuple[int, str, str]:
-    """Status, standard output, standard error of a command that ends by itself."""
+def run_to_end(command: list[str]) -> tuple[int, str, str]:
+    """Status, standard output and standard error of a command that ends by itself."""
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.returncode, done.stdout, done.stderr
 
@@ -42,8 +42,8 @@ def environment(**more: str) -> dict[str, str]:
 
 
 @contextmanager
-def listening() -> Iterator[tuple[socket.socket, int]]:
-    """A listening socket of this machine, and its port."""
+def listening_socket() -> Iterator[tuple[socket.socket, int]]:
+    """A listening socket on the loopback address, and its port."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         bound.listen()
@@ -57,15 +57,15 @@ def listening() -> Iterator[tuple[socket.socket, int]]:
 )
 def test_invalid_flag_ends_with_one_line(tmp_path: Path, flag: str, text: str) -> None:
     """Standard error has one line that names the flag, and the status is 1."""
-    status, _, error = ended(daemon(tmp_path, flag))
+    status, _, error = run_to_end(daemon(tmp_path, flag))
     assert (status, len(error.splitlines())) == (1, 1)
     assert text in error
 
 
 def test_failed_start_has_status_1(tmp_path: Path) -> None:
     """A server that cannot listen stops its members, logs the reason and exits with status 1."""
-    with listening() as (_, port):
-        status, log, _ = ended(daemon(tmp_path, port=port))
+    with listening_socket() as (_, port):
+        status, log, _ = run_to_end(daemon(tmp_path, port=port))
     assert status == 1
     assert re.search(r"the server cannot continue: .*in use", log)
     assert "Server Shut Down" in log
@@ -73,9 +73,9 @@ def test_failed_start_has_status_1(tmp_path: Path) -> None:
 
 def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
     """The error names both dialects, and the status is 1."""
-    with listening() as (_, port):
-        ended(daemon(tmp_path, port=port))
-        status, log, _ = ended(daemon(tmp_path, f"--dialect={KUBERNETES.name}", port=port))
+    with listening_socket() as (_, port):
+        run_to_end(daemon(tmp_path, port=port))
+        status, log, _ = run_to_end(daemon(tmp_path, f"--dialect={KUBERNETES.name}", port=port))
     assert status == 1
     assert re.search(rf"cannot continue: .*--dialect={ORCH.name} .*--dialect={KUBERNETES.name}", log)
 
@@ -83,7 +83,7 @@ def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
 def test_service_manager_notifications_and_socket(tmp_path: Path) -> None:
     """The manager gets watchdog, READY and STOPPING messages, and requests are served on its socket."""
     told = tmp_path / "notify"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, listening() as (given, port):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager, listening_socket() as (given, port):
         manager.bind(str(told))
         manager.settimeout(PATIENCE)
         process = subprocess.Popen(
@@ -112,7 +112,7 @@ def test_service_manager_notifications_and_socket(tmp_path: Path) -> None:
 
 def test_inherited_socket_must_have_the_secure_port(tmp_path: Path) -> None:
     """An inherited socket must have the port of --secure-port, which clients are configured with."""
-    with listening() as (given, port):
+    with listening_socket() as (given, port):
         done = subprocess.run(
             ["sh", "-c", AS_SERVICE, "sh", *daemon(tmp_path, port=1)],
             env=environment(LISTEN_FDS="1", LISTEN_FDNAMES="api"), preexec_fn=lambda: os.dup2(given.fileno(), 3, inheritable=True),
@@ -124,12 +124,12 @@ def test_inherited_socket_must_have_the_secure_port(tmp_path: Path) -> None:
 
 def test_keys_are_private_and_reused(tmp_path: Path) -> None:
     """Files in the data folder are private, and a second start reuses the keys."""
-    with listening() as (_, port):
+    with listening_socket() as (_, port):
         command = daemon(tmp_path, port=port)
-        ended(command)
+        run_to_end(command)
         data = tmp_path / "data"
         kept = {p: p.read_bytes() for p in sorted((data / "pki").iterdir())}
-        ended(command)
+        run_to_end(command)
     assert {p: p.read_bytes() for p in sorted((data / "pki").iterdir())} == kept
     assert {oct(p.stat().st_mode & 0o777) for p in (data, data / "pki")} == {"0o700"}
     assert {oct(p.stat().st_mode & 0o077) for p in (*kept, data / "store.sqlite")} == {"0o0"}

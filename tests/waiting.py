@@ -1,4 +1,4 @@
-"""Waiting for what other processes do. Only a hang takes as long as the limits here, on a machine of any speed."""
+"""Waiting for other processes and for events. The limits only end a hang: they do not depend on the machine's speed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from orchd.testing.process import PATIENCE
 
 #: The limit as command lines spell it.
 LONG = f"{PATIENCE:g}s"
-#: Leader election in which the end of a leader is noticed soon, and that a process which stands still for seconds survives.
+#: Leader election that notices the end of a leader soon, and tolerates a leader that is suspended for seconds.
 LEASE_SECONDS = 15
 ELECTION = (f"--leader-elect-lease-duration={LEASE_SECONDS}s", "--leader-elect-renew-deadline=10s", "--leader-elect-retry-period=500ms")
 
 
 def until(true: Callable[[], object], what: str | Callable[[], str] = "it did not happen") -> None:
-    """Return once a condition holds; AssertionError with `what` when it never does."""
+    """Return once a condition holds; raise AssertionError with `what` at the limit."""
     end = time.monotonic() + PATIENCE
     while not true():
         if time.monotonic() > end:
@@ -27,7 +27,7 @@ def until(true: Callable[[], object], what: str | Callable[[], str] = "it did no
 
 
 async def until_true(reactor: Any, true: Callable[[], object], what: str = "it did not happen") -> None:
-    """`until` for what happens on the running reactor."""
+    """`until` for events on the running reactor."""
     end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end, what

@@ -33,7 +33,7 @@ class TeamLabel(Plugin):
         section = self.context.configuration or {}
         unknown = set(section) - {"default"}
         if unknown:
-            raise ValueError(f"TeamLabel: unknown field {sorted(unknown)[0]}")
+            raise ValueError(f"unknown field {sorted(unknown)[0]}")
         self._default = str(section.get("default", ""))
 
     async def admit(self, review: Review) -> None:

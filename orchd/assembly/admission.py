@@ -18,8 +18,7 @@ from orchd.kinds.naming import random_suffix
 from orchd.server.admission import builtin
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.admission.interfaces import PluginContext, WebhookServices
-from orchd.server.customkinds.tracker import DefinitionTracker
-from orchd.server.outbound.reviews import ConfigurationFile, RemoteReviews
+from orchd.server.outbound.reviews import ConfigurationFile, Limits, RemoteReviews
 from orchd.server.state import ServerState
 
 
@@ -30,7 +29,6 @@ def admission_chain(
     outbound: Outbound,
     metrics: ServerMetrics,
     identity: Identity,
-    definitions: DefinitionTracker,
     state: ServerState,
 ) -> AdmissionChain:
     """The enabled plugins in running order. Raises ValueError naming the invalid flag, file or plugin."""
@@ -38,7 +36,7 @@ def admission_chain(
 
     def reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]:
         return RemoteReviews(
-            outbound.images, ConfigurationFile(path, reactor.seconds), reactor, random=random, pause=pause
+            outbound.images, ConfigurationFile(path, reactor.seconds), reactor, random=random, limits=Limits(pause=pause)
         ).ask
 
     chosen = runtime.settings.admission
@@ -53,7 +51,7 @@ def admission_chain(
         },
         wall=runtime.wall,
         reactor=reactor,
-        catalog=definitions.current,
+        catalog=objects.store.catalog,
         random_suffix=lambda length: random_suffix(random, length),
         reviewer=reviewer,
         webhooks=WebhookServices(

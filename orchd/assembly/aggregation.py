@@ -7,8 +7,10 @@ from functools import partial
 
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers, ResourceRef
+from orchd.server.aggregation.addresses import ServiceAddresses
 from orchd.server.aggregation.availability import Availability
 from orchd.server.aggregation.discovered import ForeignDiscovery
+from orchd.server.aggregation.foreign_servers import ForeignServers
 from orchd.server.aggregation.proxy import AggregationProxy
 from orchd.server.aggregation.specifications import ForeignSpecifications
 from orchd.server.key_pairs import key_pair
@@ -31,11 +33,13 @@ class Aggregation:
         chosen, reactor = runtime.settings.aggregation, runtime.reactor
         self.forwarding = AggregationProxy(
             reactor,
-            informers.informer(ResourceRef("", "v1", "services")),
-            informers.informer(ResourceRef("", "v1", "endpoints")),
+            ServiceAddresses(
+                informers.informer(ResourceRef("", "v1", "services")),
+                informers.informer(ResourceRef("", "v1", "endpoints")),
+                runtime.random,
+                by_endpoints=chosen.by_endpoints,
+            ),
             own=key_pair("proxy-client-cert-file", chosen.cert_file, chosen.key_file, reactor),
-            by_endpoints=chosen.by_endpoints,
-            random=runtime.random,
             dial=dial,
             prober=runtime.dialect("system:{short}-aggregator"),
         )
@@ -43,20 +47,15 @@ class Aggregation:
             runtime.dialect, client, informers, self.forwarding.probe, clock=reactor, wall=runtime.wall
         )
         self.groups = self.availability.registry.groups
-        self.discovery = ForeignDiscovery(
-            self.availability.registry,
-            informers.informer(ResourceRef(runtime.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")),
-            self.forwarding.download,
+        servers = ForeignServers(
+            registry=self.availability.registry,
+            informer=informers.informer(ResourceRef(runtime.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")),
+            download=self.forwarding.download,
             clock=reactor,
             in_thread=runtime.in_thread,
         )
-        self.specifications = ForeignSpecifications(
-            self.availability.registry,
-            informers.informer(ResourceRef(runtime.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")),
-            self.forwarding.download,
-            clock=reactor,
-            in_thread=runtime.in_thread,
-        )
+        self.discovery = ForeignDiscovery(servers)
+        self.specifications = ForeignSpecifications(servers)
         #: The group versions of other servers with their resources.
         self.discovered = self.discovery.versions
 

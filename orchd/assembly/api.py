@@ -43,6 +43,7 @@ from orchd.server.pipeline.endpoints.request_families import limit_metrics, requ
 from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
 from orchd.server.pipeline.fairness.samples import FairnessSamples
+from orchd.server.pipeline.fairness.stage import WorkEstimates
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
@@ -123,7 +124,11 @@ class Api:
         self.page = Page(settings)
         self.trail = make_trail(runtime, subsystems.outbound.reviews, self.page.tail)
         limits, self.flow_control = flow_control(
-            runtime, self.in_flight, subsystems.client, subsystems.objects.informers, count=self._count_objects, watchers=self._count_watchers
+            runtime,
+            self.in_flight,
+            subsystems.client,
+            subsystems.objects.informers,
+            WorkEstimates(objects=self._count_objects, watches=self._count_watchers),
         )
         self._samples = None
         if self.flow_control is not None:

@@ -20,7 +20,8 @@ from orchd.assembly.metrics import selected_metrics
 from orchd.assembly.runtime import ProcessRuntime
 from orchd.assembly.tls import tls_settings
 from orchd.client.bodies import JSON, BodyCodec, ProtobufBodies
-from orchd.client.remote import RemoteClient
+from orchd.client.credentials import ITokenSource
+from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.client.request_counts import RequestCounts
 from orchd.client.throttle import Throttle
 from orchd.config.component import ComponentSettings
@@ -51,8 +52,8 @@ from orchd.txkit.log import Logger
 
 #: The -v level from which each request is logged, as in the API server.
 _ACCESS_LOG = 3
-#: Timeout of delegated reviews in seconds.
-_REVIEW_SECONDS = 10.0
+#: Timeouts of calls and of delegated reviews in seconds.
+_CALL_SECONDS, _REVIEW_SECONDS = 30.0, 10.0
 _log = Logger(namespace="orchd.component")
 
 
@@ -94,15 +95,18 @@ class Connections:
         except (ClientConfigError, OSError) as error:
             raise ClientConfigError(f"neither {flags[0]} nor {flags[1]} was given, and {error}") from error
 
-    def client(self, purpose: str = "", *, config: ClientConfig | None = None, **options: Any) -> RemoteClient:
-        """A client as the component, or for another `config`. Throttled only if `options` sets a throttle."""
-        return self._make(config or self.config, purpose, {"codec": self._codec, **options})
+    def client(self, purpose: str = "", *, timeout: float = _CALL_SECONDS) -> RemoteClient:
+        """A client as the component, without a limit of its rate."""
+        return self._make(self.config, self._options(purpose, timeout))
 
-    def throttled(self, purpose: str = "", **options: Any) -> RemoteClient:
-        """A client that is rate limited by the component's flags."""
+    def throttled(
+        self, purpose: str = "", *, config: ClientConfig | None = None, bearer: ITokenSource | None = None
+    ) -> RemoteClient:
+        """A client that is rate limited by the component's flags, as the component or for another `config`."""
         chosen = self._settings.client
         throttle = Throttle(self._runtime.reactor, qps=chosen.qps, burst=chosen.burst)
-        return self.client(purpose, throttle=throttle, **options)
+        options = replace(self._options(purpose), throttle=throttle, bearer=bearer)
+        return self._make(config or self.config, options)
 
     def for_reviews(self, flag: str, path: str) -> RemoteClient | None:
         """The client for delegated authentication and authorization from a client configuration file. Without a file:
@@ -115,18 +119,21 @@ class Connections:
                 config = clientconfig.in_cluster(dialect, self._environment)
             except (ClientConfigError, OSError):
                 return None
-        return self._make(config, "", {"timeout": _REVIEW_SECONDS})
+        return self._make(config, replace(self._options(timeout=_REVIEW_SECONDS), codec=JSON))
 
-    def _make(self, config: ClientConfig, purpose: str, options: Mapping[str, Any]) -> RemoteClient:
+    def _options(self, purpose: str = "", timeout: float = _CALL_SECONDS) -> ClientOptions:
+        agent = f"{self._agent}/{purpose}" if purpose else self._agent
+        return ClientOptions(agent=agent, timeout=timeout, counts=self.counts, codec=self._codec)
+
+    def _make(self, config: ClientConfig, options: ClientOptions) -> RemoteClient:
+        runtime = self._runtime
         made = RemoteClient(
             config,
-            self._runtime.reactor,
-            agent=f"{self._agent}/{purpose}" if purpose else self._agent,
-            random=self._runtime.random,
-            wall=self._runtime.wall,
-            counts=self.counts,
+            runtime.reactor,
+            options,
+            random=runtime.random,
+            wall=runtime.wall,
             environment=self._environment,
-            **options,
         )
         self._clients.append(made)
         return made

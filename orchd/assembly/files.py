@@ -60,9 +60,12 @@ def local_url(settings: Settings, port: int) -> str:
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 
-def prepare(settings: Settings, *, port: int, now: float, renew: bool = False, url: str = "") -> ServerFiles:
+def prepare(
+    settings: Settings, *, port: int, now: float, renew: bool = False, url: str = "", durable: bool = True
+) -> ServerFiles:
     """Read the files, and generate those that are missing or due; with `renew` generate all certificates. `url` is the server's
-    address in the administrator's configuration instead of the one with `port`. Raises OSError and ValueError that name the
+    address in the administrator's configuration instead of the one with `port`; without `durable` what is generated is not synced
+    to disk. Raises OSError and ValueError that name the
     file."""
     serving = settings.serving
     names = [str(serving.bind_address), advertised_address(settings), api_service_address(settings)]
@@ -76,6 +79,7 @@ def prepare(settings: Settings, *, port: int, now: float, renew: bool = False, u
         names=[n for n in names if not _is_unspecified(n)],
         serving_folder=Path(serving.cert_dir),
         renew=renew,
+        durable=durable,
     )
     own = made.ca_certificate.read_bytes()
     given = _read("client-ca-file", settings.authentication.client_ca_file)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
-from orchd.server.pipeline.fairness.stage import Fairness
-from orchd.server.pipeline.interfaces import RequestInfo, Stage
+from orchd.server.pipeline.fairness.stage import Fairness, WorkEstimates
+from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
 from orchd.server.reconcilers.flow_control import FlowControlReconciler, mandatory
 
@@ -17,12 +15,9 @@ def flow_control(
     in_flight: InFlightCount,
     client: IClient,
     informers: IInformers,
-    *,
-    count: Callable[[RequestInfo], int],
-    watchers: Callable[[RequestInfo], int],
+    estimates: WorkEstimates,
 ) -> tuple[Stage, FlowControlReconciler | None]:
-    """Priority and fairness with its reconciler, or max-in-flight limits and None. `count` estimates the number of
-    objects that a list reads, `watchers` the number of watches of its resource."""
+    """Priority and fairness with its reconciler, or max-in-flight limits and None."""
     settings = runtime.settings
     serving = settings.serving
     gate = settings.api.features.get("APIPriorityAndFairness", True)
@@ -34,8 +29,7 @@ def flow_control(
         in_flight,
         total=serving.max_requests + serving.max_mutating_requests,
         patience=serving.request_timeout / 4,
-        count=count,
-        watchers=watchers,
+        estimates=estimates,
         mandatory=mandatory(runtime.dialect),
     )
     reconciler = FlowControlReconciler(

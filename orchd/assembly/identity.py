@@ -14,7 +14,7 @@ from orchd.assembly.files import ServerFiles
 from orchd.assembly.jwt_configuration import JwtConfiguration
 from orchd.assembly.metrics import ServerMetrics
 from orchd.assembly.outbound import Outbound
-from orchd.assembly.outbound_services import OutboundServices
+from orchd.assembly.outbound_services import IssuerServices, OutboundServices
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
 from orchd.config.identity import OidcSettings
@@ -30,7 +30,7 @@ from orchd.server.authn.interfaces import IAuthenticator, ITokenAuthenticator
 from orchd.server.authn.loopback import Loopback
 from orchd.server.authn.oidc import OidcOptions, OpenIdTokens
 from orchd.server.authn.oidcissuer import Fetcher
-from orchd.server.authn.serviceaccount import ServiceAccountTokens, TokenIssuer
+from orchd.server.authn.serviceaccount import AccountObjects, ServiceAccountTokens, TokenIssuer
 from orchd.server.authn.signedtokens import Signer, Verifier
 from orchd.server.authn.token_cache import CachedTokens
 from orchd.server.authn.tokenfile import TokenFile
@@ -135,13 +135,9 @@ def _jwt(settings: Settings, outbound: OutboundServices, audiences: tuple[str, .
     return JwtConfiguration(
         chosen.config_file,
         settings.dialect,
-        outbound.issuer_calls,
+        outbound.issuers,
         audiences=audiences,
         disallowed=chosen.service_accounts.issuers,
-        cache_metrics=outbound.token_cache,
-        numbers=outbound.issuers,
-        reactor=outbound.reactor,
-        wall=outbound.wall,
     )
 
 
@@ -220,11 +216,10 @@ def _local_tokens(
         ServiceAccountTokens(
             settings.dialect,
             Verifier(files.verification_keys),
-            informers,
+            AccountObjects(informers, client),
             issuers=chosen.service_accounts.issuers,
             audiences=audiences,
             wall=wall,
-            client=client,
             lookup=chosen.service_accounts.lookup,
         )
     )
@@ -279,12 +274,12 @@ def _open_id(
     )
     return OpenIdTokens(
         options,
-        Fetcher(outbound.issuer_calls[""], authority),
+        Fetcher(outbound.issuers.calls[""], authority),
         audiences=audiences,
         reactor=outbound.reactor,
         wall=outbound.wall,
         background=background.add,
-        numbers=outbound.issuers,
+        numbers=outbound.issuers.metrics,
     )
 
 
@@ -305,16 +300,21 @@ class Identity:
         services = OutboundServices(
             reactor=runtime.reactor,
             calls=outbound.reviews,
-            issuer_calls=outbound.issuers,
             wall=runtime.wall,
             random=runtime.random,
             token_cache=counted.token_cache,
             token_reviews=counted.token_reviews.observe,
             access_reviews=counted.access_reviews.observe,
             authorization=counted.authorization,
-            issuers=JwtMetrics(server_identity(gethostname()), runtime.wall),
+            issuers=IssuerServices(
+                reactor=runtime.reactor,
+                wall=runtime.wall,
+                calls=outbound.issuers,
+                token_cache=counted.token_cache,
+                metrics=JwtMetrics(server_identity(gethostname()), runtime.wall),
+            ),
         )
-        self._issuers = services.issuers
+        self._issuers = services.issuers.metrics
         self.authorization = Authorization(settings, informers, services)
         self.authentication = authentication(
             settings,

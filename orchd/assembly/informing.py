@@ -19,7 +19,7 @@ from orchd.server.registry.object_store import ObjectStore
 
 def own_informers(access: ObjectStore, client: IClient, *, clock: IReactorTime, random: Random) -> CachedInformers:
     """Built-in kinds are read from the caches, even if not served; custom kinds through `client`, since they are added
-    and removed."""
+    and removed. One that is not defined counts as one without objects: the server starts, so that it can be defined."""
     builtin = builtin_catalog(access.dialect)
 
     def opened(ref: ResourceRef) -> tuple[ICache, Decode] | None:
@@ -33,4 +33,4 @@ def own_informers(access: ObjectStore, client: IClient, *, clock: IReactorTime, 
 
         return access.cache(resource), decode
 
-    return CachedInformers(opened, clock, others=Informers(client, clock, random))
+    return CachedInformers(opened, clock, others=Informers(client, clock, random, may_lack=lambda ref: True))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from secrets import token_bytes
 
-from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
+from orchd.assembly.outbound_services import IssuerServices
 from orchd.config.documents.authentication import AuthenticationConfiguration, JwtAuthenticator, parse_authentication
 from orchd.dialect import Dialect
 from orchd.pki.verify import ClientVerifier
@@ -15,9 +15,7 @@ from orchd.server.authn.jose import ALGORITHMS
 from orchd.server.authn.jwtissuers import JwtIssuers
 from orchd.server.authn.oidc import OidcOptions, OpenIdTokens
 from orchd.server.authn.oidcissuer import Fetcher
-from orchd.server.authn.token_cache import CachedTokens, ITokenCacheMetrics
-from orchd.server.outbound.webhooks import WebhookClient
-from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
+from orchd.server.authn.token_cache import CachedTokens
 from orchd.txkit.background import Background
 from orchd.txkit.config_file_watcher import ConfigFileWatcher, NotAppliedError, read_limited
 from orchd.txkit.log import Logger
@@ -60,19 +58,15 @@ class JwtConfiguration:
         self,
         path: str,
         dialect: Dialect,
-        calls: Mapping[str, WebhookClient],
+        services: IssuerServices,
         *,
         audiences: Sequence[str],
         disallowed: Sequence[str],
-        cache_metrics: ITokenCacheMetrics,
-        numbers: JwtMetrics,
-        reactor: IReactorTime,
-        wall: Callable[[], float],
     ) -> None:
-        """`calls` are clients by egress type. Raises ValueError naming the flag, the file and the field."""
-        self._dialect, self._calls, self._reactor, self._wall = dialect, calls, reactor, wall
-        self._numbers = numbers
-        self._audiences, self._disallowed, self._cache_metrics = tuple(audiences), tuple(disallowed), cache_metrics
+        """`audiences` are those of this server, `disallowed` the URLs of issuers that may not be configured. Raises ValueError naming
+        the flag, the file and the field."""
+        self._dialect, self._services = dialect, services
+        self._audiences, self._disallowed = tuple(audiences), tuple(disallowed)
         try:
             data = read_limited(path)
             self.initial = self._parse(data)
@@ -82,7 +76,7 @@ class JwtConfiguration:
         self._active = self._make(self.initial)
         self._activate(self._active)
         self.file = ConfigFileWatcher(
-            path, data, self.apply, what="authentication configuration", clock=reactor, wall=wall
+            path, data, self.apply, what="authentication configuration", clock=services.reactor, wall=services.wall
         )
 
     def begin(self) -> None:
@@ -108,16 +102,17 @@ class JwtConfiguration:
             raise
         previous, self._active = self._active, made
         self._activate(made)
-        self._numbers.keep([issuer.url for issuer in made.issuers])
+        self._services.metrics.keep([issuer.url for issuer in made.issuers])
         await previous.background.stop()
 
     async def _reached(self, made: _IssuerSet) -> None:
         """Wait until all issuers were reached. Raises NotAppliedError."""
-        end = self._reactor.seconds() + _PATIENCE
+        clock = self._services.reactor
+        end = clock.seconds() + _PATIENCE
         while problem := made.problem():
-            if self._reactor.seconds() >= end:
+            if clock.seconds() >= end:
                 raise NotAppliedError(problem)
-            await deferLater(self._reactor, _PAUSE)
+            await deferLater(clock, _PAUSE)
 
     def _parse(self, data: bytes) -> AuthenticationConfiguration:
         return parse_authentication(data, self._dialect, disallowed=self._disallowed, check_authority=ClientVerifier)
@@ -127,11 +122,11 @@ class JwtConfiguration:
         self.tokens.methods = {
             issuer.url: CachedTokens(
                 issuer,
-                self._reactor,
+                self._services.reactor,
                 found=REMEMBERED,
                 unknown=0,
                 secret=token_bytes(32),
-                numbers=self._cache_metrics,
+                numbers=self._services.token_cache,
             )
             for issuer in made.issuers
         }
@@ -155,10 +150,10 @@ class JwtConfiguration:
         )
         return OpenIdTokens(
             options,
-            Fetcher(self._calls[chosen.egress], chosen.authority.encode()),
+            Fetcher(self._services.calls[chosen.egress], chosen.authority.encode()),
             audiences=self._audiences,
-            reactor=self._reactor,
-            wall=self._wall,
+            reactor=self._services.reactor,
+            wall=self._services.wall,
             background=background.add,
-            numbers=self._numbers,
+            numbers=self._services.metrics,
         )

@@ -9,7 +9,7 @@ from typing import Any
 from orchd.config.settings import Settings
 from orchd.server.key_pairs import key_pair
 from orchd.server.pipeline.verbs.subresources.addresses import any_address
-from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
+from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream, UpstreamLimits
 from orchd.txkit.proxy_tunnel import Dial
 
 
@@ -35,8 +35,8 @@ def node_upstreams(settings: Settings, reactor: Any, dial: Dial | None = None) -
             raise ValueError(dialect("--{short}let-certificate-authority: ") + f"{chosen.authority_file}: {error}") from error
     else:
         policy = NodePolicy(own=own)
-    seconds, rate = chosen.connect_seconds, chosen.bytes_per_second
+    limits = UpstreamLimits(connect_seconds=chosen.connect_seconds, bytes_per_second=chosen.bytes_per_second)
     return NodeUpstreams(
-        agents=Upstream(reactor, policy, addresses=any_address, dial=dial, connect_seconds=seconds, bytes_per_second=rate),
-        proxied=Upstream(reactor, policy, dial=dial, connect_seconds=seconds, bytes_per_second=rate),
+        agents=Upstream(reactor, policy, addresses=any_address, dial=dial, limits=limits),
+        proxied=Upstream(reactor, policy, dial=dial, limits=limits),
     )

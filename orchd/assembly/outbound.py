@@ -7,7 +7,7 @@ from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient
 from orchd.server.outbound.egress import Egress, EgressSelector
 from orchd.server.outbound.webhooks import WebhookClient
-from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream
+from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream, UpstreamLimits
 from orchd.txkit.services import Member, as_member
 
 
@@ -27,8 +27,8 @@ class Outbound:
         )
         self.issuers = {"": direct, Egress.CONTROL_PLANE.value: self.reviews, Egress.CLUSTER.value: in_cluster}
         self.nodes = node_upstreams(runtime.settings, reactor, cluster) if upstream is None else NodeUpstreams(upstream, upstream)
-        rate = runtime.settings.nodes.bytes_per_second
-        self.pods: IUpstream = Upstream(reactor, NodePolicy(), dial=cluster, bytes_per_second=rate) if upstream is None else upstream
+        limits = UpstreamLimits(bytes_per_second=runtime.settings.nodes.bytes_per_second)
+        self.pods: IUpstream = Upstream(reactor, NodePolicy(), dial=cluster, limits=limits) if upstream is None else upstream
 
     def member(self) -> Member:
         """The first member, so that it stops last: other members may make calls while they stop."""

@@ -9,27 +9,37 @@ from random import Random
 from twisted.internet.interfaces import IReactorTime
 
 from orchd.server.authn.token_cache import ITokenCacheMetrics
-from orchd.server.outbound.reviews import SECONDS, ConfigurationFile, Evaluated, Observe, RemoteReviews
+from orchd.server.outbound.reviews import SECONDS, ConfigurationFile, Evaluated, Limits, Observe, RemoteReviews
 from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.pipeline.endpoints.authorization_metrics import AuthorizationMetrics
 from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IssuerServices:
+    """Collaborators of authenticators that verify the tokens of issuers. `calls` are clients by the egress type of an issuer's
+    configuration; `wall` is epoch seconds."""
+
+    reactor: IReactorTime
+    wall: Callable[[], float]
+    calls: Mapping[str, WebhookClient]
+    token_cache: ITokenCacheMetrics
+    metrics: JwtMetrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundServices:
-    """HTTP, `wall` (epoch seconds), randomness and metrics. `issuer_calls` calls token issuers, by the egress type of their
-    configuration."""
+    """HTTP, `wall` (epoch seconds), randomness and metrics."""
 
     reactor: IReactorTime
     calls: WebhookClient
-    issuer_calls: Mapping[str, WebhookClient]
     wall: Callable[[], float]
     random: Random
     token_cache: ITokenCacheMetrics
     token_reviews: Observe
     access_reviews: Observe
     authorization: AuthorizationMetrics
-    issuers: JwtMetrics
+    issuers: IssuerServices
 
     def reviews(
         self,
@@ -47,5 +57,5 @@ class OutboundServices:
             random=self.random,
             observe=observe,
             evaluated=evaluated,
-            timeout=timeout,
+            limits=Limits(timeout=timeout),
         )

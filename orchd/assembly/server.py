@@ -47,11 +47,12 @@ _PATIENCE = 60.0
 
 
 class ApiServer:
-    """One API server. Make it, run `service`, wait for `service.wait_ready()`.
+    """One API server. Make it, run `service`, wait for `service.wait_ready()`. Programs that embed a server replace parts by keyword.
 
     `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port, `store` the configured
     store, `upstream` the transports to nodes, pods and services. `failed` is called when the server cannot start or
-    continue, `opened` once when all requests are served. `extra_stages` run around authentication, for requests of clients
+    continue, `opened` once when all requests are served. Without `durable_files`, generated keys and certificates are not synced to
+    disk. `extra_stages` run around authentication, for requests of clients
     and of the server's own parts; their errors become answers. Raises OSError and ValueError for missing or invalid files.
     """
 
@@ -67,8 +68,10 @@ class ApiServer:
         opened: Callable[[ApiServer], object] = lambda server: None,
         wall: Callable[[], float] = time.time,
         extra_stages: Sequence[Stage] = (),
+        durable_files: bool = True,
     ) -> None:
         self.settings = settings
+        self._durable_files = durable_files
         self._opened = opened
         runtime = self.runtime = Runtime(
             dialect=settings.dialect,
@@ -79,7 +82,7 @@ class ApiServer:
             objects=object_settings(settings),
         )
         self.state = ServerState(reactor.seconds, settings.serving.livez_grace)
-        self.files = prepare(settings, port=settings.serving.port, now=wall())
+        self.files = prepare(settings, port=settings.serving.port, now=wall(), durable=durable_files)
         access = ClientAccess(runtime)
         client = self.client = access.system
         self.metrics = ServerMetrics(runtime.dialect)
@@ -92,7 +95,7 @@ class ApiServer:
         self.identity = Identity(runtime, self.files, client, self.objects.informers, self.outbound, self.metrics)
         self.aggregation = Aggregation(runtime, client, self.objects.informers, self.egress.dial(Egress.CLUSTER))
         admission = admission_chain(
-            runtime, client, self.objects, self.outbound, self.metrics, self.identity, self.definitions, self.state
+            runtime, client, self.objects, self.outbound, self.metrics, self.identity, self.state
         )
         registries = Registries(runtime, self.objects, admission, self.identity, self.traces)
         self.registry = registries.reviewed
@@ -179,7 +182,7 @@ class ApiServer:
 
     def _prepare_files(self) -> None:
         port = self.frontend.listener.address[1]
-        self.files = prepare(self.settings, port=port, now=self.runtime.wall())
+        self.files = prepare(self.settings, port=port, now=self.runtime.wall(), durable=self._durable_files)
 
     async def _renew_files(self) -> None:
         """Renew the certificates that are due; the listener reloads changed files."""

@@ -16,6 +16,7 @@ from orchd.cache.resource import ResourceCache
 from orchd.config.settings import EtcdSettings, Settings
 from orchd.kinds.catalog import builtin_catalog
 from orchd.server.pipeline.endpoints import metrics
+from orchd.store.compaction import HistoryLimits
 from orchd.store.encrypted import EncryptedStore, SharedEncryptedStore, is_object, refuse_encrypted
 from orchd.store.encryption_config import mark_of, parse_encryption
 from orchd.store.interfaces import IStore, StoreError
@@ -108,9 +109,14 @@ def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:
         reactor,
         store_file(settings),
         dialect_name=settings.dialect.name,
-        compaction_interval=settings.storage.compaction_interval,
-        history_seconds=settings.storage.history_duration,
-        history_events=settings.storage.history_events,
+        history=_history(settings),
+    )
+
+
+def _history(settings: Settings) -> HistoryLimits:
+    chosen = settings.storage
+    return HistoryLimits(
+        compaction_interval=chosen.compaction_interval, seconds=chosen.history_duration, events=chosen.history_events
     )
 
 
@@ -124,7 +130,7 @@ def etcd_servers(etcd: EtcdSettings, reactor: Any, dial: Dial | None = None) -> 
 
 
 def _etcd(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -> IStore:
-    from orchd.store.etcd.store import EtcdStore
+    from orchd.store.etcd.store import EtcdOptions, EtcdStore
 
     etcd = settings.storage.etcd
     assert etcd is not None
@@ -136,12 +142,13 @@ def _etcd(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -
         reactor,
         servers,
         dialect_name=settings.dialect.name,
-        prefix=etcd.prefix,
-        compaction_interval=settings.storage.compaction_interval,
-        history_seconds=settings.storage.history_duration,
-        health_timeout=etcd.health_timeout,
-        lease_reuse=etcd.lease_reuse,
-        size_interval=etcd.size_interval,
+        options=EtcdOptions(
+            prefix=etcd.prefix,
+            health_timeout=etcd.health_timeout,
+            lease_reuse=etcd.lease_reuse,
+            size_interval=etcd.size_interval,
+        ),
+        history=_history(settings),
         random=random,
     )
 

@@ -21,7 +21,7 @@ from orchd.cache.announced import Announced
 from orchd.cache.derived import DerivedBudget
 from orchd.cache.interfaces import ICaches, Index
 from orchd.cache.progress import Progress
-from orchd.cache.resource import ResourceCache
+from orchd.cache.resource import CacheEnvironment, ResourceCache
 from orchd.errors import ApiError, unavailable
 from orchd.store.interfaces import CompactedError, Event, IStore, IWatch, KeyValue, Range, StoreError
 from orchd.txkit.log import Logger
@@ -67,8 +67,16 @@ class Caches:
         self._clock = clock
         self._window_seconds = window_seconds
         self._window_events = window_events
-        self._window_bytes = window_bytes
         self._progress = Progress(clock, patience=patience)
+        self._environment = CacheEnvironment(
+            store=store,
+            clock=clock,
+            progress=self._progress,
+            budget=self.derived_budget,
+            announced=self.announced,
+            window_events=window_events,
+            window_bytes=window_bytes,
+        )
         self._loading: set[Deferred[None]] = set()
         self._watch: IWatch | None = None
         self._retry: Any = None
@@ -117,17 +125,7 @@ class Caches:
             for other in self.caches:
                 if key.startswith(other + "/") or other.startswith(key + "/"):
                     raise ValueError(f"the keys /{key}/ and /{other}/ overlap")
-            found = self.caches[key] = ResourceCache(
-                key,
-                index,
-                self._store,
-                self._progress,
-                self._clock,
-                limit=self._window_events,
-                limit_bytes=self._window_bytes,
-                budget=self.derived_budget,
-                announced=self.announced,
-            )
+            found = self.caches[key] = ResourceCache(key, index, self._environment)
             if self._watch is not None:
                 self._load([found])
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from heapq import merge
 from itertools import count, islice
 from operator import itemgetter
@@ -18,20 +19,55 @@ NAME = "metadata.name"
 NAMESPACE = "metadata.namespace"
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The entries of a resource at one revision. `differs` overrides the current entries, which have the sorted `paths`: the entry at that
+    revision, or None if there was none."""
+
+    entries: Mapping[str, Entry]
+    paths: SortedList
+    differs: Mapping[str, Entry | None]
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What entries must meet: labels and fields with these values, and `match` (None: anything)."""
+
+    match: Match | None
+    labels: Mapping[str, str]
+    fields: Mapping[str, str]
+
+    def __bool__(self) -> bool:
+        return bool(self.match is not None or self.labels or self.fields)
+
+    def select(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """The entries that meet them."""
+        match, labels = self.match, self.labels
+        if self.fields or (labels and match is not None) or len(labels) > 1:
+            return self._filter(entries)
+        if match is not None:
+            return filter(match, entries)
+        ((name, value),) = labels.items()
+        return (entry for entry in entries if entry.labels.get(name) == value)
+
+    def _filter(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        match, labels, fields = self.match, tuple(self.labels.items()), tuple(self.fields.items())
+        for entry in entries:
+            if (
+                all(entry.labels.get(k) == v for k, v in labels)
+                and all(_field(entry, k) == v for k, v in fields)
+                and (match is None or match(entry))
+            ):
+                yield entry
+
+
 class RevisionView:
-    """The entries with paths from `low` on and before `high` (None: no bound) at one revision.
+    """The entries of a snapshot with paths from `low` on and before `high` (None: no bound)."""
 
-    `differs` overrides the current entries: the entry at that revision, or None if there was none.
-    """
-
-    def __init__(
-        self,
-        entries: Mapping[str, Entry],
-        paths: SortedList,
-        differs: Mapping[str, Entry | None],
-        low: str,
-        high: str | None,
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, low: str, high: str | None) -> None:
+        entries, paths, differs = snapshot.entries, snapshot.paths, snapshot.differs
+        self._snapshot = snapshot
         self._entries = entries
         self._paths = paths
         self._low = low
@@ -85,37 +121,33 @@ class RevisionView:
 
     def after(self, path: str) -> str:
         """The path that follows `path`, "" at the end."""
-        rest = RevisionView(self._entries, self._paths, self._differs, path + "\0", self._high)
+        rest = RevisionView(self._snapshot, path + "\0", self._high)
         for entry in rest:
             return entry.path
         return ""
 
 
 def list_page(
-    entries: Mapping[str, Entry],
-    paths: SortedList,
-    differs: Mapping[str, Entry | None],
+    snapshot: Snapshot,
+    requirements: Requirements,
     *,
-    revision: int,
     prefix: str,
     start: str,
     limit: int,
-    match: Match | None,
-    labels: Mapping[str, str],
-    fields: Mapping[str, str],
     candidates: Collection[str] | None,
 ) -> Page:
     """A page of a list. With requirements, the page at `next_path` may be empty: the rest is not searched for matches.
 
     `candidates` are the current paths that can meet the requirements, None for all.
     """
+    fields, revision = requirements.fields, snapshot.revision
     if NAMESPACE in fields and (not prefix or prefix == fields[NAMESPACE] + "/"):
         prefix = fields[NAMESPACE] + "/" if fields[NAMESPACE] else prefix
     if NAME in fields and prefix.endswith("/"):
         prefix += fields[NAME]
     low, high = prefix, _end(prefix)
-    view = RevisionView(entries, paths, differs, max(low, start), high)
-    if match is None and not labels and not fields:
+    view = RevisionView(snapshot, max(low, start), high)
+    if not requirements:
         found = list(islice(view, limit)) if limit else list(view)
         remaining = len(view) - len(found) if limit else 0
         return Page(found, revision, view.after(found[-1].path) if remaining else "", remaining, len(found))
@@ -124,7 +156,7 @@ def list_page(
     if limit:
         # The rest of the view is not read.
         considered = map(itemgetter(0), zip(considered, looked_at, strict=False))
-    matching = _matching(considered, match, labels, fields)
+    matching = requirements.select(considered)
     chosen = list(islice(matching, limit)) if limit else list(matching)
     more = view.after(chosen[-1].path) if limit and len(chosen) == limit else ""
     fetched = next(looked_at) if limit else len(view) if candidates is None else min(len(view), len(candidates))
@@ -137,31 +169,6 @@ def _end(prefix: str) -> str | None:
         return None
     # "0" is the character after "/", so this is the first path after all names of the namespace.
     return prefix[:-1] + "0" if prefix[-1] == "/" else prefix + "\0"
-
-
-def _matching(
-    entries: Iterable[Entry], match: Match | None, labels: Mapping[str, str], fields: Mapping[str, str]
-) -> Iterator[Entry]:
-    if not labels and not fields and match is not None:
-        return filter(match, entries)
-    if len(labels) == 1 and not fields and match is None:
-        ((name, value),) = labels.items()
-        return (entry for entry in entries if entry.labels.get(name) == value)
-    return _filter(entries, match, labels, fields)
-
-
-def _filter(
-    entries: Iterable[Entry], match: Match | None, labels: Mapping[str, str], fields: Mapping[str, str]
-) -> Iterator[Entry]:
-    wanted_labels = tuple(labels.items())
-    wanted_fields = tuple(fields.items())
-    for entry in entries:
-        if (
-            all(entry.labels.get(k) == v for k, v in wanted_labels)
-            and all(_field(entry, k) == v for k, v in wanted_fields)
-            and (match is None or match(entry))
-        ):
-            yield entry
 
 
 def _field(entry: Entry, name: str) -> str:

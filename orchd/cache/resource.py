@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from sys import intern
 
 from sortedcontainers import SortedList
@@ -14,7 +15,7 @@ from orchd.cache.announced import Announced
 from orchd.cache.derived import DerivedBudget
 from orchd.cache.indexes import Indexes
 from orchd.cache.interfaces import Change, ChangeType, Damaged, Entry, ICache, Index, Match, Page, under
-from orchd.cache.listing import NAME, NAMESPACE, list_page
+from orchd.cache.listing import NAME, NAMESPACE, Requirements, Snapshot, list_page
 from orchd.cache.progress import Progress
 from orchd.cache.stored import at_revision, with_revision
 from orchd.cache.subscriptions import Subscription, Subscriptions
@@ -29,6 +30,20 @@ _SHARED = 1000
 _log = Logger()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheEnvironment:
+    """Collaborators and limits that the caches of one store share. A window has at most `window_events` changes of
+    `window_bytes`."""
+
+    store: IStore
+    clock: IReactorTime
+    progress: Progress
+    budget: DerivedBudget
+    announced: Announced
+    window_events: int
+    window_bytes: int
+
+
 @implementer(ICache)
 class ResourceCache:
     """The cache of one resource. Created, loaded and fed by `Caches`.
@@ -38,33 +53,21 @@ class ResourceCache:
     `unreadable`.
     """
 
-    def __init__(
-        self,
-        key: str,
-        index: Index,
-        store: IStore,
-        progress: Progress,
-        clock: IReactorTime,
-        *,
-        limit: int,
-        limit_bytes: int,
-        budget: DerivedBudget,
-        announced: Announced,
-    ) -> None:
+    def __init__(self, key: str, index: Index, environment: CacheEnvironment) -> None:
         self.key = key
         self.prefix = f"/{key}/"
         self.applied_events = 0
         self._cut = len(self.prefix)
         self._index = index
-        self._store = store
-        self._progress = progress
-        self._clock = clock
-        self._budget = budget
-        self._announced = announced
+        self._store = environment.store
+        self._progress = environment.progress
+        self._clock = environment.clock
+        self._budget = environment.budget
+        self._announced = environment.announced
         self._entries: dict[str, Entry] = {}
         self._paths: SortedList = SortedList()
         self._share = _Shared()
-        self._window = Window(limit=limit, limit_bytes=limit_bytes)
+        self._window = Window(limit=environment.window_events, limit_bytes=environment.window_bytes)
         self._indexes = Indexes()
         self._subscriptions = Subscriptions()
         #: Events up to this revision are in the entries; `Progress` may be behind it just after loading.
@@ -384,16 +387,11 @@ class ResourceCache:
         if labels or indexed:
             candidates = self._indexes.paths(self._entries.values(), labels or _EMPTY, indexed)
         page = list_page(
-            self._entries,
-            self._paths,
-            differs,
-            revision=revision or current,
+            Snapshot(self._entries, self._paths, differs, revision or current),
+            Requirements(match, labels or _EMPTY, fields or _EMPTY),
             prefix=prefix,
             start=start,
             limit=limit,
-            match=match,
-            labels=labels or _EMPTY,
-            fields=fields or _EMPTY,
             candidates=candidates,
         )
         self.lists.add(page, "" if candidates is None else "labels" if labels else f"f:{next(iter(indexed))}")

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import orjson
 
+from orchd.client.event_cutters import EventCutter, FrameCutter, LineCutter
 from orchd.client.interfaces import WatchEvent
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of
@@ -35,8 +36,8 @@ class BodyCodec(Protocol):
     def decode_event(self, frame: bytes, content_type: str) -> WatchEvent:
         """An event of a watch. Raises ApiError, also for an event of type ERROR."""
 
-    def framed(self, content_type: str) -> bool:
-        """True if the events of a watch follow their length, False if they are lines."""
+    def cutter(self, content_type: str) -> EventCutter:
+        """Cuts the body of a watch into events."""
 
 
 class JsonBodies:
@@ -62,8 +63,8 @@ class JsonBodies:
             raise _malformed(error) from None
         return _event(kind, obj)
 
-    def framed(self, content_type: str) -> bool:
-        return False
+    def cutter(self, content_type: str) -> EventCutter:
+        return LineCutter()
 
 
 def _malformed(error: Exception) -> ApiError:
@@ -96,7 +97,7 @@ class ProtobufBodies(JsonBodies):
         return super().encode(call)
 
     def decode(self, data: bytes, content_type: str) -> Object:
-        if not self.framed(content_type):
+        if not self._is_protobuf(content_type):
             return super().decode(data, content_type)
         try:
             return self._decode(data)
@@ -104,7 +105,7 @@ class ProtobufBodies(JsonBodies):
             raise ApiError(500, "InternalError", f"the server's response is not protobuf: {error}") from None
 
     def decode_event(self, frame: bytes, content_type: str) -> WatchEvent:
-        if not self.framed(content_type):
+        if not self._is_protobuf(content_type):
             return super().decode_event(frame, content_type)
         try:
             kind, body = protobuf.open_watch_event(frame)
@@ -113,7 +114,10 @@ class ProtobufBodies(JsonBodies):
             raise _malformed(error) from None
         return _event(kind, obj)
 
-    def framed(self, content_type: str) -> bool:
+    def cutter(self, content_type: str) -> EventCutter:
+        return FrameCutter() if self._is_protobuf(content_type) else LineCutter()
+
+    def _is_protobuf(self, content_type: str) -> bool:
         return content_type.partition(";")[0].strip() == self._media_type
 
     def _decode(self, data: bytes) -> Object:

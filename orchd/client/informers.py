@@ -23,6 +23,8 @@ from orchd.txkit.log import Logger
 
 #: First and maximum backoff in seconds.
 _PAUSE, _LONGEST_PAUSE = 0.1, 30.0
+#: Longest pause between requests for a resource that may be missing, and is.
+_PAUSE_WITHOUT = 5.0
 #: A watch that lasts this many seconds resets the backoff, even without events.
 _LASTING = 1.0
 
@@ -134,6 +136,7 @@ class Informer:
             except ApiError as error:
                 if error.code == 404 and self._may_lack and not self._objects:
                     self._be_without()
+                    pause = min(pause, _PAUSE_WITHOUT)
                 elif error.code != 410:
                     self.log.warn("informer of {ref}: {error}; listing again", ref=self._shown, error=error.message)
             except Exception:  # logged; an informer must survive any single failure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -40,7 +40,7 @@ from orchd.client.methods import Methods
 from orchd.client.request_counts import RequestCounts
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of, warning_text
-from orchd.client.streams import FrameStream, LineStream, read_body
+from orchd.client.streams import EventStream, read_body
 from orchd.client.throttle import Throttle
 from orchd.client.transport import Transport
 from orchd.client.websocket import WebSocket
@@ -59,57 +59,61 @@ _WATCH_SECONDS, _WATCH_GRACE = 300, 30.0
 _MOST_BODY = 512 * 1024 * 1024
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientOptions:
+    """How a client sends requests. `agent` is its user agent. Every wait for a response is limited to `timeout` seconds; watches have a
+    limit of their own. `connections` is the number of persistent connections; `throttle` delays requests beyond its rate; clients
+    that share `counts` are counted together. `bearer` overrides the credentials of the configuration; `codec` encodes bodies and
+    decodes objects."""
+
+    agent: str
+    timeout: float = 30.0
+    connections: int = 4
+    throttle: Throttle | None = None
+    counts: RequestCounts | None = None
+    bearer: ITokenSource | None = None
+    codec: BodyCodec = JSON
+
+
 @implementer(IForwardingClient, ISocketClient)
 class RemoteClient(Methods):
-    """A client of one server as one user. Every wait for a response is limited to `timeout` seconds; watches have a limit
-    of their own.
-
-    `connections` is the number of persistent connections; `throttle` delays requests beyond its rate; clients that share
-    `counts` are counted together. `environment` is the environment of exec plugins; `bearer` overrides the credentials of
-    the configuration; `codec` encodes bodies and decodes objects. Call `close` at the end.
-    """
+    """A client of one server as one user. `environment` is the environment of exec plugins. Call `close` at the end."""
 
     def __init__(
         self,
         config: ClientConfig,
         reactor: Any,
+        options: ClientOptions,
         *,
-        agent: str,
         random: Random,
-        timeout: float = 30.0,
-        connections: int = 4,
         wall: Callable[[], float] = time.time,
-        throttle: Throttle | None = None,
-        counts: RequestCounts | None = None,
         environment: Mapping[str, str] = os.environ,
-        bearer: ITokenSource | None = None,
-        codec: BodyCodec = JSON,
     ) -> None:
         self._reactor = reactor
         self._random = random
-        self._timeout = timeout
+        self._timeout = options.timeout
         self._server = config.server.rstrip("/")
         self._host = urlsplit(config.server).netloc
-        self._user_agent = agent
-        self._codec = codec
-        self._throttle = throttle or Throttle(reactor, qps=0, burst=0)
-        self.counts = counts or RequestCounts()
-        self._transport = Transport(config, reactor, timeout=timeout, connections=connections)
+        self._user_agent = options.agent
+        self._codec = options.codec
+        self._throttle = options.throttle or Throttle(reactor, qps=0, burst=0)
+        self.counts = options.counts or RequestCounts()
+        self._transport = Transport(config, reactor, timeout=options.timeout, connections=options.connections)
         plugin = None
         if config.exec is not None:
             plugin = ExecCredentials(
                 config, wall=wall, in_thread=self._in_thread, environment=environment, counts=self.counts
             )
-        self._credentials = Credentials(config, reactor.seconds, plugin, bearer)
+        self._credentials = Credentials(config, reactor.seconds, plugin, options.bearer)
         self._impersonation = impersonation_headers(config.impersonation)
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return await deferToThreadPool(self._reactor, self._reactor.getThreadPool(), function, *arguments)
 
     @classmethod
-    def from_file(cls, path: Path, reactor: Any, *, context: str = "", **options: Any) -> RemoteClient:
+    def from_file(cls, path: Path, reactor: Any, options: ClientOptions, *, random: Random, context: str = "") -> RemoteClient:
         """Create a client from a client configuration file. Raises ClientConfigError or OSError."""
-        return cls(clientconfig.load(path, context=context), reactor, **options)
+        return cls(clientconfig.load(path, context=context), reactor, options, random=random)
 
     async def close(self) -> None:
         """Close idle connections."""
@@ -250,8 +254,7 @@ class RemoteClient(Methods):
         call = replace(call, query={**call.query, "timeoutSeconds": str(seconds)}, accept=self._codec.accept)
         response = await self._request(call)
         content_type = _content_type(response)
-        cut = FrameStream if self._codec.framed(content_type) else LineStream
-        stream: IWatchStream = cut(
+        stream: IWatchStream = EventStream(
             response, self._reactor, self._server, seconds + _WATCH_GRACE, self._codec, content_type
         )
         return stream

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
@@ -59,12 +57,14 @@ def read_body(response: IResponse, limit: int) -> Deferred[bytes]:
     return done
 
 
-class _EventStream(BodyStream):
-    """Subclasses cut the body into events."""
+@implementer(IWatchStream)
+class EventStream(BodyStream):
+    """The events of a watch."""
 
     def __init__(self, response: IResponse, clock: IReactorTime, server: str, seconds: float, codec: BodyCodec, content_type: str) -> None:
         self._codec = codec
         self._content_type = content_type
+        self._cutter = codec.cutter(content_type)
         super().__init__(response, clock, server, seconds)
 
     async def next(self) -> WatchEvent | None:
@@ -77,64 +77,9 @@ class _EventStream(BodyStream):
             self.close()
             raise
 
-    def break_long(self, size: int) -> None:
-        """End the stream if an event of this size is too large."""
-        if size > _LONGEST and not self.queue.ended:
+    def dataReceived(self, data: bytes) -> None:
+        if self.queue.ended:
+            return
+        self.queue.put(*self._cutter.cut(data))
+        if self._cutter.pending > _LONGEST and not self.queue.ended:
             self._break(ApiError(500, "InternalError", f"a watch event exceeds {_LONGEST} bytes"))
-
-
-@implementer(IWatchStream)
-class LineStream(_EventStream):
-    """The events of a watch, each a line of the body."""
-
-    def __init__(self, *arguments: Any) -> None:
-        self._rest: list[bytes] = []
-        self._rest_size = 0
-        super().__init__(*arguments)
-
-    def dataReceived(self, data: bytes) -> None:
-        if self.queue.ended:
-            return
-        first, *lines = data.split(b"\n")
-        self._rest.append(first)
-        self._rest_size += len(first)
-        if lines:
-            whole = b"".join(self._rest)
-            self._rest = [lines[-1]]
-            self._rest_size = len(lines[-1])
-            self.queue.put(*(line for line in (whole, *lines[:-1]) if line.strip()))
-        self.break_long(self._rest_size)
-
-
-@implementer(IWatchStream)
-class FrameStream(_EventStream):
-    """The events of a watch, each after its length in four bytes, big-endian."""
-
-    def __init__(self, *arguments: Any) -> None:
-        self._rest = b""
-        #: Pieces of an event that is not complete.
-        self._parts: list[bytes] = []
-        self._missing = 0
-        super().__init__(*arguments)
-
-    def dataReceived(self, data: bytes) -> None:
-        if self.queue.ended:
-            return
-        if len(data) < self._missing:
-            self._parts.append(data)
-            self._missing -= len(data)
-            return
-        data = b"".join((self._rest, *self._parts, data))
-        self._parts.clear()
-        at, events = 0, []
-        while len(data) - at >= 4:
-            size = int.from_bytes(data[at : at + 4], "big")
-            if len(data) - at - 4 < size:
-                break
-            events.append(data[at + 4 : at + 4 + size])
-            at += 4 + size
-        self._rest = data[at:]
-        self.queue.put(*events)
-        size = int.from_bytes(self._rest[:4], "big") if len(self._rest) >= 4 else 0
-        self._missing = max(0, 4 + size - len(self._rest))
-        self.break_long(size)

@@ -8,8 +8,9 @@ its own, and has no meaning in the one process), ``void=reason`` (it can have no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final
 
 from orchd.dialect import DIALECTS, ORCH, Dialect
@@ -108,6 +109,7 @@ class FlagTable:
 
     def __init__(self, flags: Iterable[Flag]) -> None:
         self._flags = {flag.name: flag for flag in flags}
+        self._by_spelling: Mapping[str, Flag] = {}
 
     def __iter__(self) -> Iterator[Flag]:
         return iter(self._flags.values())
@@ -118,11 +120,14 @@ class FlagTable:
     def __len__(self) -> int:
         return len(self._flags)
 
-    def by_spelling(self) -> dict[str, Flag]:
+    def by_spelling(self) -> Mapping[str, Flag]:
         """Every flag under each of its spellings."""
-        return {spelled: flag for flag in self for spelled in flag.spellings()}
+        if not self._by_spelling:
+            self._by_spelling = {spelled: flag for flag in self for spelled in flag.spellings()}
+        return self._by_spelling
 
 
+@cache
 def table() -> FlagTable:
     """All flags of the server: its own, then those of the API server, the controllers and the scheduler."""
     from orchd.config import apiserver, controller_manager, scheduler, shared
@@ -151,6 +156,7 @@ AMBIGUOUS: Final = frozenset(("leader-elect-resource-name",))
 COMPONENTS: Final = ("controller-manager", "scheduler")
 
 
+@cache
 def component_table(component: str) -> FlagTable:
     """The flags of one of `COMPONENTS` in a process of its own, where those marked ``own`` are built, too."""
     from orchd.config import controller_manager, scheduler, shared
@@ -164,6 +170,7 @@ def component_table(component: str) -> FlagTable:
     return FlagTable(replace(flag, built=flag.built or flag.own) for flag in flags)
 
 
+@cache
 def private_flags(component: str) -> frozenset[str]:
     """Flags of a component that its flag file may set when it runs in the server's process: those that are not the
     server's."""

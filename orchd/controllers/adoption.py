@@ -4,6 +4,7 @@ match."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from orchd.client.interfaces import IClient, IInformer, ResourceRef
@@ -37,22 +38,34 @@ def controlled_by(informer: IInformer) -> Controlled:
     return controlled
 
 
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """An object that adopts others. `ref` is its resource, `subject` its apiVersion and kind; `selector` selects its dependents."""
+
+    obj: Object
+    ref: ResourceRef
+    subject: tuple[str, str]
+    selector: LabelSelector
+
+    @property
+    def reference(self) -> Object:
+        """The owner reference of its dependents."""
+        return owner_reference(self.obj, *self.subject)
+
+
 async def claim(
     client: IClient,
-    parent: Object,
-    *,
-    parent_ref: ResourceRef,
-    api_version: str,
-    kind: str,
-    selector: LabelSelector,
-    controlled: Controlled,
+    claimant: Parent,
     ref: ResourceRef,
+    controlled: Controlled,
+    *,
     fits: Callable[[Object], bool] = lambda obj: True,
 ) -> list[Object]:
-    """The dependents of `parent` after adoption and release.
+    """The dependents of a parent, objects of `ref`, after adoption and release.
 
     An object belongs to the parent if the selector matches its labels and `fits` accepts it.
     """
+    parent, selector = claimant.obj, claimant.selector
     mine: list[Object] = []
     for obj in controlled(namespace(parent), uid(parent)):
         if selector.matches(labels(obj)) and fits(obj):
@@ -63,21 +76,12 @@ async def claim(
         return mine
     orphans = controlled(namespace(parent), "")
     found = [obj for obj in orphans if not deleting(obj) and selector.matches(labels(obj)) and fits(obj)]
-    return mine + await _adopt(client, parent, parent_ref, owner_reference(parent, api_version, kind), found, ref)
+    return mine + await _adopt(client, claimant, found, ref)
 
 
-async def claim_members(
-    client: IClient,
-    parent: Object,
-    *,
-    parent_ref: ResourceRef,
-    reference: Mapping[str, Any],
-    selector: LabelSelector,
-    members: Members,
-    informer: IInformer,
-) -> Census:
-    """`claim` for pods that are grouped by label set: the selector is evaluated once per distinct set. `reference` is the
-    owner reference that adopted pods get."""
+async def claim_members(client: IClient, claimant: Parent, members: Members, informer: IInformer) -> Census:
+    """`claim` for pods that are grouped by label set: the selector is evaluated once per distinct set."""
+    parent, selector = claimant.obj, claimant.selector
     owned, within = members.of_owner(namespace(parent), uid(parent)), namespace(parent)
     adopted: list[Object] = []
     if not deleting(parent):
@@ -87,7 +91,7 @@ async def claim_members(
                     await _release(client, parent, obj, PODS)
         classes = [found for found in members.orphans(within).classes.values() if selector.matches(found.labels)]
         orphans = [each for found in classes for each in found.members.values() if not each.deleting]
-        adopted = await _adopt(client, parent, parent_ref, reference, _current_objects(informer, orphans), PODS)
+        adopted = await _adopt(client, claimant, _current_objects(informer, orphans), PODS)
     # Read again: the informer may already have adopted objects under the owner's uid.
     owned = members.of_owner(within, uid(parent))
     late = [members.describe(obj) for obj in adopted if uid(obj) not in owned.members]
@@ -100,25 +104,19 @@ def _current_objects(informer: IInformer, members: Iterable[Member]) -> list[Obj
     return [obj for wanted, obj in found if obj is not None and uid(obj) == wanted]
 
 
-async def _adopt(
-    client: IClient,
-    parent: Object,
-    parent_ref: ResourceRef,
-    reference: Mapping[str, Any],
-    orphans: Iterable[Object],
-    ref: ResourceRef,
-) -> list[Object]:
-    """Make `parent` the controller of these objects. Returns those that it controls now."""
+async def _adopt(client: IClient, claimant: Parent, orphans: Iterable[Object], ref: ResourceRef) -> list[Object]:
+    """Make the parent the controller of these objects. Returns those that it controls now."""
+    parent = claimant.obj
     adopted: list[Object] = []
     checked = False
     for obj in orphans:
         if not checked:
             # The informer may not show yet that the parent is being deleted; objects adopted now would be deleted with it.
-            live = await client.get(parent_ref, namespace(parent), name(parent))
+            live = await client.get(claimant.ref, namespace(parent), name(parent))
             if uid(live) != uid(parent) or deleting(live):
                 return []
             checked = True
-        owners = [*(obj["metadata"].get("ownerReferences") or ()), dict(reference)]
+        owners = [*(obj["metadata"].get("ownerReferences") or ()), claimant.reference]
         changed = await _set_owners(client, ref, obj, owners)
         if changed is not None:
             adopted.append(changed)

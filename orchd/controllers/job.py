@@ -119,16 +119,7 @@ class JobController(PodViewController):
         if job is None or finish_time(job) is not None:
             self.forget(key)
             return None
-        mine = await claim(
-            self.client,
-            job,
-            parent_ref=JOBS,
-            api_version="batch/v1",
-            kind="Job",
-            selector=self.selector(job),
-            controlled=self._views.controlled,
-            ref=PODS,
-        )
+        mine = await claim(self.client, self.as_parent(job), PODS, self._views.controlled)
         began, mode, result = self.env.clock.seconds(), _mode(job), "error"
         sync = _Sync(action="reconciling" if self._expected.pause(key) else "tracking")
         try:

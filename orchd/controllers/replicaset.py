@@ -67,15 +67,7 @@ class ReplicaSetController(WorkloadController):
         if parent is None:
             self.forget(key)
             return None
-        mine = await claim_members(
-            self.client,
-            parent,
-            parent_ref=self.ref,
-            reference=owner_reference(parent, *self.subject),
-            selector=self.selector(parent),
-            members=self._members,
-            informer=self._pods,
-        )
+        mine = await claim_members(self.client, self.as_parent(parent), self._members, self._pods)
         # Before pods are made or deleted: the informer delivers these changes meanwhile.
         counts = self._count(parent, mine)
         pause = self._expected.pause(key)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
+from orchd.controllers.adoption import Parent
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.expectations import Expectations
@@ -40,6 +41,10 @@ class WorkloadController(Controller):
     def selector(self, each: Object) -> LabelSelector:
         """Selects the pods of an owner."""
         return LabelSelector.from_object(spec(each).get("selector") or {})
+
+    def as_parent(self, each: Object) -> Parent:
+        """An owner as the parent of its dependents."""
+        return Parent(each, self.ref, self.subject, self.selector(each))
 
     def adopts(self, each: Object, pod: Object) -> bool:
         """True if the owner may adopt a pod that its selector matches."""

@@ -47,7 +47,7 @@ def dump(session: Session, namespaces: tuple[str, ...], folder: str, everywhere:
         names = chosen
         if everywhere:
             names = [each["metadata"]["name"] for each in (await _list(api, "namespaces")).get("items") or ()]
-        for name in names or dict.fromkeys(["kube-system", "default" if api.namespace == "kube-system" else api.namespace]):
+        for name in names or dict.fromkeys([(await api.dialect()).system_namespace, api.namespace]):
             await _dump_namespace(api, writer, name)
         if folder and folder != "-":
             output.line(f"Cluster info dumped to {folder}")

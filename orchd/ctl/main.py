@@ -16,7 +16,7 @@ import click
 from twisted.internet.task import react
 
 from orchd.client.interfaces import IRawClient
-from orchd.client.remote import RemoteClient
+from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.ctl import configuration
 from orchd.ctl.api import LONGEST_STREAM, Api
 from orchd.ctl.command import Group
@@ -92,9 +92,12 @@ def _connect(session: Session, work: Work) -> Any:
         reactor.addSystemEventTrigger("before", "shutdown", stopping)
         try:
             client = RemoteClient(
-                config, reactor, agent=COMMAND_LINE, random=SystemRandom(), timeout=session.flags.request_timeout or _TIMEOUT,
+                config,
+                reactor,
+                ClientOptions(agent=COMMAND_LINE, timeout=session.flags.request_timeout or _TIMEOUT),
+                random=SystemRandom(),
                 environment=session.environment,
-            )  # fmt: skip
+            )
         except ValueError as error:
             failures.append(CommandError(f"client configuration: {error}"))
             return

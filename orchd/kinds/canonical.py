@@ -16,14 +16,14 @@ def canonicalize(
     obj: Object,
     resource: Resource,
     settings: ObjectSettings,
-    known: Object | None = None,
+    earlier: Object | None = None,
     *,
     quote: Callable[[], str] | None = None,
 ) -> Object:
-    """`obj`, of the version of `resource`, with canonical shape and defaults, which parts of `known` have. Raises ApiError: 400
+    """`obj`, of the version of `resource`, with canonical shape and defaults, which parts of `earlier` have. Raises ApiError: 400
     for a sent object, 422 for a patched one, of which `quote` returns the text that errors contain."""
     try:
-        out = default.apply(shape.canonical(obj, resource.type, known), resource, settings, known)
+        out = default.apply(shape.canonical(obj, resource.type, earlier), resource, settings, earlier)
     except RecursionError:
         # Recursive schemas can be defaulted to any depth.
         raise too_deep(resource) from None

@@ -209,6 +209,8 @@ class KindRow:
     clears_status: bool = True
     #: PUT and apply may create objects.
     creates_on_update: bool = False
+    #: An object sent with neither name nor generateName is created under a UUID as its name.
+    creates_unnamed: bool = False
     #: PUT may omit metadata.resourceVersion.
     unconditional_update: bool = True
     #: Paths of fields, besides status, that a write of the object resets to their stored values, or to those of the server on

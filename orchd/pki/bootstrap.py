@@ -98,43 +98,45 @@ def ensure(
     hostname: str | None = None,
     serving_folder: Path | None = None,
     renew: bool = False,
+    durable: bool = True,
 ) -> Files:
     """Create missing files in ``data_dir/pki``, ``data_dir/admin.*config`` and `serving_folder`; renew expiring certificates.
 
     `server_url` is written to the administrator's configuration. `names` are additional host names and IP addresses of the
     serving certificate: bind and advertise address (unspecified addresses such as 0.0.0.0 are skipped), the first service
     address. `hostname` defaults to that of this machine. `now` is an aware datetime. With `renew` certificates are issued
-    anew even when they are not due. The CA and the service account key are never replaced. Directories get mode 0700, files
+    anew even when they are not due. Without `durable`, files are not synced to disk: for folders that need not outlast a crash of the
+    machine. The CA and the service account key are never replaced. Directories get mode 0700, files
     0600. Raises OSError, or ValueError for unusable files.
     """
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     files = Files.below(data_dir, dialect, serving_folder)
     files.folder.mkdir(mode=0o700, exist_ok=True)
     files.serving_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    authority = _authority(files, dialect, now)
+    authority = _authority(files, dialect, now, durable)
     own = [*("localhost", "127.0.0.1", "::1"), socket.gethostname() if hostname is None else hostname, *names]
     serving_names = [*(dialect(name) for name in IN_CLUSTER_NAMES), *(name for name in own if _nameable(name))]
     _leaf(
-        files.serving_certificate,
-        files.serving_key,
+        (files.serving_certificate, files.serving_key),
         authority,
         subject(dialect("{short}-apiserver")),
         usages=[SERVER],
         names=serving_names,
         now=now,
         renew=renew,
+        durable=durable,
     )
     admin = _leaf(
-        files.admin_certificate,
-        files.admin_key,
+        (files.admin_certificate, files.admin_key),
         authority,
         subject(dialect("{long}-admin"), [MASTERS]),
         usages=[CLIENT],
         names=[],
         now=now,
         renew=renew,
+        durable=durable,
     )
-    _signing_key(files)
+    _signing_key(files, durable)
     config = ClientConfig(
         server=server_url,
         authority=chain_pem(authority.certificate),
@@ -145,19 +147,20 @@ def ensure(
     )
     text = config.render().encode()
     if not files.admin_config.exists() or files.admin_config.read_bytes() != text:
-        write_private(files.admin_config, text)
+        write_private(files.admin_config, text, durable=durable)
     return files
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Write a file atomically with mode 0600."""
+def write_private(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Write a file atomically with mode 0600. With `durable` it is on disk when this returns."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
             out.flush()
-            os.fsync(out.fileno())
+            if durable:
+                os.fsync(out.fileno())
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -177,23 +180,22 @@ def _load(certificate: Path, key: Path) -> Signed:
         raise ValueError(f"{certificate} or {key.name}: {error}") from error
 
 
-def _store(certificate: Path, key: Path, signed: Signed) -> None:
+def _store(certificate: Path, key: Path, signed: Signed, durable: bool) -> None:
     # The key first: at the next start, a certificate must have its key.
-    write_private(key, private_pem(signed.key))
-    write_private(certificate, chain_pem(signed.certificate, *signed.chain))
+    write_private(key, private_pem(signed.key), durable=durable)
+    write_private(certificate, chain_pem(signed.certificate, *signed.chain), durable=durable)
 
 
-def _authority(files: Files, dialect: Dialect, now: datetime) -> Signed:
+def _authority(files: Files, dialect: Dialect, now: datetime, durable: bool) -> Signed:
     if files.ca_certificate.exists():
         return _load(files.ca_certificate, files.ca_key)
     authority = new_authority(dialect("{long}"), now=now)
-    _store(files.ca_certificate, files.ca_key, authority)
+    _store(files.ca_certificate, files.ca_key, authority, durable)
     return authority
 
 
 def _leaf(
-    certificate: Path,
-    key: Path,
+    pair: tuple[Path, Path],
     authority: Signed,
     holder: x509.Name,
     *,
@@ -201,14 +203,16 @@ def _leaf(
     names: list[str],
     now: datetime,
     renew: bool,
+    durable: bool,
 ) -> Signed:
-    """The existing pair if it is usable and not to be renewed, else a new one."""
+    """The certificate and key in the files `pair` if they are usable and not to be renewed, else new ones."""
+    certificate, key = pair
     if not renew and certificate.exists() and key.exists():
         present = _load(certificate, key)
         if _is_usable(present, authority, holder, names, now):
             return present
     made = issue_pair(authority, holder, usages=usages, names=names, now=now)
-    _store(certificate, key, made)
+    _store(certificate, key, made, durable)
     return made
 
 
@@ -233,12 +237,12 @@ def _is_usable(pair: Signed, authority: Signed, holder: x509.Name, names: list[s
     return set(alternative_names(names)) <= set(alternatives)
 
 
-def _signing_key(files: Files) -> None:
+def _signing_key(files: Files, durable: bool) -> None:
     if files.signing_key.exists():
         if not files.verification_key.exists():
             key = load_private(files.signing_key.read_bytes())
-            write_private(files.verification_key, public_pem(key.public_key()))
+            write_private(files.verification_key, public_pem(key.public_key()), durable=durable)
         return
     made = new_signing_key()
-    write_private(files.verification_key, public_pem(made.public_key()))
-    write_private(files.signing_key, private_pem(made))
+    write_private(files.verification_key, public_pem(made.public_key()), durable=durable)
+    write_private(files.signing_key, private_pem(made), durable=durable)

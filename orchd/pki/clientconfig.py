@@ -118,7 +118,7 @@ class ClientConfig:
         )
         context = _present({"cluster": self.cluster, "user": self.user, "namespace": self.namespace})
         name = f"{self.user}@{self.cluster}"
-        return yaml.safe_dump(
+        return yaml.dump(
             {
                 "apiVersion": "v1",
                 "kind": "Config",
@@ -128,6 +128,7 @@ class ClientConfig:
                 "current-context": name,
                 "preferences": {},
             },
+            Dumper=yaml.CSafeDumper,
             sort_keys=False,
         )
 

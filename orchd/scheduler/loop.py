@@ -3,12 +3,11 @@ decided."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from twisted.internet.defer import CancelledError, DeferredSemaphore
-from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchd.scheduler.binding import Binder, BindError
@@ -17,7 +16,6 @@ from orchd.scheduler.event_handlers import POD_DELETED
 from orchd.scheduler.framework.cycle import CycleError, Decider, Decision, NoNodesError, UnfitError
 from orchd.scheduler.framework.profile import Profile
 from orchd.scheduler.history import History
-from orchd.scheduler.metrics import SchedulerMetrics
 from orchd.scheduler.pod_conditions import UNSCHEDULABLE, Reporter
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.queue.nominator import Nominator
@@ -43,8 +41,8 @@ class ProfileLane:
 
 
 class SchedulingLoop:
-    """`lanes` by scheduler name. `pod_object` returns the API object of a pod, None after its deletion. `parallelism` is the
-    configuration's: decisions are taken one by one, so it bounds the concurrent API requests."""
+    """`lanes` by scheduler name, at least one. `parallelism` is the configuration's: decisions are taken one by one, so it bounds the
+    concurrent API requests."""
 
     log = Logger()
 
@@ -55,20 +53,17 @@ class SchedulingLoop:
         queue: SchedulingQueue,
         cluster: Cluster,
         nominator: Nominator,
-        clock: IReactorTime,
-        pod_object: Callable[[Pod], Any],
         history: History,
-        metrics: SchedulerMetrics,
         parallelism: int,
     ) -> None:
         self._lanes = lanes
         self._queue = queue
         self._cluster = cluster
         self._nominator = nominator
-        self._clock = clock
-        self._pod_object = pod_object
         self._history = history
-        self._metrics = metrics
+        # What the lanes share.
+        handle = next(iter(lanes.values())).profile.handle
+        self._clock, self._metrics, self._pod_object = handle.clock, handle.metrics, handle.pod_object
         self._slots = DeferredSemaphore(_WRITES_PER_UNIT * parallelism)
         self._background = Background()
 

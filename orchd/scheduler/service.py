@@ -135,10 +135,7 @@ class Scheduler:
             queue=self.queue,
             cluster=self.cluster,
             nominator=self.nominator,
-            clock=clock,
-            pod_object=next(iter(self.lanes.values())).profile.handle.pod_object,
             history=self.history,
-            metrics=self.metrics,
             parallelism=configuration.parallelism,
         )
 

@@ -34,6 +34,9 @@ def write_backup(source: str, target: str) -> int:
     partial = target + ".partial"
     if os.path.exists(target):
         raise FileExistsError(f"{target} exists")
+    folder = os.path.dirname(os.path.abspath(target))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"there is no folder {folder}")
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
     try:
         revision = _copy(source, partial)
@@ -42,7 +45,7 @@ def write_backup(source: str, target: str) -> int:
     except BaseException:
         os.unlink(partial)
         raise
-    sync(os.path.dirname(target))
+    sync(folder)
     return revision
 
 

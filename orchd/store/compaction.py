@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
+from typing import Final
 
 from twisted.internet.defer import Deferred, ensureDeferred, succeed
 from twisted.internet.interfaces import IReactorTime
@@ -13,6 +15,21 @@ from orchd.store.interfaces import IStore, StoreError
 from orchd.txkit.log import Logger
 
 _log = Logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryLimits:
+    """How much of its history a store on disk keeps. It is compacted every `compaction_interval` seconds (0: never) to the last `seconds`,
+    where that is implemented also to the last `events`. Up to `recent_events` of `recent_bytes` are held in memory for watches."""
+
+    compaction_interval: float = 300.0
+    seconds: float = 300.0
+    events: int = 100_000
+    recent_events: int = 1_000
+    recent_bytes: int = 8 * 1024 * 1024
+
+
+USUAL_HISTORY: Final = HistoryLimits()
 
 
 class Compaction:

@@ -23,7 +23,7 @@ from zope.interface import implementer
 
 from orchd.store import sql
 from orchd.store.backup import write_backup
-from orchd.store.compaction import Compaction
+from orchd.store.compaction import USUAL_HISTORY, Compaction, HistoryLimits
 from orchd.store.highwater import HighWater
 from orchd.store.interfaces import Event, EventType, IStore, KeyValue, StoreError, UnavailableError
 from orchd.store.keys import prefix_end
@@ -69,15 +69,11 @@ class SqliteStore(SingleProcessStore):
         path: str | os.PathLike[str],
         *,
         dialect_name: str,
-        compaction_interval: float = 300.0,
-        history_seconds: float = 300.0,
-        history_events: int = 100_000,
-        recent_events: int = 1_000,
-        recent_bytes: int = 8 * 1024 * 1024,
+        history: HistoryLimits = USUAL_HISTORY,
         check_seconds: float = 3.0,
         switch_interval: float = 0.000_05,
     ) -> None:
-        super().__init__(reactor, recent_events=recent_events, recent_bytes=recent_bytes)
+        super().__init__(reactor, recent_events=history.recent_events, recent_bytes=history.recent_bytes)
         self.path = os.path.abspath(os.fspath(path))
         self.commits = 0
         self.writes = 0
@@ -90,7 +86,7 @@ class SqliteStore(SingleProcessStore):
         self._switch_interval = switch_interval
         self._switch_interval_before = 0.0
         self._compaction = Compaction(
-            self, reactor, interval=compaction_interval, keep=history_seconds, most=history_events
+            self, reactor, interval=history.compaction_interval, keep=history.seconds, most=history.events
         )
         self._lock: FileLock | None = None
         self._writer: Worker

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 # Imported before any fork; importing the reactor's module makes no reactor.
-import twisted.internet.default  # noqa: F401
+import twisted.internet.default
+from twisted.internet.main import installReactor
 from twisted.logger import globalLogBeginner, textFileLogObserver
 
 import orchd.assembly.controllers  # noqa: F401
@@ -22,12 +23,22 @@ from orchd.testing.process_lifetime import open_process
 from orchd.txkit.coroutines import start as run_coroutine
 
 _BACKLOG = 1024
+_REACTOR = "twisted.internet.reactor"
+
+
+class NoReactor:
+    """The reactor of a template. `LoopingCall` looks for a reactor even if it is given a clock, and would make one; processes that
+    were forked after that would share its descriptors, and so each other's events."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{name}: a template has no reactor")
 
 
 def run_template(channel: socket.socket, spec: Any, folder: Path, owner: int) -> None:
     """Start a server as far as possible without sockets, and fork a cluster for each message."""
     _log_to(folder / "log")
     globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False)
+    installReactor(NoReactor())
     try:
         server = ClusterServer(ServerSpec.from_message(spec), folder)
         server.start_unbound()
@@ -79,7 +90,9 @@ def run_cluster(server: ClusterServer | None, message: Any, descriptor: int, own
 
 
 def _install_reactor() -> Any:
-    """The reactor of this process: never made before a fork, as processes would share its descriptors."""
+    """Make the reactor of this process, in place of the one of a template."""
+    if isinstance(sys.modules.get(_REACTOR), NoReactor):
+        del sys.modules[_REACTOR], twisted.internet.reactor
     from twisted.internet import reactor
 
     return reactor

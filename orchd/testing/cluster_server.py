@@ -119,8 +119,8 @@ class ClusterServer:
         ])
         settings = configuration.from_options(options)
         self.dialect = settings.dialect
-        make_signing_key(Files.below(self.data, settings.dialect))
-        write_private(tokens, f'{self.token},{self.dialect("{long}-admin")},admin,"{MASTERS}"\n'.encode())
+        make_signing_key(Files.below(self.data, settings.dialect), durable=self.persistent)
+        write_private(tokens, f'{self.token},{self.dialect("{long}-admin")},admin,"{MASTERS}"\n'.encode(), durable=False)
         self.server = ApiServer(
             settings,
             self.reactor,
@@ -129,6 +129,7 @@ class ClusterServer:
             failed=self._failed,
             wall=self.reactor.wall,
             extra_stages=[self.log, self.faults],
+            durable_files=self.persistent,
         )
 
     def _failed(self, failure: Failure) -> None:
@@ -203,8 +204,8 @@ class ClusterServer:
         """Present a certificate that expired an hour ago to new connections."""
         pair = self._issue(subject(self.dialect("{short}-apiserver")), SERVER, ["localhost", "127.0.0.1"], -3600.0)
         certificate, key = folder / "expired.crt", folder / "expired.key"
-        write_private(key, private_pem(pair.key))
-        write_private(certificate, chain_pem(pair.certificate))
+        write_private(key, private_pem(pair.key), durable=False)
+        write_private(certificate, chain_pem(pair.certificate), durable=False)
         self._present(replace(self.server.files.tls, serving=KeyPairFiles(certificate=str(certificate), key=str(key))))
 
     def restore_serving_certificate(self) -> None:

@@ -9,14 +9,16 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
 from typing import Any
 
 import orchd
 from orchd.testing import fork_channel
+from orchd.testing.run_folder import make_folder
 
+#: Names of folders for the files of clusters begin with this.
+FOLDER_PREFIX = "orchd-test-"
 _TREE = Path(orchd.__file__).resolve().parents[1]
 #: One thread is enough for the scheduler's arrays, and a process that forks should have no others.
 _SINGLE_THREADED = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -27,7 +29,7 @@ class ForkClient:
 
     def __init__(self) -> None:
         self.owner = os.getpid()
-        self.folder = Path(tempfile.mkdtemp(prefix="orchd-test-"))
+        self.folder, self._folder_lock = make_folder(FOLDER_PREFIX)
         self.log_file = self.folder / "log"
         self._lock = threading.Lock()
         self._count = 0
@@ -42,7 +44,7 @@ class ForkClient:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[theirs.fileno(), self._folder_lock],
                 start_new_session=True,
             )
 
@@ -85,6 +87,7 @@ class ForkClient:
             self._process.kill()
             self._process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._folder_lock)
 
 
 def _with_bytecode(environment: dict[str, str]) -> dict[str, str]:
@@ -111,7 +114,10 @@ def fork_client() -> ForkClient:
     """The fork server of this process, started on first use; a forked process gets its own."""
     global _current
     with _lock:
-        if _current is None or _current.owner != os.getpid() or not _current.running:
+        if _current is not None and _current.owner == os.getpid() and not _current.running:
+            _current.stop()
+            _current = None
+        if _current is None or _current.owner != os.getpid():
             _current = ForkClient()
         return _current
 

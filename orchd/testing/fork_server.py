@@ -23,8 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from orchd.testing import fork_channel
-from orchd.testing.compiled_dataclasses import default_file, kept_code
+from orchd.testing.code_file import code_file
+from orchd.testing.compiled_dataclasses import kept_code
+from orchd.testing.fork_client import FOLDER_PREFIX
+from orchd.testing.kept_modules import kept_modules
 from orchd.testing.process_lifetime import die_with_parent, is_running, open_process
+from orchd.testing.run_folder import remove_abandoned
 
 #: Limit of templates. The least recently used one ends first, after the clusters that were forked from it.
 _MAX_TEMPLATES = 8
@@ -44,12 +48,20 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Children are not waited for.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    with kept_code(default_file(), write=not sys.dont_write_bytecode):
+    keeps = not sys.dont_write_bytecode
+    with kept_modules(code_file("modules")) as modules, kept_code(code_file("dataclasses"), write=keeps):
         import orchd.testing.cluster_main  # noqa: F401  # what every template needs
 
     gc.freeze()
+
+    def complete() -> None:
+        """What the first cluster does not wait for."""
+        remove_abandoned(FOLDER_PREFIX)
+        if keeps:
+            modules.save()
+
     try:
-        serve(channel, owner, ForkServer(owner, folder).start)
+        serve(channel, owner, ForkServer(owner, folder).start, complete)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

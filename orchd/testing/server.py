@@ -11,6 +11,7 @@ it needs the clock to advance (`server.clock.advance`).
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any, ClassVar, TypeVar
 from urllib.parse import parse_qs, unquote
 
 import orjson
+from twisted.internet.base import DelayedCall
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IStreamServerEndpoint
 from twisted.internet.task import Clock
@@ -57,7 +59,31 @@ def run(coro: Coroutine[Any, Any, T]) -> T:
 
 
 class StillReactor(Clock):
-    """The part of a reactor that a server without sockets uses."""
+    """The part of a reactor that a server without sockets uses. Its pending calls stay sorted by their times, where a `Clock` sorts
+    all of them for each that is added or run."""
+
+    def callLater(self, delay: float, callable: Callable[..., Any], *args: object, **kw: object) -> DelayedCall:
+        call = DelayedCall(self.rightNow + delay, callable, args, kw, self.calls.remove, self._moved, self.seconds)
+        # By `time`: what was put off keeps its place until it is the first.
+        insort(self.calls, call)
+        return call
+
+    def _moved(self, call: DelayedCall) -> None:
+        self.calls.remove(call)
+        insort(self.calls, call)
+
+    def advance(self, amount: float) -> None:
+        self.rightNow += amount
+        calls = self.calls
+        while calls and calls[0].time <= self.rightNow:
+            call = calls[0]
+            if call.delayed_time:
+                call.activate_delay()
+                self._moved(call)
+                continue
+            del calls[0]
+            call.called = 1
+            call.func(*call.args, **call.kw)
 
     def getThreadPool(self) -> InlineThreads:
         return InlineThreads()

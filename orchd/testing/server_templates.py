@@ -46,14 +46,15 @@ def keep_keys(settings: Settings, now: float) -> None:
         _keys[key] = {name: getattr(files, name).read_bytes() for name in _KEY_FILES}
 
 
-def make_signing_key(files: Files) -> None:
-    """Create an EC key for service account tokens unless one exists: an RSA key would take most of the start time."""
+def make_signing_key(files: Files, *, durable: bool = False) -> None:
+    """Create an EC key for service account tokens unless one exists: an RSA key would take most of the start time. With `durable`
+    it is on disk when this returns."""
     if files.signing_key.exists():
         return
     files.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     key = new_key()
-    write_private(files.verification_key, public_pem(key.public_key()))
-    write_private(files.signing_key, private_pem(key))
+    write_private(files.verification_key, public_pem(key.public_key()), durable=durable)
+    write_private(files.signing_key, private_pem(key), durable=durable)
 
 
 def _files(settings: Settings) -> Files:

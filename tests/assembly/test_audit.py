@@ -1,4 +1,4 @@
-"""Audit in a whole server: what its flags say is what its log holds."""
+"""Auditing in a whole server: the audit log holds what the audit flags and the policy ask for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ rules:
 """
 
 
-def recorded(folder: Path) -> list[dict[str, Any]]:
+def audit_events(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "audit.log").read_text().splitlines()]
 
 
@@ -38,13 +38,13 @@ def flags(tmp_path: Path) -> list[str]:
 
 
 def test_each_request_that_a_rule_covers_is_audited(tmp_path: Path, flags: list[str]) -> None:
-    """Each that a rule covers, once it has been served; the server's own are no exception."""
+    """Requests that a policy rule matches are audited after they were served, the server's own requests included."""
     server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
     alice = user("alice", "people")
     answer = run(server.request("POST", "/api/v1/namespaces/default/configmaps", body={"metadata": {"name": "a"}}, user=alice))
     run(server.request("GET", "/api/v1/namespaces/default/configmaps/none", user=alice))
     run(server.request("GET", "/version"))
-    made, missed = recorded(tmp_path)
+    made, missed = audit_events(tmp_path)
     assert made["auditID"] == answer.headers["Audit-Id"] and made["responseStatus"]["code"] == 201
     assert made["requestObject"]["metadata"]["name"] == "a" and made["responseObject"]["metadata"]["uid"]
     assert made["annotations"] == {"authorization.orch.io/decision": "allow", "authorization.orch.io/reason": ""}
@@ -55,38 +55,39 @@ def test_each_request_that_a_rule_covers_is_audited(tmp_path: Path, flags: list[
 
 
 def test_response_object_is_audited_for_local_clients(tmp_path: Path, flags: list[str]) -> None:
-    """The stored object is recorded although the client in this process needs no answer."""
+    """The stored object is recorded although a client in the same process receives no encoded response."""
     server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
     obj = {"metadata": {"name": "a"}}
     assert run(server.client("alice", "people").create(CONFIGS, "default", obj, need_answer=False)) == {}
-    (made,) = recorded(tmp_path)
+    (made,) = audit_events(tmp_path)
     assert made["responseObject"]["metadata"]["uid"]
     server.stop()
 
 
 def test_delete_options_are_the_request_object(tmp_path: Path, flags: list[str]) -> None:
-    """Options that name their version are the request's object; without one nothing is written down."""
+    """DeleteOptions with an apiVersion are recorded as the request object; without one no request object is recorded.
+    """
     server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
     alice, url = user("alice", "people"), "/api/v1/namespaces/default/configmaps/none"
     named = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Orphan"}
     for body in (named, {"propagationPolicy": "Orphan"}):
         assert run(server.request("DELETE", url, body=body, user=alice)).code == 404
-    first, second = recorded(tmp_path)
+    first, second = audit_events(tmp_path)
     assert first["requestObject"] == named and "requestObject" not in second
     server.stop()
 
 
 def test_stop_writes_pending_batches(tmp_path: Path, flags: list[str]) -> None:
-    """Nothing that waits is lost by an orderly end."""
+    """An orderly stop writes the batches that are still pending."""
     server = make_server(tmp_path / "data", *flags, "--audit-log-mode=batch", "--audit-log-batch-max-size=100", "--audit-log-batch-max-wait=1h")
     run(server.request("GET", "/version", user=user("alice", "people")))
-    assert recorded(tmp_path) == []
+    assert audit_events(tmp_path) == []
     server.stop()
-    assert [event["requestURI"] for event in recorded(tmp_path)] == ["/version"]
+    assert [event["requestURI"] for event in audit_events(tmp_path)] == ["/version"]
 
 
 def test_invalid_policy_fails_the_start(tmp_path: Path, flags: list[str]) -> None:
-    """With the flag, the file and the place."""
+    """The error names the flag, the file and the field."""
     (tmp_path / "policy.yaml").write_text(POLICY.replace("level: Metadata", "level: All"))
     with pytest.raises(ValueError, match=r"--audit-policy-file: .*policy\.yaml: rules\[2\]\.level: 'All' is not one of"):
         make_server(tmp_path / "data", *flags)
@@ -109,7 +110,7 @@ def test_invalid_policy_fails_the_start(tmp_path: Path, flags: list[str]) -> Non
     ],
 )
 def test_conflicting_flags_are_refused(argv: list[str], message: str) -> None:
-    """What would record nothing, or could not work, is refused."""
+    """Flags that exclude each other, or under which no event could be recorded, are rejected."""
     with pytest.raises(Exception, match="audit") as refused:
         options = Options()
         options.parseOptions(argv)

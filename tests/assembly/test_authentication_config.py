@@ -1,4 +1,4 @@
-"""Authorities of clients and proxies: read again, and told to extension servers."""
+"""Client and proxy certificate authorities: reloaded from their files, and published for extension API servers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def pem(*authorities: Signed) -> str:
     return chain_pem(*(authority.certificate for authority in authorities)).decode()
 
 
-def said(server: InProcessServer) -> dict[str, str]:
+def published(server: InProcessServer) -> dict[str, str]:
     client = server.client("admin", "system:masters")
     found: dict[str, str] = run(client.get(MAPS, ORCH.system_namespace, "extension-apiserver-authentication"))["data"]
     return found
 
 
-def known(server: InProcessServer, authority: Signed, **headers: str) -> bool:
+def authenticates(server: InProcessServer, authority: Signed, **headers: str) -> bool:
     pair = issue_pair(authority, subject("proxy"), usages=(CLIENT,), now=THEN, lifetime=timedelta(hours=1))
     shown = {name.replace("_", "-"): (value,) for name, value in headers.items()}
     credentials = Credentials(headers=shown, certificates=(pair.certificate.public_bytes(Encoding.DER),))
@@ -52,7 +52,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return clients, proxies
 
 
-def started(tmp_path: Path, files: tuple[Path, Path]) -> InProcessServer:
+def make_configured_server(tmp_path: Path, files: tuple[Path, Path]) -> InProcessServer:
     return make_server(
         tmp_path / "server",
         f"--client-ca-file={files[0]}",
@@ -63,9 +63,9 @@ def started(tmp_path: Path, files: tuple[Path, Path]) -> InProcessServer:
 
 
 def test_config_map_has_the_authorities_and_header_names(tmp_path: Path, files: tuple[Path, Path]) -> None:
-    """The config map holds both authorities and the names of headers."""
-    server = started(tmp_path, files)
-    assert said(server) == {
+    """The ConfigMap holds both CA bundles and the names of the request headers."""
+    server = make_configured_server(tmp_path, files)
+    assert published(server) == {
         "client-ca-file": pem(ONE),
         "requestheader-client-ca-file": pem(TWO),
         "requestheader-allowed-names": "[]",
@@ -77,34 +77,34 @@ def test_config_map_has_the_authorities_and_header_names(tmp_path: Path, files: 
 
 
 def test_changed_ca_files_are_reloaded(tmp_path: Path, files: tuple[Path, Path]) -> None:
-    """New authorities are trusted within seconds, old ones no longer; a broken file changes nothing."""
-    server = started(tmp_path, files)
-    assert known(server, ONE) and known(server, TWO, x_remote_user="a") and not known(server, TWO)
+    """New authorities are trusted within seconds and removed ones no longer; an invalid file changes nothing."""
+    server = make_configured_server(tmp_path, files)
+    assert authenticates(server, ONE) and authenticates(server, TWO, x_remote_user="a") and not authenticates(server, TWO)
     files[0].write_text("broken")
     server.clock.advance(10)
-    assert known(server, ONE)
+    assert authenticates(server, ONE)
     files[0].write_text(pem(TWO) + "\n")
     files[1].write_text(pem(ONE) + "\n")
     server.clock.advance(10)
-    assert known(server, TWO) and not known(server, ONE) and known(server, ONE, x_remote_user="a")
-    assert said(server)["client-ca-file"] == pem(ONE, TWO)
+    assert authenticates(server, TWO) and not authenticates(server, ONE) and authenticates(server, ONE, x_remote_user="a")
+    assert published(server)["client-ca-file"] == pem(ONE, TWO)
     server.stop()
     assert not server.clock.getDelayedCalls()
 
 
 def test_config_map_is_restored(tmp_path: Path, files: tuple[Path, Path]) -> None:
-    """Who deletes it, or takes something out, finds it whole again after a minute; what others added to it stays."""
-    server = started(tmp_path, files)
+    """A deleted or damaged ConfigMap is restored within a minute; entries that others added to it stay."""
+    server = make_configured_server(tmp_path, files)
     admin, name = server.client("admin", "system:masters"), "extension-apiserver-authentication"
-    whole = said(server)
+    whole = published(server)
     run(admin.delete(MAPS, ORCH.system_namespace, name))
     server.clock.advance(60)
-    assert said(server) == whole
+    assert published(server) == whole
     found = run(admin.get(MAPS, ORCH.system_namespace, name))
     own = {**whole, "requestheader-group-headers": '["X-Theirs"]', "client-ca-file": pem(TWO)}
     run(admin.update(MAPS, ORCH.system_namespace, name, {**found, "data": own}))
     server.clock.advance(60)
-    assert said(server) == {
+    assert published(server) == {
         **whole, "requestheader-group-headers": '["X-Theirs","X-Remote-Group"]', "client-ca-file": pem(TWO, ONE),
     }  # fmt: skip
     server.stop()
@@ -112,9 +112,9 @@ def test_config_map_is_restored(tmp_path: Path, files: tuple[Path, Path]) -> Non
 
 
 def test_without_ca_files_nothing_is_published(tmp_path: Path) -> None:
-    """Without a proxies' authority its headers are not spoken of."""
+    """Without a CA for front proxies, the names of the request headers are not published."""
     server = make_server(tmp_path)
-    assert list(said(server)) == ["client-ca-file"]
+    assert list(published(server)) == ["client-ca-file"]
     server.stop()
 
 
@@ -129,7 +129,7 @@ OLD = new_authority("old", now=THEN - timedelta(days=20000), lifetime=timedelta(
     ({"requestheader-group-headers": '["a"]', "mine": "x"}, {"client-ca-file": pem(ONE)}, {"client-ca-file": pem(ONE)}),
 ])  # fmt: skip
 def test_entries_of_other_servers_are_kept(found: dict[str, str], own: dict[str, str], result: dict[str, str]) -> None:
-    """What other servers said stays, unless it has expired or cannot be read."""
+    """Certificates that other servers published stay unless they have expired or cannot be parsed."""
     assert combine(found, own, now=THEN) == result
 
 
@@ -137,7 +137,7 @@ def test_entries_of_other_servers_are_kept(found: dict[str, str], own: dict[str,
     ('["a","b"]', '["b","c"]', ["a", "b", "c"]), ("nonsense", '["c"]', ["c"]), ("3", "[]", []), ('["a",3]', "[]", ["a"]),
 ])  # fmt: skip
 def test_header_names_are_merged_without_duplicates(theirs: str, ours: str, both: list[str]) -> None:
-    """Each name once, in the order in which they came."""
+    """Each header name is published once, in the order in which the names were found."""
     key, bundle = "requestheader-username-headers", {"requestheader-client-ca-file": pem(ONE)}
     made: Any = combine({key: theirs, **bundle}, {key: ours, **bundle}, now=THEN)
     assert json.loads(made[key]) == both
@@ -154,7 +154,7 @@ def test_header_names_are_merged_without_duplicates(theirs: str, ours: str, both
 ])  # fmt: skip
 @pytest.mark.parametrize("there", [True, False])
 def test_invalid_ca_files_fail_the_start(tmp_path: Path, flag: str, text: str, there: bool) -> None:
-    """The server does not start with them, and says which flag is to blame."""
+    """The server does not start with invalid CA files, and the error names the flag."""
     file = tmp_path / "wrong"
     if there:
         file.write_text("nonsense")

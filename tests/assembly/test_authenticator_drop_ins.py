@@ -1,4 +1,4 @@
-"""Methods of authentication from modules beside the product."""
+"""Authenticators that are loaded as plugins."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_drop_in_authenticates_after_the_built_in_methods(plugins: Path, tmp_path: Path) -> None:
-    """A drop-in is asked after the built-in methods and before anonymous, and reads the flags."""
+    """A plugin runs after the built-in authenticators and before the anonymous one, and reads its flags."""
     (plugins / "drop_in_badge.py").write_text(
         MODULE.format(made='Badge(configuration["secure-port"])')
     )
@@ -69,7 +69,7 @@ def test_drop_in_authenticates_after_the_built_in_methods(plugins: Path, tmp_pat
 
 @pytest.mark.parametrize(("name", "made"), [("drop_in_none", "None"), ("drop_in_wrong", "object()"), ("drop_in_raising", "1 / 0")])
 def test_invalid_drop_in_is_named_at_the_start(plugins: Path, tmp_path: Path, name: str, made: str) -> None:
-    """A factory may make nothing; one that makes something else, or fails, is named at the start."""
+    """A factory may return None; one that raises or returns another type fails the start, and the error names it."""
     (plugins / f"{name}.py").write_text(MODULE.format(made=made))
     if made == "None":
         make_server(tmp_path / "server").stop()

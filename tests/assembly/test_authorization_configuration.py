@@ -1,4 +1,4 @@
-"""Authorizers of an AuthorizationConfiguration file, and the file's changes."""
+"""Authorizers of an AuthorizationConfiguration file, and reloads of the file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Configured:
         return [each.name for each in self.server.server.identity.authorization.union.authorizers]
 
     def replace(self, contents: str) -> tuple[int, int]:
-        """Numbers of reloads that succeeded and failed after a change of the file."""
+        """Numbers of reloads that succeeded and failed after the file changed."""
         assert self.server is not None
         file = self.server.server.identity.authorization.file
         assert file is not None
@@ -79,7 +79,8 @@ def configured(tmp_path: Path) -> Iterator[Configured]:
 
 
 def test_file_order_and_reload(configured: Configured) -> None:
-    """Authorizers are in the order of the file, after the privileged group; a changed file exchanges all but those that stay."""
+    """Authorizers run in the order of the file, after that of the privileged group; a reload replaces only those that
+    changed."""
     configured.start(configured.webhook("a"), NODE, RBAC)
     assert configured.names() == ["privileged", "Webhook", "Node", "RBAC", "selfreviews"]
     assert configured.server is not None
@@ -94,14 +95,14 @@ def test_file_order_and_reload(configured: Configured) -> None:
     "", text(), text(RBAC), text(NODE, RBAC, ALLOW), text(NODE, RBAC, {"type": "Webhook", "name": "x"}),
 ])  # fmt: skip
 def test_invalid_changes_are_ignored(configured: Configured, contents: str) -> None:
-    """What is wrong, leaves out a type of the start, or adds one, changes nothing."""
+    """A file that is invalid, omits an authorizer type of the start or adds one does not replace the configuration."""
     configured.start(NODE, RBAC)
     assert configured.replace(contents) == (0, 1)
     assert configured.names() == ["privileged", "Node", "RBAC", "selfreviews"]
 
 
 def test_invalid_webhook_kubeconfig_is_refused(configured: Configured) -> None:
-    """Its client configuration is read before the change takes effect, and at the start."""
+    """The webhook's kubeconfig is read at the start and before a reload takes effect."""
     configured.start(RBAC)
     configured.hook.write_text("{}")
     assert configured.replace(text(RBAC, configured.webhook("a"))) == (0, 1)
@@ -113,7 +114,7 @@ def test_invalid_webhook_kubeconfig_is_refused(configured: Configured) -> None:
 
 
 def test_decisions_are_counted(configured: Configured) -> None:
-    """Each decision of a configured authorizer is counted under its type and name, but not those of the masters."""
+    """Each decision of a configured authorizer is counted by its type and name; those for system:masters are not."""
     configured.start(RBAC, ALLOW)
     assert configured.decide(User(name="somebody")) is Decision.ALLOW
     assert configured.decide(MASTERS) is Decision.ALLOW
@@ -136,12 +137,12 @@ def test_decisions_are_counted(configured: Configured) -> None:
 def test_conflicting_flags_are_refused(
     tmp_path: Path, flags: tuple[str, ...], authorizers: list[Any], why: str
 ) -> None:
-    """The error says which flags exclude or need each other."""
+    """The error names the flags that exclude or require each other."""
     with pytest.raises(Exception, match=why):
         Configured(tmp_path, *flags).start(*authorizers)
 
 
 def test_always_allow_turns_anonymous_requests_off(configured: Configured) -> None:
-    """An authorizer that allows everything turns anonymous requests off, as the mode does."""
+    """AlwaysAllow in the file disables anonymous requests, as --authorization-mode=AlwaysAllow does."""
     configured.start(ALLOW)
     assert configured.server is not None and configured.server.server.identity.authorization.open_to_all

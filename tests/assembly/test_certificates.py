@@ -1,4 +1,4 @@
-"""Certificates of a server are renewed while it runs, and people hear of those that end."""
+"""A running server renews its own certificates and warns about those that expire."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Aging:
         self.made = self.server.server.files.made
 
     def age(self, days: float) -> None:
-        """Days pass; then the server looks at its certificates."""
+        """Advance the clock by days, then let the server check its certificates."""
         self.passed += days * DAY
         self.server.clock.advance(INTERVAL)
         self.server.clock.advance(1)
@@ -41,7 +41,8 @@ class Aging:
 
 
 def test_own_certificates_are_renewed_after_two_thirds_of_their_life(tmp_path: Path) -> None:
-    """Own certificates are replaced after two thirds of their life and not before, and with them the client configuration."""
+    """Certificates that the server issued are renewed after two thirds of their lifetime and not before, and with them
+    the kubeconfig."""
     aging = Aging(tmp_path)
     files = (aging.made.serving_certificate, aging.made.admin_certificate, aging.made.admin_config)
     before = [path.read_bytes() for path in files]
@@ -58,7 +59,7 @@ def test_own_certificates_are_renewed_after_two_thirds_of_their_life(tmp_path: P
 
 
 def test_provided_certificates_are_never_replaced(tmp_path: Path) -> None:
-    """A certificate that was given is not touched; that it ends is said once a day."""
+    """A certificate from a flag is never replaced; its coming expiry is reported once a day."""
     now = datetime.fromtimestamp(NOW, UTC)
     pair = issue_pair(new_authority("x", now=now), subject("s"), usages=[], names=["s"], now=now, lifetime=timedelta(days=60))
     certificate, key = tmp_path / "s.crt", tmp_path / "s.key"
@@ -70,7 +71,7 @@ def test_provided_certificates_are_never_replaced(tmp_path: Path) -> None:
     aging.age(10)
     [said] = aging.warnings()
     assert said.startswith(f"certificate serving ({certificate}) expires at ")
-    # Events are kept for an hour, which each look takes: what is there now was said now.
+    # Events expire after an hour, and each check advances the clock by an hour: events found now are new.
     aging.age(0.1)
     assert not aging.warnings()
     aging.age(1)
@@ -82,7 +83,7 @@ def test_provided_certificates_are_never_replaced(tmp_path: Path) -> None:
 
 
 def test_expiry_of_all_certificates_is_a_metric(tmp_path: Path) -> None:
-    """The ends of all certificates are a metric."""
+    """The expiry of every certificate is a metric."""
     aging = Aging(tmp_path)
     text = run(aging.server.request("GET", "/metrics")).body.decode()
     for name in ("serving", "admin", "authority"):
@@ -97,7 +98,7 @@ def command(*words: str) -> tuple[int, str, str]:
 
 
 def test_show_and_renew_commands(tmp_path: Path) -> None:
-    """The command shows certificates and renews those of the server, but never its authority."""
+    """The `certificates` command shows all certificates and renews the server's own, but never its authority."""
     flag = f"--data-dir={tmp_path}"
     status, _, error = command("show", flag)
     assert (status, "has no certificates" in error) == (1, True)
@@ -113,7 +114,7 @@ def test_show_and_renew_commands(tmp_path: Path) -> None:
 
 
 def test_invalid_command_line_has_its_own_exit_status(tmp_path: Path) -> None:
-    """An invalid command line has another exit status than a failed command."""
+    """An invalid command line has another exit status than a command that failed."""
     assert command("forget")[0] == 2
     assert command("show", "--no-such-flag")[0] == 2
     assert command("--help")[0] == 0
@@ -125,7 +126,7 @@ def test_invalid_command_line_has_its_own_exit_status(tmp_path: Path) -> None:
 
 
 def test_show_fails_if_a_certificate_has_expired(tmp_path: Path) -> None:
-    """`show` fails when a certificate has ended, so that a monitor notices."""
+    """`show` fails if a certificate has expired, for use in monitoring."""
     ensure(tmp_path, dialect=ORCH, server_url="https://localhost", now=datetime(2020, 1, 1, tzinfo=UTC))
     assert command("show", f"--data-dir={tmp_path}")[0] == 1
     found = read_expiry("admin", tmp_path / "pki" / "admin.crt", renewed=True)

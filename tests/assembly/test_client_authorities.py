@@ -19,7 +19,7 @@ NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def authority(folder: Path, *names: str) -> str:
-    """A file with new authorities."""
+    """A PEM file with new authorities of these names."""
     file = folder / f"{names[0]}.crt"
     file.write_bytes(b"".join(chain_pem(new_authority(name, now=NOW).certificate) for name in names))
     return str(file)
@@ -31,8 +31,8 @@ def contexts(folder: Path, *flags: str) -> ServerContexts:
     return ServerContexts(prepare(from_options(options), port=0, now=NOW.timestamp()).tls)
 
 
-def named(server: SSL.Connection) -> list[str]:
-    """The common names of the authorities that a client is told in the handshake."""
+def acceptable_authorities(server: SSL.Connection) -> list[str]:
+    """The common names of the acceptable authorities that the server sends in the handshake."""
     client = SSL.Connection(SSL.Context(SSL.TLS_CLIENT_METHOD), None)
     client.set_connect_state()
     for _ in range(4):
@@ -48,29 +48,29 @@ def named(server: SSL.Connection) -> list[str]:
     return [str(name.CN) for name in client.get_client_ca_list()]
 
 
-def test_all_that_authenticate_are_named(tmp_path: Path) -> None:
-    """The cluster's own authority, those of --client-ca-file, and that of front proxies."""
+def test_all_client_authorities_are_sent(tmp_path: Path) -> None:
+    """The server names the cluster's own authority, those of --client-ca-file and those of front proxies."""
     given, proxies = authority(tmp_path, "people", "robots"), authority(tmp_path, "proxies")
     made = contexts(tmp_path, f"--client-ca-file={given}", f"--requestheader-client-ca-file={proxies}")
-    own, *others = named(made.serverConnectionForTLS(None))
+    own, *others = acceptable_authorities(made.serverConnectionForTLS(None))
     assert (own, others) == ("orch", ["people", "robots", "proxies"])
 
 
-def test_a_changed_file(tmp_path: Path) -> None:
-    """New connections are told what it has now; a file without certificates is reported and changes nothing."""
+def test_changed_file_is_reloaded(tmp_path: Path) -> None:
+    """New connections are sent the new authorities; a file without certificates is reported and changes nothing."""
     given = authority(tmp_path, "people")
     made = contexts(tmp_path, f"--client-ca-file={given}")
     Path(given).rename(tmp_path / "old")
     Path(authority(tmp_path, "others")).rename(given)
     assert made.reload()
-    assert named(made.serverConnectionForTLS(None))[1:] == ["others"]
+    assert acceptable_authorities(made.serverConnectionForTLS(None))[1:] == ["others"]
     Path(given).write_text("nothing")
     assert not made.reload()
-    assert named(made.serverConnectionForTLS(None))[1:] == ["others"]
+    assert acceptable_authorities(made.serverConnectionForTLS(None))[1:] == ["others"]
 
 
-def test_a_file_without_certificates_at_first(tmp_path: Path) -> None:
-    """It is named."""
+def test_file_without_certificates_fails_the_start(tmp_path: Path) -> None:
+    """The error names the file."""
     pair = contexts(tmp_path).settings.serving
     (tmp_path / "empty.crt").write_text("nothing")
     settings = TlsSettings(

@@ -1,4 +1,4 @@
-"""The controllers' settings: filled from flags, each of which some controller reads."""
+"""The controllers' settings are filled from flags, and a controller reads each of them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def _flag(name: str) -> str:
 
 
 def test_every_setting_is_read_by_a_controller() -> None:
-    """Each field is asked for by a controller."""
+    """Some controller reads each field."""
     read = set(re.findall(r"settings\.([a-z_0-9]+)", _CODE))
     assert {field.name for field in fields(ControllerSettings)} - read == set()
 
 
 def test_settings_and_flags_agree() -> None:
-    """Each field has a flag that is built, with the same default, in the one process and in one of its own."""
+    """Each field has a flag with the same default in the combined server and in the controller manager."""
     for flags in (table(), component_table("controller-manager")):
         usual = {flag.name: default(flag.type, ORCH(flag.default)) for flag in flags}
         assert controller_settings(usual) == ControllerSettings()
@@ -37,7 +37,7 @@ def test_settings_and_flags_agree() -> None:
 
 
 def test_controllers_read_the_values_of_flags() -> None:
-    """What a flag says is what the controllers read."""
+    """The controllers read the values of the flags."""
     usual = {flag.name: default(flag.type, ORCH(flag.default)) for flag in table()}
     chosen = controller_settings({**usual, "concurrent-deployment-syncs": 9, "terminated-pod-gc-threshold": 3})
     assert (chosen.concurrent_deployment_syncs, chosen.terminated_pod_gc_threshold) == (9, 3)

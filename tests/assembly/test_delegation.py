@@ -1,4 +1,5 @@
-"""Gates of a component's port: whom it believes, from flags and from the cluster, and what it asks the API server."""
+"""Delegated authentication and authorization on a component's port: its sources are flags, the cluster and the API
+server."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ class World:
         self.chain = DelegatedChain(settings, given, ORCH, self.clock, wall=NOW.timestamp)
 
     def who(self, *, certificate: bytes = b"", **headers: str) -> str:
-        """Who sends, or what is wrong with what is shown."""
+        """The name of the authenticated user, or the code of the error."""
         named = {name.replace("_", "-"): (value,) for name, value in headers.items()}
         credentials = Credentials(headers=named, certificates=(certificate,) if certificate else ())
         try:
@@ -81,7 +82,7 @@ def certificate(authority: Any, name: str) -> bytes:
     return pair.certificate.public_bytes(Encoding.DER)
 
 
-def told() -> dict[str, str]:
+def published() -> dict[str, str]:
     return {
         "client-ca-file": chain_pem(AUTHORITY.certificate).decode(),
         "requestheader-client-ca-file": chain_pem(PROXIES.certificate).decode(),
@@ -93,9 +94,9 @@ def told() -> dict[str, str]:
 
 
 def test_authentication_follows_the_clusters_config_map() -> None:
-    """Client certificates and headers of front proxies are believed as the cluster's ConfigMap says."""
+    """Client certificates and front proxy headers are accepted as the cluster's ConfigMap says."""
     world = World()
-    world.server.data = told()
+    world.server.data = published()
     run(world.chain.start())
     assert world.who() == "system:anonymous"
     assert world.who(certificate=certificate(AUTHORITY, "jane")) == "jane"
@@ -106,16 +107,16 @@ def test_authentication_follows_the_clusters_config_map() -> None:
 
 
 def test_changed_authorities_take_effect_within_a_minute() -> None:
-    """Authorities that change in the cluster count a minute later; nonsense there changes nothing."""
+    """Changed authorities take effect within a minute; an invalid ConfigMap changes nothing."""
     world = World()
     world.server.data = {}
     run(world.chain.start())
     jane = certificate(AUTHORITY, "jane")
     assert world.who(certificate=jane) == "system:anonymous"
-    world.server.data = told()
+    world.server.data = published()
     world.clock.advance(60)
     assert world.who(certificate=jane) == "jane"
-    world.server.data = {**told(), "requestheader-allowed-names": "{"}
+    world.server.data = {**published(), "requestheader-allowed-names": "{"}
     world.clock.advance(60)
     assert world.who(certificate=jane) == "jane"
     world.server.error = unavailable("away")
@@ -125,7 +126,7 @@ def test_changed_authorities_take_effect_within_a_minute() -> None:
 
 
 def test_failing_lookup_fails_the_start_unless_tolerated() -> None:
-    """A look-up that fails fails the start, unless that is to be tolerated."""
+    """A failed look-up of the ConfigMap fails the start, unless the settings tolerate it."""
     world = World()
     world.server.error = forbidden("", "configmaps", "x", "no")
     with pytest.raises(ApiError):
@@ -138,11 +139,11 @@ def test_failing_lookup_fails_the_start_unless_tolerated() -> None:
 
 
 def test_flags_override_the_clusters_authorities(tmp_path: Path) -> None:
-    """Authorities of flags take the place of the cluster's, each for itself; without a look-up they are all there is."""
+    """Authorities from flags replace those of the ConfigMap one by one; without the look-up only flags count."""
     path = tmp_path / "ca"
     path.write_bytes(chain_pem(PROXIES.certificate))
     world = World(client_ca_file=str(path))
-    world.server.data = told()
+    world.server.data = published()
     run(world.chain.start())
     assert world.who(certificate=certificate(PROXIES, "jim")) == "jim"
     assert world.who(certificate=certificate(AUTHORITY, "jane")) == "401"
@@ -155,7 +156,7 @@ def test_flags_override_the_clusters_authorities(tmp_path: Path) -> None:
 
 
 def test_token_reviews_are_cached() -> None:
-    """A token is reviewed by the API server, once for as long as the answer is kept."""
+    """The API server reviews a token once until the cached result expires."""
     world = World(skip_lookup=True)
     run(world.chain.start())
     world.server.status = {"authenticated": True, "user": {"username": "bob"}}
@@ -169,7 +170,7 @@ def test_token_reviews_are_cached() -> None:
 
 
 def test_without_a_client_tokens_are_not_reviewed() -> None:
-    """Without a client configuration tokens are nothing, and nothing is looked up."""
+    """Without a kubeconfig tokens are rejected and nothing is looked up."""
     world = World(client=False)
     run(world.chain.start())
     assert world.who(authorization="Bearer t") == "system:anonymous"
@@ -187,7 +188,8 @@ def verdict(server: Server | None, path: str, *groups: str, seconds: Clock | Non
 
 
 def test_access_reviews_decide_except_for_open_paths_and_masters() -> None:
-    """Open paths and masters need no review; others are what the API server says, or an error."""
+    """Open paths and system:masters need no review; for all others the API server decides, and its failure is an error.
+    """
     server = Server()
     assert verdict(server, "/healthz")[0] is Decision.ALLOW
     assert verdict(server, "/open/a/b")[0] is Decision.ALLOW
@@ -207,7 +209,7 @@ def test_access_reviews_decide_except_for_open_paths_and_masters() -> None:
 
 
 def test_failed_reviews_keep_text_and_code() -> None:
-    """A review that fails keeps the text and the code of the failure."""
+    """A failed review keeps the message and the code of the failure."""
     server: Any = Server()
     server.error = forbidden("authentication.orch.io", "tokenreviews", "", "no")
     with pytest.raises(WebhookError) as caught:

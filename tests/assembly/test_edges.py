@@ -1,4 +1,4 @@
-"""What flags add around a whole server: headers, discovery of the issuer, profiles, the folder of certificates."""
+"""What flags add to a whole server: response headers, issuer discovery, profiling, the certificate folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchd.testing.server import make_server, run
 
 
 def test_cors_and_hsts_headers_are_in_every_response(tmp_path: Path) -> None:
-    """Headers come with every answer, refusals included; a preflight needs no credentials."""
+    """Every response has the headers, errors included; a preflight request needs no credentials."""
     server = make_server(
         tmp_path, "--cors-allowed-origins=^https://ui$", "--strict-transport-security-directives=max-age=60,preload",
         "--anonymous-auth=false",
@@ -24,7 +24,7 @@ def test_cors_and_hsts_headers_are_in_every_response(tmp_path: Path) -> None:
 
 
 def test_stopping_server_answers_429_after_the_delay(tmp_path: Path) -> None:
-    """Between the end of the delay and the end of the last request, new ones get 429 and probes are answered."""
+    """After the shutdown delay, while requests are still running, new requests get 429 and probes are answered."""
     server = make_server(tmp_path, "--shutdown-send-retry-after", "--shutdown-delay-duration=5s")
     server.server.api.in_flight.executing[False].add()
     stopped = server.server.service.stopService()
@@ -46,7 +46,7 @@ def test_stopping_server_answers_429_after_the_delay(tmp_path: Path) -> None:
     ],
 )
 def test_service_account_issuer_discovery_is_served(tmp_path: Path, flags: tuple[str, ...], uri: str) -> None:
-    """The document says where the keys are; the keys are there."""
+    """The discovery document links to the key set, which is served."""
     server = make_server(tmp_path, "--service-account-issuer=https://issuer.example", *flags)
     document = run(server.request("GET", "/.well-known/openid-configuration"))
     assert document.headers["Cache-Control"] == "public, max-age=3600"
@@ -58,7 +58,7 @@ def test_service_account_issuer_discovery_is_served(tmp_path: Path, flags: tuple
 
 @pytest.mark.parametrize("switch", ["true", "false"])
 def test_profiling_endpoints_follow_the_flag(tmp_path: Path, switch: str) -> None:
-    """Stacks and objects of the process, unless that is off."""
+    """Stacks and objects of the process are served unless --profiling=false."""
     server = make_server(tmp_path, f"--profiling={switch}")
     codes = {run(server.request("GET", f"/debug/pprof{path}")).code for path in ("/", "/goroutine", "/heap")}
     assert codes == ({200} if switch == "true" else {404})
@@ -72,7 +72,7 @@ def test_profiling_endpoints_follow_the_flag(tmp_path: Path, switch: str) -> Non
 
 
 def test_cert_dir_holds_the_serving_certificate(tmp_path: Path) -> None:
-    """--cert-dir has the serving certificate; everything else stays in the data folder."""
+    """--cert-dir holds the serving certificate; everything else stays in the data folder."""
     server = make_server(tmp_path / "data", f"--cert-dir={tmp_path / 'certificates'}")
     assert sorted(p.name for p in (tmp_path / "certificates").iterdir()) == ["apiserver.crt", "apiserver.key"]
     assert not (tmp_path / "data" / "pki" / "apiserver.crt").exists()
@@ -82,7 +82,7 @@ def test_cert_dir_holds_the_serving_certificate(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("flag", "lines"), [("-v=2", 0), ("-v=3", 1)])
 def test_requests_are_logged_from_verbosity_3(tmp_path: Path, flag: str, lines: int) -> None:
-    """From -v=3 on, each request is a line in the log."""
+    """From -v=3 on, each request is logged in one line."""
     server = make_server(tmp_path, flag)
     with capturedLogs() as events:
         run(server.request("GET", "/version"))
@@ -92,7 +92,7 @@ def test_requests_are_logged_from_verbosity_3(tmp_path: Path, flag: str, lines: 
 
 @pytest.mark.parametrize(("gate", "above"), [("true", 128 << 10), ("false", None)])
 def test_compression_gate_reaches_connections(tmp_path: Path, gate: str, above: int | None) -> None:
-    """The feature gate of compression reaches the connections."""
+    """The APIResponseCompression feature gate reaches the connections."""
     server = make_server(tmp_path, f"--feature-gates=APIResponseCompression={gate}")
     assert server.server.frontend.factory.limits.gzip_above == above
     server.stop()

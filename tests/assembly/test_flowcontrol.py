@@ -1,4 +1,4 @@
-"""Priority and fairness in a whole server: it follows the objects and keeps them."""
+"""Priority and fairness in a whole server: its objects configure it and are maintained by it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def headers(server: InProcessServer) -> dict[str, str]:
 
 
 def test_flow_schema_without_its_level_is_dangling(server: InProcessServer) -> None:
-    """It is not used, and its condition follows the level's coming and going."""
+    """A FlowSchema without its priority level is not used, and its Dangling condition follows the level's existence."""
     client = server.client()
     run(client.create(SCHEMAS, "", schema("mine", "absent")))
     what = 'This FlowSchema references the PriorityLevelConfiguration object named "absent"'
@@ -60,7 +60,8 @@ def test_flow_schema_without_its_level_is_dangling(server: InProcessServer) -> N
 
 
 def test_dangling_condition_writes_are_rate_limited(server: InProcessServer) -> None:
-    """A level that comes and goes makes few writes a minute; within another one the condition is right."""
+    """A level that is created and deleted repeatedly causes few status writes a minute; within the next minute the
+    condition is right."""
     client = server.client()
     run(client.create(SCHEMAS, "", schema("mine", "absent")))
     for _ in range(3):
@@ -76,7 +77,7 @@ def test_dangling_condition_writes_are_rate_limited(server: InProcessServer) -> 
 
 
 def test_deleted_default_objects_are_recreated(server: InProcessServer) -> None:
-    """Deleted objects are created again within a minute; until then their configuration stays in effect."""
+    """Deleted default objects are created again within a minute; until then their configuration stays in effect."""
     client = server.client()
     for ref, name in ((SCHEMAS, "catch-all"), (SCHEMAS, "global-default"), (LEVELS, "catch-all")):
         run(client.delete(ref, "", name))
@@ -88,7 +89,7 @@ def test_deleted_default_objects_are_recreated(server: InProcessServer) -> None:
 
 
 def test_autoupdate_annotation_decides_about_changed_specs(server: InProcessServer) -> None:
-    """With the annotation "false" a changed spec stays; with "true" it is restored."""
+    """With the annotation "false" a changed spec stays; with "true" the default is restored."""
     client, key = server.client(), server.dialect("apf.{long}.io/autoupdate-spec")
     for said, expected in (("false", 7), ("true", 100)):
         found = run(client.get(LEVELS, "", "workload-low"))
@@ -113,7 +114,7 @@ def test_flow_control_metrics_have_the_references_names(server: InProcessServer)
 
 @pytest.mark.parametrize("flag", ["--enable-priority-and-fairness=false", "--feature-gates=APIPriorityAndFairness=false"])
 def test_without_flow_control_the_inflight_limits_hold(tmp_path: Path, flag: str) -> None:
-    """Then the two limits alone hold, and answers have no headers of it."""
+    """Without priority and fairness only the two inflight limits apply, and responses have none of its headers."""
     server = make_server(tmp_path, flag)
     assert "X-Orch-PF-FlowSchema-UID" not in headers(server)
     with pytest.raises(ApiError):

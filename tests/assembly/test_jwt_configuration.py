@@ -1,4 +1,4 @@
-"""Issuers of an AuthenticationConfiguration file, and the file's changes."""
+"""Issuers of an AuthenticationConfiguration file, and reloads of the file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from orchd.assembly.jwt_configuration import JwtConfiguration
+from orchd.assembly.outbound_services import IssuerServices
 from orchd.dialect import ORCH
 from orchd.server.authn.anonymous import Anonymous
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
@@ -25,7 +26,7 @@ ONE, TWO = "https://one.example", "https://two.example"
 
 
 class Web:
-    """Issuers by URL that are there, each with the same keys."""
+    """Reachable issuers by URL, each with the same keys."""
 
     def __init__(self, *urls: str) -> None:
         self.there = set(urls)
@@ -53,12 +54,14 @@ class Configured:
         self.path, self.web, self.clock = path, web, Clock()
         self.numbers = JwtMetrics("me", lambda: float(NOW))
         path.write_text(text(*urls))
-        self.jwt = JwtConfiguration(
-            str(path), ORCH, {"": web},  # type: ignore[dict-item]  # as much of a client as is used
-            audiences=("api",), disallowed=("https://accounts",), cache_metrics=NullTokenCacheMetrics(),
-            numbers=self.numbers,
-            reactor=self.clock, wall=lambda: float(NOW),
-        )  # fmt: skip
+        services = IssuerServices(
+            reactor=self.clock,
+            wall=lambda: float(NOW),
+            calls={"": web},  # type: ignore[dict-item]  # as much of a client as is used
+            token_cache=NullTokenCacheMetrics(),
+            metrics=self.numbers,
+        )
+        self.jwt = JwtConfiguration(str(path), ORCH, services, audiences=("api",), disallowed=("https://accounts",))
         self.jwt.begin()
         result_of(self.jwt.file.start())
 
@@ -91,7 +94,7 @@ def configured(tmp_path: Path) -> Any:
 
 
 def test_tokens_of_every_configured_issuer_are_accepted(configured: Configured) -> None:
-    """Several issuers are trusted at once; a token of another issuer is rejected."""
+    """Tokens of all configured issuers are accepted; those of another issuer are rejected."""
     assert (configured.who(ONE), configured.who(TWO)) == ("ann", None)
     configured.replace(text(ONE, TWO))
     assert (configured.who(ONE), configured.who(TWO)) == ("ann", "ann")
@@ -101,7 +104,7 @@ def test_tokens_of_every_configured_issuer_are_accepted(configured: Configured) 
 
 
 def test_removed_issuers_are_dropped_from_caches(configured: Configured) -> None:
-    """Tokens of an issuer that was removed, and names of a mapping that changed, do not come from a cache."""
+    """Cached results of a removed issuer, or of a claim mapping that changed, are not used."""
     assert configured.who(ONE) == "ann"
     configured.replace(text(ONE, prefix="p:"))
     assert configured.who(ONE) == "p:ann"
@@ -110,7 +113,7 @@ def test_removed_issuers_are_dropped_from_caches(configured: Configured) -> None
 
 
 def test_metrics_are_labelled_with_the_issuers_digest(configured: Configured) -> None:
-    """Authentications and fetches of key sets are counted by the digest of the issuer, as long as it is configured."""
+    """Authentications and key set fetches are counted by the digest of the issuer while it is configured."""
 
     def samples() -> dict[str, float]:
         found = {}
@@ -134,14 +137,15 @@ def test_metrics_are_labelled_with_the_issuers_digest(configured: Configured) ->
 
 @pytest.mark.parametrize("bad", ["", "{", text("http://x"), text("https://accounts"), text(ONE).replace('"sub"', "3")])
 def test_invalid_file_keeps_the_last_configuration(configured: Configured, bad: str) -> None:
-    """The last good configuration stays, and the failure is counted once."""
+    """The last valid configuration stays in effect, and the failed reload is counted once."""
     configured.replace(bad)
     configured.clock.advance(1)
     assert configured.who(ONE) == "ann" and configured.counts == (0, 1)
 
 
 def test_new_configuration_waits_for_its_issuers(configured: Configured) -> None:
-    """A file with an issuer that is away is tried for a minute, and again; until it is there, the old one holds."""
+    """A file with an unreachable issuer is retried every minute; until the issuer answers, the old configuration stays
+    in effect."""
     configured.web.there.remove(TWO)
     configured.replace(text(TWO))
     configured.clock.pump([0.25] * 200)
@@ -154,7 +158,7 @@ def test_new_configuration_waits_for_its_issuers(configured: Configured) -> None
 
 
 def test_token_of_an_unreachable_issuer_is_an_error(tmp_path: Path) -> None:
-    """A token of an issuer that was never reached is an error, not an anonymous request; and stopping ends the attempts."""
+    """A token of an issuer that was never reached is an error, not an anonymous request; stopping ends the attempts."""
     configured = Configured(tmp_path / "authn.json", Web(), ONE)
     with pytest.raises(AuthenticationError, match="oidc: authenticator not initialized"):
         configured.who(ONE)
@@ -164,7 +168,7 @@ def test_token_of_an_unreachable_issuer_is_an_error(tmp_path: Path) -> None:
 
 
 def test_anonymous_requests_are_limited_to_paths() -> None:
-    """With conditions, only requests of exactly these paths are anonymous."""
+    """With conditions, anonymous requests are allowed on exactly the listed paths."""
     limited = Anonymous(("/livez",))
     paths = {path: result_of(limited.authenticate(Credentials(headers={}, path=path))) is not None for path in ("/livez", "/livez/", "/api", "")}
     assert paths == {"/livez": True, "/livez/": False, "/api": False, "": False}
@@ -194,12 +198,12 @@ def anonymous(folder: Path, file: str, *flags: str) -> bool:
     ({"anonymous": {"enabled": True, "conditions": [{"path": "/x"}]}}, (), True),
 ])  # fmt: skip
 def test_file_overrides_the_anonymous_flag(tmp_path: Path, given: dict[str, Any], flags: tuple[str, ...], served: bool) -> None:
-    """The file overrides the flag for anonymous requests; with AlwaysAllow they are always rejected."""
+    """The file overrides --anonymous-auth; with AlwaysAllow anonymous requests are always rejected."""
     assert anonymous(tmp_path, text(**given), *flags) is served
 
 
 def test_anonymous_flag_and_file_exclude_each_other(tmp_path: Path) -> None:
-    """The flag and the file must not both decide about anonymous requests."""
+    """The flag and the file must not both configure anonymous requests."""
     with pytest.raises(ValueError, match="--authentication-config: --anonymous-auth flag cannot be set when"):
         anonymous(tmp_path, text(anonymous={"enabled": True}), "--anonymous-auth=true")
 

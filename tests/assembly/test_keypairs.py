@@ -1,4 +1,4 @@
-"""Certificates that are shown to others: read from files, and again when they change."""
+"""Serving key pairs are read from files and reloaded when these change."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pair(folder: Path, clock: Clock) -> KeyPair:
 
 
 def test_changed_key_pair_files_are_reloaded(tmp_path: Path) -> None:
-    """A while after they have changed; what is no pair is not taken."""
+    """Changed files are read again after an interval; a key that does not match its certificate is ignored."""
     clock, first = Clock(), write(tmp_path)
     made = pair(tmp_path, clock)
     assert made() == first
@@ -44,12 +44,12 @@ def test_changed_key_pair_files_are_reloaded(tmp_path: Path) -> None:
 
 
 def test_without_files_there_is_no_certificate() -> None:
-    """Then nothing is shown."""
+    """Without files there is no certificate."""
     assert key_pair("the-flag", "", "", Clock())() == (b"", b"")
 
 
 def test_invalid_files_at_the_start_are_named(tmp_path: Path) -> None:
-    """The flag is named, and the file."""
+    """The error names the flag and the file."""
     with pytest.raises(ValueError, match=r"--the-flag: .*tls\.crt"):
         pair(tmp_path, Clock())
     write(tmp_path)
@@ -67,6 +67,6 @@ def test_invalid_files_at_the_start_are_named(tmp_path: Path) -> None:
     ],
 )
 def test_missing_files_fail_the_start(tmp_path: Path, flags: list[str], message: str) -> None:
-    """A server does not start with files that are not there."""
+    """A server does not start if a file is missing."""
     with pytest.raises(ValueError, match=message):
         make_server(tmp_path, *(flag.format(folder=tmp_path) for flag in flags))

@@ -1,4 +1,4 @@
-"""Leader election within a server: its controllers run while it is the leader, and start again when it is elected again."""
+"""Leader election within a server: its controllers run while it leads, and restart when it is elected again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class World:
         return found
 
     def take(self) -> None:
-        """Another process takes the lock."""
+        """Another process acquires the lock."""
         found = self.lease()
         spec = {**found["spec"], "holderIdentity": "other", "renewTime": "2027-01-15T09:00:00.000000Z"}
         run(self.client.update(LEASES, "orch-system", NAME, {**found, "spec": spec}))
@@ -70,7 +70,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 
 def test_single_server_leads_from_the_start(world: World) -> None:
-    """It leads from the start, and says so in a Lease, an event and a metric."""
+    """A single server leads from the start, which a Lease, an event and a metric show."""
     assert world.controllers.group is not None
     assert world.lease()["spec"]["holderIdentity"].startswith("orchd_")
     (event,) = run(world.client.list(EVENTS, "orch-system"))["items"]
@@ -81,7 +81,8 @@ def test_single_server_leads_from_the_start(world: World) -> None:
 
 
 def test_controllers_stop_and_restart_with_the_lock(world: World) -> None:
-    """Without the lock the controllers stop and the server goes on; with it fresh ones do what was left."""
+    """Without the lock the controllers stop while the API is served; with it new instances complete the remaining work.
+    """
     world.replica_set("one")
     world.pass_time(1)
     assert world.pods() == 1
@@ -111,7 +112,7 @@ def test_without_election_controllers_run_without_a_lock(tmp_path: Path) -> None
 
 
 def test_stop_releases_the_lock(world: World) -> None:
-    """A server that stops gives the lock away."""
+    """A server releases the lock when it stops."""
     leadership = world.controllers.leadership
     assert leadership is not None
     assert start(leadership.stop()).called
@@ -119,7 +120,7 @@ def test_stop_releases_the_lock(world: World) -> None:
 
 
 def test_lock_kind_name_and_namespace_are_flags(tmp_path: Path) -> None:
-    """The kind, the name and the namespace of the lock are flags; the component needs to be allowed to write it."""
+    """Flags set the kind, name and namespace of the lock; a separate component needs permission to write it."""
     world = World(
         tmp_path, "--leader-elect-resource-lock=endpointsleases", "--leader-elect-resource-namespace=default"
     )
@@ -134,14 +135,14 @@ def test_lock_kind_name_and_namespace_are_flags(tmp_path: Path) -> None:
 
 
 def test_identity_is_stable_only_for_a_server_alone_on_its_store() -> None:
-    """A server that is alone on its store keeps its name; others have a new one each time."""
+    """A server that is alone on its store keeps its identity; others have a new one after each start."""
     assert candidate_identity(b"ca", Random(1)) == candidate_identity(b"ca", Random(2))
     assert candidate_identity(b"ca", Random(1)) != candidate_identity(b"cb", Random(1))
     assert candidate_identity(b"", Random(1)) != candidate_identity(b"", Random(2))
 
 
 def test_fenced_client_reads_but_refuses_writes(world: World) -> None:
-    """A client whose owner may not write reads, and refuses writes."""
+    """The client of a component that lost its lock still reads, but refuses writes."""
     allowed = [True]
     client = FencedClient(world.client, lambda: allowed[0])
     run(client.create(PODS, "default", {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}))
@@ -161,7 +162,7 @@ def test_fenced_client_reads_but_refuses_writes(world: World) -> None:
 
 
 def test_scope_end_removes_its_listeners() -> None:
-    """Who listened through a scope hears nothing after its end; others do."""
+    """Listeners that were added through a scope are removed when it ends; others stay."""
     shared = MemoryInformers()
     scope = ScopedInformers(shared)
     heard: list[str] = []
@@ -175,13 +176,14 @@ def test_scope_end_removes_its_listeners() -> None:
 
 
 def test_scheduler_stops_and_restarts_with_its_lock(tmp_path: Path) -> None:
-    """A server that loses the scheduler's lock schedules no more; elected again, a fresh scheduler binds what waits."""
+    """A server that loses the scheduler's lock schedules no pods; elected again, a new scheduler binds those that wait.
+    """
     world = World(tmp_path, "--scheduler=true", "--disable-admission-plugins=TaintNodesByCondition")
     room = {"cpu": "4", "memory": "8Gi", "pods": "100"}
     node = {"metadata": {"name": "n"}, "status": {"allocatable": room, "capacity": room}}
     run(world.client.create(ResourceRef("", "v1", "nodes"), "", node))
 
-    def bound(name: str) -> str:
+    def node_of(name: str) -> str:
         return str(run(world.client.get(PODS, "default", name))["spec"].get("nodeName", ""))
 
     def pod(name: str) -> None:
@@ -190,7 +192,7 @@ def test_scheduler_stops_and_restarts_with_its_lock(tmp_path: Path) -> None:
         world.pass_time(2)
 
     pod("one")
-    assert bound("one") == "n"
+    assert node_of("one") == "n"
     scheduler = world.server.server.background.scheduler
     assert scheduler is not None
     first = scheduler.scheduler
@@ -203,12 +205,12 @@ def test_scheduler_stops_and_restarts_with_its_lock(tmp_path: Path) -> None:
     # The controllers have a lock of their own.
     assert world.controllers.group is not None
     pod("two")
-    assert bound("two") == ""
+    assert node_of("two") == ""
     explained = run(world.server.request("GET", "/debug/scheduler/explain?namespace=default&pod=two"))
     assert explained.code == 503
     world.pass_time(20)
     assert scheduler.scheduler not in (None, first)
-    assert bound("two") == "n"
+    assert node_of("two") == "n"
     metrics = run(world.server.request("GET", "/metrics")).body.decode()
     assert 'leader_election_master_status{name="orch-scheduler"} 1.0' in metrics
     world.server.stop()

@@ -1,4 +1,4 @@
-"""Upstreams to the agents of nodes as the assembly builds them."""
+"""Connections to kubelets, as the assembly configures them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def outcome(asking: Deferred[Any]) -> Any:
 
 @pytest.mark.parametrize("addresses", [["127.0.0.1"], ["10.0.0.1", "127.0.0.1"], ["::ffff:127.0.0.1"]])
 def test_proxied_requests_to_local_addresses_are_refused(tmp_path: Path, addresses: list[str]) -> None:
-    """No connection is made if any address of a node's name is local; streams of pods still connect there."""
+    """No proxied request is sent if any address of the node's name is local; exec and log streams still connect there.
+    """
     made, reactor = upstreams(tmp_path, *addresses)
     asking = start(made.proxied.fetch("GET", "https://node:10250/", ()))
     assert isinstance(outcome(asking), AddressNotAllowedError)
@@ -59,7 +60,7 @@ def test_proxied_requests_to_local_addresses_are_refused(tmp_path: Path, address
 
 
 def test_connections_use_the_checked_address(tmp_path: Path) -> None:
-    """The connection goes to the checked address, not to the name, which could resolve differently by then."""
+    """The connection uses the address that was checked, since the name could resolve differently by then."""
     made, reactor = upstreams(tmp_path, "10.0.0.1")
     start(made.proxied.fetch("GET", "http://node:10250/", ()))
     reactor.advance(1)

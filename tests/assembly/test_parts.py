@@ -1,4 +1,4 @@
-"""Pieces of the wiring that decide something: health checks, sections of files, what flags may name."""
+"""Parts of the assembly: health checks, sections of the admission configuration, choices of flags."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from orchd.testing.server import make_server, run
 
 class TestHealth:
     def test_incomplete_start_fails_readyz_at_once_and_livez_after_the_grace_period(self) -> None:
-        """Not ready at once, not alive only after the grace period."""
+        """During an incomplete start /readyz fails at once, /livez only after the grace period."""
         clock = Clock()
         progress = ServerState(clock.seconds, 10)
         assert progress.probe("x")() and not progress.lenient("x")()
@@ -36,7 +36,8 @@ class TestHealth:
         assert not progress.probe("x")() and not progress.lenient("x")()
 
     def test_failing_component_fails_only_its_own_check(self) -> None:
-        """A failing store or informer fails its check and no other; stopping is said while it lasts."""
+        """A failing store or informer fails its own check and no other; the shutdown check fails while the server
+        stops."""
         progress = ServerState(lambda: 0.0, 10)
         wrong = ["disk full", ""]
         made = checks(ORCH, progress, store=lambda: wrong[0], informers=lambda: wrong[1])
@@ -47,13 +48,13 @@ class TestHealth:
         assert not [c.name for c in made if c.live and c.probe()]
 
     def test_health_check_names_are_unique(self) -> None:
-        """On each list a name appears once."""
+        """A name appears once in each list of checks."""
         made = checks(ORCH, ServerState(lambda: 0.0, 0), store=lambda: "", informers=lambda: "")
         for listed in ([c.name for c in made if c.live], [c.name for c in made if c.ready]):
             assert len(listed) == len(set(listed))
 
     def test_stopping_server_is_not_ready_and_ends_watches(self, tmp_path: Path) -> None:
-        """A started server is ready; a stopping one says that it is not, and its watches end."""
+        """A started server is ready; a stopping one is not, and ends its watches."""
         server = make_server(tmp_path)
         assert run(server.request("GET", "/readyz?verbose")).body.endswith(b"readyz check passed\n")
         run(server.server.frontend.close())
@@ -62,14 +63,14 @@ class TestHealth:
         assert run(server.request("GET", "/livez")).code == 200
         assert run(server.request("GET", "/readyz?exclude=shutdown")).code == 200
         server.stop()
-        # What is due in this turn of the reactor ends; nothing is scheduled for later.
+        # Calls that are due in this turn of the reactor run; nothing is scheduled for later.
         server.clock.advance(0)
         assert not server.clock.getDelayedCalls()
 
 
 class TestSections:
     def test_admission_configuration_inline_or_in_another_file(self, tmp_path: Path) -> None:
-        """A plugin's section stands in the file or in one beside it."""
+        """A plugin's section is inline or in the file that its path names."""
         (tmp_path / "other.yaml").write_text("limit: 3\n")
         text = "plugins:\n- name: A\n  configuration: {x: 1}\n- name: B\n  path: other.yaml\n- name: C\n"
         (tmp_path / "main.yaml").write_text(text)
@@ -78,14 +79,14 @@ class TestSections:
 
     @pytest.mark.parametrize("text", ["plugins:\n- configuration: {}\n", "[]", "a: b: c", "plugins:\n- name: A\n  path: none\n"])
     def test_invalid_admission_configuration_names_the_flag(self, tmp_path: Path, text: str) -> None:
-        """A file that cannot be used is a ValueError with the flag and the file."""
+        """An unusable file raises a ValueError that names the flag and the file."""
         (tmp_path / "main.yaml").write_text(text)
         with pytest.raises(ValueError, match=r"--admission-control-config-file: .*(yaml|none)"):
             sections(str(tmp_path / "main.yaml"))
 
 
 def test_flags_offer_exactly_the_existing_parts() -> None:
-    """Admission plugins, authorizers and controllers that flags may choose are those that exist."""
+    """The admission plugins, authorizers and controllers that flags offer are those that exist."""
     found = capabilities()
     assert "NamespaceLifecycle" in found.admission_plugins and {"RBAC", "Node"} <= found.authorizers
     assert found.controllers
@@ -110,7 +111,8 @@ def test_runtime_config(tmp_path: Path, flag: str, there: Any, gone: Any) -> Non
 
 
 def test_role_writes_pass_the_escalation_check() -> None:
-    """Roles and bindings pass the check of escalation after admission, as what they are in their namespace; others do not."""
+    """Writes of roles and bindings are checked for escalation after admission, with their namespace; other writes are
+    not."""
     asked: list[Any] = []
 
     class Check:
@@ -146,7 +148,7 @@ def test_role_writes_pass_the_escalation_check() -> None:
 
 
 def test_flag_tables_match_the_built_modules() -> None:
-    """The flag tables cannot import the modules that they name: here both are compared."""
+    """The flag tables, which cannot import the modules that they name, agree with these modules."""
     assert choices.ADMISSION_PLUGINS == builtin.NAMES and set(builtin.NAMES) >= choices.DEFAULT_ADMISSION_PLUGINS
     assert set(choices.CONTROLLERS_BUILT) == {row.name for row in CONTROLLERS}
     assert set(choices.AUTHORIZERS) == set(modes.MODES)

@@ -1,4 +1,4 @@
-"""Metrics of the reference are served under its names, with its labels, types and buckets, or docs/metrics.md says why not."""
+"""The reference's metrics are served with its names, labels, types and buckets, or docs/metrics.md says why not."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ EXPECTED = {KUBERNETES(name): (kind, set(labels.split()), bounds) for name, kind
 
 
 class Served:
-    """Families by the name in the text format; `bounds` of those that have a fixed set of buckets."""
+    """A metric family as the text format shows it; `bounds` are its buckets if these are fixed."""
 
     def __init__(self) -> None:
         self.families: dict[str, Metric] = {}
         self.bounds: dict[str, tuple[float, ...]] = {}
 
     def add(self, family: Metric) -> bool:
-        """Whether it was not known yet."""
+        """Return true if the sample's labels were not seen before."""
         name = family.name + ("_total" if family.type == "counter" else "")
         known = name in self.families
         self.families[name] = family
@@ -54,7 +54,7 @@ class Served:
         return set(getattr(self.families[name], "_labelnames"))  # noqa: B009  # the library has no other way to them
 
     def texts(self, name: str) -> list[str] | None:
-        """The labels ``le`` of a histogram, None where none is known yet."""
+        """The `le` labels of a histogram, or None before its first sample."""
         if name in self.bounds:
             return [bound_text(bound) for bound in self.bounds[name]]
         found = dict.fromkeys(s.labels["le"] for s in self.families[name].samples if s.name.endswith("_bucket"))
@@ -96,7 +96,7 @@ def absent() -> dict[str, str]:
 
 
 def test_every_name_is_served_or_explained(served: Served) -> None:
-    """No name of the reference is missing without a reason, and no reason is left over for one that is served."""
+    """Each name of the reference is served or explained, and no served name is explained as absent."""
     explained = set(absent())
     missing = {name for name in EXPECTED if name not in served.families}
     assert missing - explained == set()
@@ -105,7 +105,7 @@ def test_every_name_is_served_or_explained(served: Served) -> None:
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_types_labels_and_buckets_are_the_references(served: Served, name: str) -> None:
-    """Type, labels and buckets are the reference's."""
+    """Types, labels and buckets equal the reference's."""
     if name not in served.families:
         assert name in absent()
         return

@@ -1,4 +1,4 @@
-"""The scheduler in the one process: its flag, its identity, its endpoint."""
+"""The scheduler within a whole server: its flag, its identity and its endpoint."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _settle(server: InProcessServer) -> None:
 
 
 def test_pods_are_scheduled_when_a_node_exists(tmp_path: Path) -> None:
-    """The pod gets a node, a condition and an event of the events group, all through the pipeline."""
+    """The pod gets a node, a condition and an events.k8s.io event, all through the request pipeline."""
     server = _make(tmp_path)
     try:
         run(server.client().create(PODS, "default", _pod()))
@@ -52,7 +52,7 @@ def test_pods_are_scheduled_when_a_node_exists(tmp_path: Path) -> None:
 
 
 def test_explain_endpoint_needs_permission(tmp_path: Path) -> None:
-    """GET says why a pod is where it is, POST where one would go; both are for those who may use the path."""
+    """GET explains where a pod was placed, POST where a new one would be; both require permission for the path."""
     server = _make(tmp_path)
     try:
         run(server.client().create(PODS, "default", _pod()))
@@ -69,7 +69,7 @@ def test_explain_endpoint_needs_permission(tmp_path: Path) -> None:
 
 
 def test_scheduler_metrics_have_the_references_names(tmp_path: Path) -> None:
-    """Attempts, queues and sizes are among the server's metrics."""
+    """The server's metrics include scheduling attempts, queue lengths and cache sizes under the reference's names."""
     server = _make(tmp_path)
     try:
         run(server.client().create(PODS, "default", _pod()))
@@ -89,7 +89,7 @@ def test_scheduler_metrics_have_the_references_names(tmp_path: Path) -> None:
 
 
 def test_without_a_scheduler_pods_stay_pending(tmp_path: Path) -> None:
-    """--scheduler=false leaves pods pending, and there is nothing to ask."""
+    """With --scheduler=false pods stay pending and the explain endpoint does not exist."""
     server = make_server(tmp_path, "--disable-admission-plugins=ServiceAccount")
     try:
         run(server.client().create(PODS, "default", _pod()))
@@ -101,7 +101,7 @@ def test_without_a_scheduler_pods_stay_pending(tmp_path: Path) -> None:
 
 
 def test_invalid_configuration_fails_the_start(tmp_path: Path) -> None:
-    """The message names the file and what is wrong in it."""
+    """The error names the file and the field."""
     path = tmp_path / "config.yaml"
     path.write_text("apiVersion: orchscheduler.config.orch.io/v1beta3\nkind: OrchSchedulerConfiguration\nparallelism: 0\n")
     with pytest.raises(ValueError, match=r"--config=.*config.yaml: .*parallelism"):
@@ -115,7 +115,7 @@ def test_invalid_configuration_fails_the_start(tmp_path: Path) -> None:
 
 
 def test_missing_numpy_is_explained_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """numpy is an extra: a server with the scheduler needs it, one without does not import it."""
+    """numpy is an optional dependency: a server with the scheduler requires it, one without does not import it."""
     real = builtins.__import__
 
     def without(name: str, *more: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The media type of responses that a scheduler configuration chooses."""
+"""The media type of responses to the scheduler's client, from its configuration file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
     ],
 )
 def test_first_readable_media_type_is_chosen(accepted: str, expected: str) -> None:
-    """Responses are JSON unless protobuf is listed before it."""
+    """The client asks for the first media type of the list that it can decode."""
     assert choose_answers(accepted, KUBERNETES) == expected
 
 

@@ -1,4 +1,4 @@
-"""What /metrics says of a server's store."""
+"""Metrics of the store of a whole server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 def samples(server: DaemonProcess) -> dict[tuple[str, str], float]:
-    """Value by the sample's name and the label that matters here."""
+    """Values by the name of the sample and the one label that the test reads."""
     code, text = server.request("GET", "/metrics")
     assert code == 200
     found: dict[tuple[str, str], float] = {}
@@ -35,7 +35,7 @@ def work(server: DaemonProcess) -> None:
 
 
 def test_embedded_store_counts_commits(tmp_path: Path) -> None:
-    """Commits are counted with their latency and their size in writes, as histograms that agree."""
+    """Commits of the embedded store are counted in histograms of latency and of writes per commit, which agree."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         before = samples(server)
         work(server)
@@ -54,7 +54,7 @@ def test_embedded_store_counts_commits(tmp_path: Path) -> None:
 
 
 def test_etcd_store_counts_requests(tmp_path: Path) -> None:
-    """Requests to etcd are counted with their latency by operation, under the reference's name."""
+    """Requests to etcd are counted by operation with their latency, under the reference's name."""
     with (
         running_etcd(tmp_path / "etcd") as etcd,
         DaemonProcess(tmp_path, "--controllers=-*", f"--etcd-servers={etcd.url}") as server,

@@ -1,4 +1,4 @@
-"""Traces that cannot be made."""
+"""The tracing configuration without its optional dependency."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchd.testing.server import make_server
 
 
 def test_missing_tracing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error names the flag and what to install."""
+    """The error names the flag and the package to install."""
     head = {"apiVersion": ORCH("apiserver.config.{abbr}.io/v1"), "kind": "TracingConfiguration"}
     path = tmp_path / "tracing.json"
     path.write_text(json.dumps(head))

@@ -1,4 +1,4 @@
-"""The page in a whole server, as --ui says."""
+"""The web page in a whole server, for each value of --ui."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HERE, ELSEWHERE = "127.0.0.1", "10.1.2.3"
 
 
 def test_ui_auto_serves_local_clients_only(tmp_path: Path) -> None:
-    """Others are refused like for any path that they may not read, and find nothing where they may read all."""
+    """Other clients get 403 as for any path that they may not read, and 404 if they may read all paths."""
     server = make_server(tmp_path)
     assert ask(server, "/ui/", HERE).code == 200
     assert ask(server, "/ui/", ELSEWHERE).code == 403
@@ -38,7 +38,7 @@ def test_ui_auto_serves_local_clients_only(tmp_path: Path) -> None:
 
 
 def test_ui_true_serves_all_permitted_clients(tmp_path: Path) -> None:
-    """--ui=true: others need permission to get the path."""
+    """With --ui=true remote clients need permission for the path."""
     server = make_server(tmp_path, "--ui=true")
     assert ask(server, "/ui/main.js", HERE).code == 200
     assert ask(server, "/ui/main.js", ELSEWHERE).code == 403
@@ -47,8 +47,8 @@ def test_ui_true_serves_all_permitted_clients(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_ui_false_serves_nobody(tmp_path: Path) -> None:
-    """--ui=false: neither page nor session nor audit events."""
+def test_ui_false_serves_no_client(tmp_path: Path) -> None:
+    """With --ui=false neither the page, sessions nor audit events are served."""
     server = make_server(tmp_path, "--ui=false")
     for path in ("/ui", "/ui/", "/ui/session", "/debug/audit"):
         assert ask(server, path, HERE, user("admin")).code == 404
@@ -57,7 +57,8 @@ def test_ui_false_serves_nobody(tmp_path: Path) -> None:
 
 
 def test_audit_events_need_permission(tmp_path: Path) -> None:
-    """Only who may get /debug/audit follows them; a stream that still runs ends with the server."""
+    """Only clients with permission for /debug/audit receive audit events; the server ends open streams when it stops.
+    """
     server = make_server(tmp_path)
     assert ask(server, "/debug/audit", HERE).code == 403
     assert ask(server, "/debug/audit", HERE, user("alice", "people")).code == 403
@@ -66,7 +67,7 @@ def test_audit_events_need_permission(tmp_path: Path) -> None:
 
 
 def test_invalid_ui_values_are_refused() -> None:
-    """The flag takes auto, true and false."""
+    """The flag accepts auto, true and false."""
     options = Options()
     with pytest.raises(UsageError, match="ui"):
         options.parseOptions(["--ui=maybe"])

@@ -1,4 +1,4 @@
-"""What tests of the cache share: objects, an index of them, and a cache over a memory store on a Clock."""
+"""Shared by the tests of the cache: objects, an index of them, and a cache over a memory store on a Clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchd.store.memory import MemoryStore
 
 
 def index(value: bytes | dict[str, Any]) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Labels, and spec.nodeName where there is one."""
+    """Index labels, and spec.nodeName if it is set."""
     obj = value if isinstance(value, dict) else orjson.loads(value)
     node = obj.get("spec", {}).get("nodeName")
     return obj["metadata"].get("labels", {}), {"spec.nodeName": node} if node else {}
@@ -35,7 +35,7 @@ def stored(path: str, node: str = "", **labels: str) -> bytes:
 
 
 def now(awaited: Any) -> Any:
-    """The result of what must not have to wait."""
+    """The result of an awaitable that must not wait."""
     results: list[Any] = []
     deferred = Deferred.fromCoroutine(awaited)
     deferred.addBoth(results.append)
@@ -46,7 +46,7 @@ def now(awaited: Any) -> Any:
 
 
 class Bench:
-    """A store on a Clock with caches on it; pods are what most tests use."""
+    """A store on a Clock with caches on it; most tests use pods."""
 
     def __init__(self, **more: Any) -> None:
         self.clock = Clock()
@@ -66,7 +66,7 @@ class Bench:
         now(self.store.compact(self.store.revision))
 
     def put(self, path: str, node: str = "", *, key: str = "pods", **labels: str) -> int:
-        """Create, or replace what is there."""
+        """Create an object or replace it."""
         there = now(self.store.get(f"/{key}/{path}"))
         value = stored(path, node, **labels)
         if there is None:
@@ -78,8 +78,8 @@ class Bench:
         return int(now(self.store.delete(f"/{key}/{path}", expected=there.revision)))
 
 
-class Told:
-    """A subscriber that writes down what it hears."""
+class RecordingSubscriber:
+    """A subscriber that records what it receives."""
 
     def __init__(self) -> None:
         self.changes: list[Change] = []

@@ -1,4 +1,4 @@
-"""Objects that this process writes itself are not decoded again."""
+"""Objects that this process writes are not decoded again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from tests.cache.cache_support import Bench, now, stored
 
 
 def test_an_announced_object_reaches_subscribers_without_decoding() -> None:
-    """While the change is delivered, the entry has the announced object with its revision; afterwards it holds no object."""
+    """During the delivery of the change the entry has the announced object with its revision; afterwards it holds no
+    object."""
     bench = Bench()
     cache = bench.start()
     now(cache.ready())
@@ -31,7 +32,7 @@ def test_an_announced_object_reaches_subscribers_without_decoding() -> None:
 
 
 def test_announced_object_is_not_used_for_other_bytes() -> None:
-    """A write that lost to another one must not lend its object to the winner."""
+    """The object of a write that lost a race is not used for the write that won."""
     bench = Bench()
     cache = bench.start()
     now(cache.ready())
@@ -42,7 +43,7 @@ def test_announced_object_is_not_used_for_other_bytes() -> None:
 
 
 def test_last_of_concurrent_announcements_is_kept() -> None:
-    """The end of the first write does not take away what the second announced; nothing is left after both."""
+    """The end of the first write does not remove the second's announcement; nothing is left after both."""
     announced = Announced()
     announced.announce("/pods/a", b"1", {"n": 1})
     announced.announce("/pods/a", second := b"22", {"n": 2})

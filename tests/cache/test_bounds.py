@@ -1,4 +1,4 @@
-"""What slow and many watchers cost a server, and the figures that show it."""
+"""Memory and connections that slow or many watchers may take, and the metrics of both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LARGE = "x" * 100_000
 
 @implementer(ISink)
 class Client:
-    """The client of a watch, which reads nothing until the test lets it."""
+    """The client of a watch, which reads nothing until the test asks it to."""
 
     def __init__(self, *, takes: bool = False) -> None:
         self.takes = takes
@@ -50,7 +50,7 @@ class Client:
         return waiting
 
     def take(self) -> None:
-        """Read what waits, once."""
+        """Read the pending data once."""
         self.buffered = 0
         waiting, self._waiting = self._waiting, []
         for each in waiting:
@@ -102,7 +102,7 @@ def watch(server: InProcessServer, query: str, *, takes: bool = False) -> Client
 
 @pytest.mark.parametrize("selector", ["", "&labelSelector=a%3Db"])
 def test_a_client_that_does_not_read_is_dropped(server: InProcessServer, selector: str) -> None:
-    """Its connection is cut when 4 MiB wait for it; others are not touched."""
+    """The connection of a client is closed when 4 MiB wait for it; other clients are not affected."""
     revision = write(server, "first", "")
     reading = watch(server, f"resourceVersion={revision}{selector}", takes=True)
     asleep = watch(server, f"resourceVersion={revision}{selector}")
@@ -116,8 +116,8 @@ def test_a_client_that_does_not_read_is_dropped(server: InProcessServer, selecto
 
 @pytest.mark.parametrize("begin", ["the state", "the past"])
 def test_initial_state_and_history_are_sent_as_the_client_reads(server: InProcessServer, begin: str) -> None:
-    """Neither the state nor the past is heaped up for a client; it gets all of it in order when it reads, and what
-    happened meanwhile."""
+    """A client that reads slowly gets the initial state and the history in order, without a copy of it being queued for
+    the client."""
     revision = write(server, "n0")
     for number in range(1, 80):
         write(server, f"n{number}")
@@ -132,7 +132,7 @@ def test_initial_state_and_history_are_sent_as_the_client_reads(server: InProces
     assert client.most <= PAUSE_ABOVE + 2 * len(LARGE)
     skipped = 1 if begin == "the past" else 0
     names = [f"n{number}" for number in range(skipped, 90)]
-    # The state comes in the order of names.
+    # The initial state is ordered by name.
     told = client.events()
     expected = [f"ADDED {name}" for name in names]
     assert told == expected if skipped else sorted(told) == sorted(expected)
@@ -142,7 +142,7 @@ def test_initial_state_and_history_are_sent_as_the_client_reads(server: InProces
 
 
 def test_watch_slower_than_the_window_ends_with_410(server: InProcessServer) -> None:
-    """When what a client is still to be told of the past is forgotten, it hears 410 and the watch ends in good order."""
+    """When events that a client has not read yet leave the history, it gets 410 and the watch ends orderly."""
     revision = write(server, "first", "")
     for number in range(10):
         write(server, f"n{number}")
@@ -160,7 +160,7 @@ def test_watch_slower_than_the_window_ends_with_410(server: InProcessServer) -> 
 
 
 def test_disconnect_during_history_leaves_nothing_behind(server: InProcessServer) -> None:
-    """A watch that ends while it waits for its client leaves nothing behind."""
+    """A watch that is disconnected while it waits for its client releases everything."""
     revision = write(server, "first", "")
     for number in range(10):
         write(server, f"n{number}")
@@ -176,7 +176,8 @@ def test_disconnect_during_history_leaves_nothing_behind(server: InProcessServer
 
 
 def test_bookmarks_are_sent_every_minute_and_before_the_end(server: InProcessServer) -> None:
-    """About each minute, and shortly before the watch ends; they carry the version up to which nothing was missed."""
+    """Bookmarks are sent about once a minute and shortly before the watch ends; their version is one up to which no
+    event is missing."""
     revision = write(server, "first", "")
     client = watch(server, f"resourceVersion={revision}&allowWatchBookmarks=1&timeoutSeconds=150", takes=True)
     plain = watch(server, f"resourceVersion={revision}&timeoutSeconds=150", takes=True)
@@ -202,8 +203,8 @@ def test_bookmarks_are_sent_every_minute_and_before_the_end(server: InProcessSer
 
 
 def test_compaction_expires_tokens_and_old_watches(server: InProcessServer) -> None:
-    """Past the window a token is answered by 410 with a token that goes on inconsistently, a list at the version and
-    a watch from it by 410."""
+    """Beyond the window a continue token is answered by 410 with a token for an inconsistent continuation; a list or
+    watch at that version by 410."""
     for name in "abc":
         write(server, name, "")
     page = run(server.request("GET", f"{MAPS}?limit=1")).json
@@ -226,14 +227,14 @@ def test_compaction_expires_tokens_and_old_watches(server: InProcessServer) -> N
 
 
 def test_cache_metrics_are_served(server: InProcessServer) -> None:
-    """Cache size, window, lag, watchers and those dropped are in /metrics."""
+    """/metrics has the cache's size, window and lag, and the watchers and those that were dropped."""
     revision = write(server, "first", "")
     watch(server, f"resourceVersion={revision}", takes=True)
     for number in range(45):
         write(server, f"n{number}")
     text = run(server.request("GET", "/metrics")).body.decode()
     shown = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
-    # The namespace's own one is there too.
+    # The namespace has one of its own.
     assert float(shown['apiserver_storage_objects{resource="configmaps"}']) >= 46
     assert float(shown['orchd_cache_window_events{resource="configmaps"}']) >= 46
     assert float(shown['orchd_cache_window_bytes{resource="configmaps"}']) > 45 * len(LARGE)
@@ -243,13 +244,13 @@ def test_cache_metrics_are_served(server: InProcessServer) -> None:
     assert 0 < float(shown["orchd_cache_derived_bytes"]) <= 32 * 1024 * 1024
     for name in ("orchd_cache_lag", "orchd_cache_waiting_reads", "orchd_cache_restarts_total"):
         assert float(shown[name]) == 0
-    # By resource, so it has no samples before a watch is cut.
+    # Labelled by resource, so there are no samples before a watch is closed.
     assert not [name for name in shown if name.startswith("apiserver_terminated_watchers_total")]
 
 
 def test_clients_that_never_read_are_dropped_over_tls(tmp_path: Path) -> None:
-    """Over TLS: fifty clients that never read are cut off, the one that reads gets everything, and the server keeps
-    no more than their bound."""
+    """Fifty TLS clients that never read are disconnected, a client that reads gets everything, and the server's memory
+    stays within the bound."""
     changes, size, sleepers = 150, 100_000, 50
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         _, listed = server.request("GET", MAPS)
@@ -282,7 +283,7 @@ def test_clients_that_never_read_are_dropped_over_tls(tmp_path: Path) -> None:
 
         until(dropped)
         grown = resident_memory(server.pid) - before
-        # The objects are in the store, in the cache, in history, as frames; not once for every client.
+        # The objects are in the store, the cache and the history, and once as frames; not once per client.
         assert grown < 8 * changes * size + sleepers * 256 * 1024
         for one in held:
             one.close()
@@ -291,7 +292,7 @@ def test_clients_that_never_read_are_dropped_over_tls(tmp_path: Path) -> None:
 
 
 def test_memory_is_trimmed_after_mass_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After much history was dropped, the C library is asked to return free memory: once, and not for small amounts."""
+    """After much history was dropped, the C library is asked once to return free memory; not for small amounts."""
     given: list[bool] = []
     monkeypatch.setattr("orchd.cache.caches.release_free_memory", lambda: given.append(True))
     monkeypatch.setattr("orchd.cache.caches._RELEASE_THRESHOLD", 10_000)

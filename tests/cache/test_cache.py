@@ -1,4 +1,4 @@
-"""The read model of one resource."""
+"""The watch cache of one resource."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zope.interface.verify import verifyObject
 from orchd.cache.interfaces import Change, ICache, ICaches
 from orchd.errors import ApiError
 from orchd.store.interfaces import DamagedValue, UnavailableError
-from tests.cache.cache_support import Bench, Told, index, now, stored
+from tests.cache.cache_support import Bench, RecordingSubscriber, index, now, stored
 
 
 def paths(page: Any) -> list[str]:
@@ -20,14 +20,14 @@ def paths(page: Any) -> list[str]:
 
 
 def test_classes_provide_their_interfaces() -> None:
-    """The classes are what the interfaces say."""
+    """The classes implement their interfaces."""
     bench = Bench()
     verifyObject(ICaches, bench.caches)
     verifyObject(ICache, bench.start())
 
 
 def test_a_write_is_in_the_cache_when_it_is_acknowledged() -> None:
-    """An entry has the stored JSON with the revision in place, and is there without waiting."""
+    """A write is in the cache when it is acknowledged: an entry has the stored JSON with the revision set."""
     bench = Bench()
     cache = bench.start()
     now(cache.ready())
@@ -45,7 +45,7 @@ def test_a_write_is_in_the_cache_when_it_is_acknowledged() -> None:
 
 
 def test_cache_loads_existing_entries_with_their_history() -> None:
-    """A new cache has the entries and, as far as the store has history, the changes before it."""
+    """A new cache has the current entries and, as far as the store has history, the changes before them."""
     bench = Bench()
     bench.put("a/x")
     bench.put("b/y")
@@ -53,14 +53,14 @@ def test_cache_loads_existing_entries_with_their_history() -> None:
     cache = bench.start()
     assert paths(cache.page()) == ["b/y"]
     assert (cache.revision, cache.oldest) == (4, 1)
-    told = Told()
+    told = RecordingSubscriber()
     told.subscribe(cache, 2)
     assert told.lines() == [("ADDED", "b/y", 3), ("DELETED", "a/x", 4)]
     assert paths(cache.page(revision=3)) == ["a/x", "b/y"]
 
 
 def test_loading_a_large_resource_yields_to_the_reactor() -> None:
-    """A big resource is loaded in pieces, and what is written meanwhile is not lost."""
+    """A large resource is loaded in parts, and writes during the load are not lost."""
     bench = Bench()
     for i in range(1200):
         bench.put(f"a/{i:04}")
@@ -75,13 +75,13 @@ def test_loading_a_large_resource_yields_to_the_reactor() -> None:
     assert waiting.called
     assert len(cache) == 1200
     assert cache.get("a/0000").labels == {"app": "changed"}
-    told = Told()
+    told = RecordingSubscriber()
     told.subscribe(cache, 1201)
     assert told.lines() == [("MODIFIED", "a/0000", 1202), ("ADDED", "b/new", 1203), ("DELETED", "a/0001", 1204)]
 
 
 def test_every_cache_follows_the_stores_revision() -> None:
-    """A cache is complete up to the store's revision, whichever resource was written last."""
+    """A cache advances to the store's revision with every write, also to other resources."""
     bench = Bench()
     pods, nodes = bench.start(), bench.caches.cache("minions", index)
     assert bench.put("n1", key="minions") == 2
@@ -96,7 +96,7 @@ def test_every_cache_follows_the_stores_revision() -> None:
 
 
 def test_pages_continue_at_the_first_pages_revision() -> None:
-    """Pages go on where the last one ended, at its revision, and count what is left."""
+    """Pages continue where the last one ended, at its revision, and have the number of remaining items."""
     bench = Bench()
     cache = bench.start()
     for name in ("b/1", "a/1", "a/2", "a-b/1", "ab/1", "a/3"):
@@ -116,7 +116,7 @@ def test_pages_continue_at_the_first_pages_revision() -> None:
 
 
 def test_exact_selectors_are_served_from_an_index() -> None:
-    """Labels and fields are served from an index and stay right as entries change and go."""
+    """Label and field selectors are served from an index that follows changes and deletions."""
     bench = Bench()
     cache = bench.start()
     bench.put("a/1", "n1", app="web", tier="x")
@@ -155,7 +155,7 @@ def test_exact_selectors_are_served_from_an_index() -> None:
 
 @pytest.mark.parametrize("every", [1, 3, 40], ids=["all", "many", "few"])
 def test_entries_come_in_order_for_any_number_of_matches(every: int) -> None:
-    """Entries come in order, of the range that was asked for and as of the version, whether many match or few."""
+    """Entries are in order, within the requested range and as of the version, whether many match or few."""
     bench = Bench()
     cache = bench.start()
     names = [f"{namespace}/{number:03}" for number in range(60) for namespace in ("b", "a", "a-")]
@@ -182,7 +182,7 @@ def test_entries_come_in_order_for_any_number_of_matches(every: int) -> None:
 
 
 def test_unused_indexes_are_forgotten() -> None:
-    """However many labels are asked for, a bounded number of indexes is kept."""
+    """The number of indexes is bounded, however many labels are selected by."""
     bench = Bench()
     cache = bench.start()
     bench.put("a/1", **{f"l{i}": "x" for i in range(50)})
@@ -192,11 +192,11 @@ def test_unused_indexes_are_forgotten() -> None:
 
 
 def test_subscriptions_get_only_their_own_changes() -> None:
-    """All, a namespace, one object: each hears its own changes only, past and live."""
+    """Subscribers to all objects, a namespace or one object get only matching changes, past and live."""
     bench = Bench()
     cache = bench.start()
     start = bench.put("a/1")
-    everything, namespace, one = Told(), Told(), Told()
+    everything, namespace, one = RecordingSubscriber(), RecordingSubscriber(), RecordingSubscriber()
     bench.put("a/2")
     everything.subscribe(cache, start)
     namespace.subscribe(cache, start, "a/")
@@ -215,7 +215,7 @@ def test_subscriptions_get_only_their_own_changes() -> None:
 
 
 def test_cancelled_subscriptions_get_no_changes() -> None:
-    """Also when they cancel inside the callback, in the past or live, or another one does it for them."""
+    """A subscription that is cancelled in a callback, its own or another's, gets no more changes, past or live."""
     bench = Bench()
     cache = bench.start()
     bench.put("a/1")
@@ -240,7 +240,7 @@ def test_failing_subscriber_is_removed() -> None:
     """The failing subscriber is removed; the write and other subscribers are not affected."""
     bench = Bench()
     cache = bench.start()
-    ended, told = Told(), Told()
+    ended, told = RecordingSubscriber(), RecordingSubscriber()
 
     def fail(change: Change) -> None:
         raise ZeroDivisionError
@@ -256,7 +256,7 @@ def test_subscribing_inside_a_callback() -> None:
     """A subscription that starts during the delivery of a change receives it once."""
     bench = Bench()
     cache = bench.start()
-    inner = Told()
+    inner = RecordingSubscriber()
     cache.subscribe(
         after=1, prefix="", on_end=print, on_change=lambda change: None if inner.changes else inner.subscribe(cache, 1, "a/1")
     )
@@ -264,8 +264,8 @@ def test_subscribing_inside_a_callback() -> None:
     assert inner.lines() == [("ADDED", "a/1", 2)]
 
 
-def test_too_old() -> None:
-    """What the window has forgotten cannot be watched or listed: 410, expired."""
+def test_forgotten_revisions_are_expired() -> None:
+    """Revisions that left the window cannot be watched or listed: 410, Expired."""
     bench = Bench(window_events=8)
     cache = bench.start()
     for i in range(20):
@@ -273,16 +273,16 @@ def test_too_old() -> None:
     assert cache.window_length <= 8
     assert cache.oldest > 10
     with pytest.raises(ApiError) as watch:
-        Told().subscribe(cache, cache.oldest - 1)
+        RecordingSubscriber().subscribe(cache, cache.oldest - 1)
     with pytest.raises(ApiError) as page:
         cache.page(revision=cache.oldest - 1)
     assert (watch.value.code, watch.value.reason) == (page.value.code, page.value.reason) == (410, "Expired")
     assert len(cache.page(revision=cache.oldest).entries) == cache.oldest - 1
-    Told().subscribe(cache, cache.oldest)
+    RecordingSubscriber().subscribe(cache, cache.oldest)
 
 
 def test_the_window_is_bounded_by_age_and_bytes() -> None:
-    """Changes are forgotten when they are old, without new ones coming, and when they are big."""
+    """Changes leave the window by age, also without new ones, and by size."""
     bench = Bench(window_seconds=300, window_bytes=10_000)
     cache = bench.start()
     bench.put("a/1")
@@ -299,7 +299,8 @@ def test_the_window_is_bounded_by_age_and_bytes() -> None:
 
 
 def test_waiting_for_a_revision() -> None:
-    """A read not older than a revision waits for it; after three seconds the answer is 504 with the retry hint."""
+    """A read "not older than" a future revision waits for it; after three seconds the answer is 504 with a retry hint.
+    """
     bench = Bench()
     cache = bench.start()
     early: Deferred[None] = Deferred.fromCoroutine(cache.at_least(3))
@@ -326,7 +327,7 @@ def test_ended_store_watch_ends_watches_and_reloads() -> None:
     bench = Bench()
     cache = bench.start()
     bench.put("a/1")
-    told = Told()
+    told = RecordingSubscriber()
     told.subscribe(cache, 2)
     bench.store._watches.end(UnavailableError("lost"))
     assert [error.code for error in told.ends] == [410]  # type: ignore[attr-defined]
@@ -345,28 +346,29 @@ def test_ended_store_watch_ends_watches_and_reloads() -> None:
 
 
 def test_dropped_resource_frees_its_memory() -> None:
-    """Its watches end, its memory goes, and it may come back as another."""
+    """The watches of a dropped resource end and its memory is freed; the resource may be added again with another
+    schema."""
     bench = Bench()
     cache = bench.start()
     bench.put("a/1")
-    told = Told()
+    told = RecordingSubscriber()
     told.subscribe(cache, 1)
     bench.caches.drop("pods")
     bench.caches.drop("pods")
     assert len(told.ends) == 1
     assert len(cache) == 0
     with pytest.raises(ApiError):
-        Told().subscribe(cache, 2)
+        RecordingSubscriber().subscribe(cache, 2)
     with pytest.raises(ApiError):
         now(cache.ready())
     assert paths(bench.caches.cache("pods", index).page()) == ["a/1"]
 
 
 def test_stop_ends_watches_and_leaves_no_timers() -> None:
-    """Stopping ends every watch and leaves nothing behind on the clock."""
+    """Stopping ends every watch and leaves no delayed calls."""
     bench = Bench()
     cache = bench.start()
-    told = Told()
+    told = RecordingSubscriber()
     told.subscribe(cache, 1)
     bench.caches.stop()
     bench.store.stop()
@@ -375,12 +377,12 @@ def test_stop_ends_watches_and_leaves_no_timers() -> None:
 
 
 def test_unreadable_values_are_left_out_and_reported() -> None:
-    """A value that does not decode, or that the store knows to be damaged, is left out of pages and named to those who must
-    not leave anything out; it stops nothing else. When it comes or goes, watchers have to list again."""
+    """A value that cannot be decoded is left out of pages and reported to readers that need complete results; others
+    are not affected. When it appears or is deleted, watchers have to list again."""
     bench = Bench()
     cache = bench.start()
     bench.put("b/good", app="x")
-    told = Told()
+    told = RecordingSubscriber()
     told.subscribe(cache, cache.revision)
     bad = now(bench.store.create("/pods/a/bad", b"no json"))
     assert [error.code for error in told.ends] == [410]  # type: ignore[attr-defined]
@@ -394,7 +396,7 @@ def test_unreadable_values_are_left_out_and_reported() -> None:
         assert refused.value.code == 500 and "/pods/a/bad" in refused.value.message
     for right in ({"prefix": "b/"}, {"start": "a/c"}, {"end": "a/b"}):
         cache.check_readable(**right)
-    again = Told()
+    again = RecordingSubscriber()
     again.subscribe(cache, cache.revision)
     now(bench.store.update("/pods/a/bad", DamagedValue(stored("a/bad")), expected=bad))
     assert cache.unreadable == 1 and again.ends

@@ -17,7 +17,7 @@ def entry(name: str, budget: DerivedBudget | None) -> Entry:
 
 
 def test_least_recent_representations_are_evicted() -> None:
-    """A new form pushes out those of the holder that has kept any for longest."""
+    """A new representation evicts those of the entry that was used least recently."""
     budget = DerivedBudget(100)
     a, b, c = (entry(name, budget) for name in "abc")
     a.keep("row", "A", 30)
@@ -31,7 +31,7 @@ def test_least_recent_representations_are_evicted() -> None:
 
 
 def test_representation_larger_than_the_limit_is_not_cached() -> None:
-    """One huge form does not push out everything else for nothing."""
+    """A representation above the limit evicts nothing and is not cached."""
     budget = DerivedBudget(100)
     small, big = entry("a", budget), entry("b", budget)
     small.keep("row", "A", 30)
@@ -62,7 +62,7 @@ def test_cached_size_is_exact_and_bounded(steps: list[tuple[int, str, int, bool]
 
 
 def test_change_drops_representations_of_the_old_entry() -> None:
-    """With a change, what was made of the entry before it is forgotten; what is made of the change is counted as well."""
+    """A change drops the representations of the previous entry; those of the new entry count against the limit."""
     bench = Bench()
     cache = bench.start()
     revision = now(bench.store.create("/pods/a", stored("a")))
@@ -73,7 +73,7 @@ def test_change_drops_representations_of_the_old_entry() -> None:
 
     def hear(change: Change) -> None:
         told.append(change)
-        # Whoever hears of a change may still look at what was there before it.
+        # A subscriber may still read the previous entry while the change is delivered.
         assert change.previous is None or change.previous.derived
         change.keep("frame", "F", 40)
 

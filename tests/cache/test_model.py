@@ -1,4 +1,4 @@
-"""Store and cache together, against a plain list of states."""
+"""Store and cache together, compared with a plain list of states."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from orchd.errors import ApiError
-from tests.cache.cache_support import Bench, Told
+from tests.cache.cache_support import Bench, RecordingSubscriber
 
 PATHS = st.sampled_from([f"{ns}/{name}" for ns in ("a", "a-", "b") for name in ("0", "00", "1", "x")])
 PREFIXES = st.sampled_from(["", "a/", "b/", "a/0", "c/"])
@@ -22,9 +22,9 @@ def under(path: str, prefix: str) -> bool:
 
 
 class StoreAndCache(RuleBasedStateMachine):
-    """`states[r]` is what there was at revision r: path -> (revision of the object, its label)."""
+    """`states[r]` is the state at revision r: path -> (revision of the object, its label)."""
 
-    #: Makes the store with caches on it.
+    #: Creates the store and the caches on it.
     make = Bench
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class StoreAndCache(RuleBasedStateMachine):
         self.bench = self.make(window_events=12, window_seconds=300)
         self.cache = self.bench.start()
         self.states: dict[int, State] = {1: {}}
-        self.subscribers: list[tuple[int, str, Told]] = []
+        self.subscribers: list[tuple[int, str, RecordingSubscriber]] = []
 
     def _now(self) -> State:
         return dict(self.states[max(self.states)])
@@ -54,15 +54,15 @@ class StoreAndCache(RuleBasedStateMachine):
         self.states[self.bench.put(path, key="other")] = self._now()
 
     @rule(seconds=st.sampled_from([1, 100]))
-    def time_goes_on(self, seconds: int) -> None:
+    def advance_clock(self, seconds: int) -> None:
         self.bench.clock.pump([seconds])
 
     @rule()
-    def compact(self) -> None:
+    def compact_store(self) -> None:
         self.bench.compact()
 
     @rule()
-    def load_again(self) -> None:
+    def reload_cache(self) -> None:
         for _, _, told in self.subscribers:
             assert not told.ends
         self.subscribers.clear()
@@ -72,7 +72,7 @@ class StoreAndCache(RuleBasedStateMachine):
     @rule(back=st.integers(0, 15), prefix=PREFIXES)
     def subscribe(self, back: int, prefix: str) -> None:
         after = max(1, self.cache.revision - back)
-        told = Told()
+        told = RecordingSubscriber()
         try:
             told.subscribe(self.cache, after, prefix)
         except ApiError as error:
@@ -114,7 +114,7 @@ class StoreAndCache(RuleBasedStateMachine):
         assert self.cache.revision == max(self.states)
 
     @invariant()
-    def subscribers_heard_everything_once(self) -> None:
+    def subscribers_received_everything_once(self) -> None:
         for after, prefix, told in self.subscribers:
             wanted = []
             for revision in range(after + 1, max(self.states) + 1):

@@ -1,4 +1,4 @@
-"""The embedded store and the cache on it against the same model, with restarts."""
+"""The embedded store and its cache against the same model, with restarts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from twisted.internet.task import Clock
 
 from orchd.cache.caches import Caches
 from orchd.cache.resource import ResourceCache
+from orchd.store.compaction import HistoryLimits
 from orchd.store.sqlite import SqliteStore
 from orchd.testing.process import PATIENCE
 from tests.cache.cache_support import Bench, index, stored
@@ -32,7 +33,7 @@ class PumpedReactor(Clock):
         self._calls.put(lambda: function(*arguments, **named))
 
     def wait(self, deferred: Deferred[Any]) -> Any:
-        """What a Deferred brings."""
+        """The result of a Deferred."""
         results: list[Any] = []
         deferred.addBoth(results.append)
         while not results:
@@ -45,7 +46,7 @@ class PumpedReactor(Clock):
 
 
 class DiskBench(Bench):
-    """So little of the past in memory that looking back goes to the file."""
+    """A bench that keeps little history in memory, so that reads of the past use the file."""
 
     def __init__(self, **more: Any) -> None:
         self.clock: PumpedReactor = PumpedReactor()
@@ -56,7 +57,8 @@ class DiskBench(Bench):
 
     def _open(self) -> None:
         self.store: Any = SqliteStore(
-            self.clock, f"{self.folder}/store", dialect_name="any", compaction_interval=0, recent_events=4, switch_interval=0
+            self.clock, f"{self.folder}/store", dialect_name="any",
+            history=HistoryLimits(compaction_interval=0, recent_events=4), switch_interval=0,
         )
         self.clock.wait(self.store.start())
         self.caches = Caches(self.store, clock=self.clock, **self._more)
@@ -87,7 +89,7 @@ class DiskBench(Bench):
         self.caches.stop()
         self.clock.wait(self.store.stop())
 
-    def again(self) -> ResourceCache:
+    def reopen(self) -> ResourceCache:
         """Stop everything and start it on the same file."""
         self.close()
         self._open()
@@ -95,7 +97,7 @@ class DiskBench(Bench):
 
 
 class DiskAndCache(StoreAndCache):
-    """As `StoreAndCache`; a restart in between changes nothing but that subscribers have to come again."""
+    """As `StoreAndCache`; after a restart only the subscribers have to subscribe again."""
 
     make = DiskBench
     bench: DiskBench
@@ -103,10 +105,10 @@ class DiskAndCache(StoreAndCache):
     @rule()
     def restart(self) -> None:
         compacted = self.bench.store.compacted
-        self.cache = self.bench.again()
+        self.cache = self.bench.reopen()
         self.subscribers.clear()
         assert self.bench.store.compacted == compacted
-        # What the window held or the store's history has can be asked for.
+        # Revisions of the window or of the store's history can be read.
         assert self.cache.oldest <= max(compacted, self.cache.revision - 12)
 
     def teardown(self) -> None:
@@ -114,7 +116,7 @@ class DiskAndCache(StoreAndCache):
         shutil.rmtree(self.bench.folder)
 
 
-# Each step waits for disks.
+# Each step waits for the disk.
 DiskAndCache.TestCase.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
 TestDiskAndCache = DiskAndCache.TestCase
 del StoreAndCache

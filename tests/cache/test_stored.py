@@ -1,4 +1,4 @@
-"""Stored bytes: one encoding, and the revision spliced in."""
+"""Stored bytes: one canonical encoding, into which the revision is spliced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from orchd.cache.stored import at_revision, encode, with_revision, without_revision
 from orchd.kinds.codec.sortedjson import sorted_form
 
-#: Whatever UTF-8 can say.
+#: Any text that UTF-8 can encode.
 TEXT = st.characters(exclude_categories=["Cs"])
 json_values: Any = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(TEXT),
@@ -27,7 +27,8 @@ names = st.text(TEXT, max_size=20) | awkward
 
 
 def test_stored_members_are_ordered() -> None:
-    """kind, apiVersion, metadata in the API's order, then the rest as it comes; an old version is left out."""
+    """Members are ordered: kind, apiVersion, metadata in the API's order, the others as they come; resourceVersion is
+    left out."""
     obj = {"spec": {"a": 1}, "kind": "K", "metadata": {"name": "n", "resourceVersion": "7"}, "apiVersion": "v1"}
     assert encode(obj) == (
         b'{"kind":"K","apiVersion":"v1","metadata":{"name":"n","resourceVersion":""},"spec":{"a":1}}'
@@ -41,13 +42,13 @@ def test_stored_members_are_ordered() -> None:
     ids=["no metadata", "null metadata", "list", "kind is no string", "name is no string"],
 )
 def test_values_without_kind_or_metadata_are_refused(obj: Any) -> None:
-    """Without metadata there is no place for the revision, and an object as kind could pretend to be it."""
+    """Without metadata there is no place for the revision; a kind that is an object could imitate metadata."""
     with pytest.raises(ValueError):
         encode(obj)
 
 
 def test_stored_bytes_have_no_spare_capacity() -> None:
-    """Bytes that are kept as long as their object have no room to grow."""
+    """Stored bytes, which live as long as their object, have no spare capacity."""
     obj = {"metadata": {"name": "n"}, "data": {"a": "x" * 3000}}
     tracemalloc.start()
     try:
@@ -60,7 +61,7 @@ def test_stored_bytes_have_no_spare_capacity() -> None:
 
 
 def test_bytes_without_a_place_for_the_revision_are_refused() -> None:
-    """Bytes that `encode` did not make do not pass silently."""
+    """Bytes that `encode` did not produce raise an error."""
     with pytest.raises(ValueError):
         with_revision(b'{"metadata":{}}', 3)
 
@@ -73,7 +74,7 @@ def test_bytes_without_a_place_for_the_revision_are_refused() -> None:
     st.integers(1, 2**62),
 )
 def test_only_the_revision_changes(version: str, kind: str, metadata: Any, rest: Any, revision: int) -> None:
-    """Whatever the object contains, decoding gives it back with the revision as its resourceVersion."""
+    """Decoding returns the encoded object, whatever it contains, with the revision as its resourceVersion."""
     obj = {**rest, "apiVersion": version, "kind": kind, "metadata": metadata}
     wanted = {**obj, "metadata": {**metadata, "resourceVersion": str(revision)}}
     got = with_revision(encode(obj), revision)
@@ -96,7 +97,8 @@ CUSTOM: dict[str, Any] = {
 
 
 def test_custom_kind_members_are_sorted() -> None:
-    """Their members are sorted and their numbers spelled as the reference does; the version is found wherever it is."""
+    """Members of custom objects are sorted and their numbers formatted as the reference does; the revision is found at
+    any place."""
     served = with_revision(encode(CUSTOM, custom=True), 9)
     metadata = CUSTOM["metadata"]
     assert served == (
@@ -109,7 +111,7 @@ def test_custom_kind_members_are_sorted() -> None:
 
 @pytest.mark.parametrize("version", ["9", "7", ""])
 def test_revision_of_custom_objects_is_replaced_in_place(version: str) -> None:
-    """Only the version changes, whatever a client wrote into annotations and before them."""
+    """Only the revision changes, whatever a client wrote into annotations and before them."""
     metadata = {**CUSTOM["metadata"], "annotations": {"resourceVersion": version}}
     obj = {**CUSTOM, "metadata": metadata, "alpha": {"resourceVersion": version}}
     moved = orjson.loads(at_revision(with_revision(encode(obj, custom=True), 9), 9, 10))
@@ -118,7 +120,7 @@ def test_revision_of_custom_objects_is_replaced_in_place(version: str) -> None:
 
 
 def test_dry_run_objects_have_no_version() -> None:
-    """Their objects have no version."""
+    """Objects of a dry run have no resourceVersion."""
     for custom in (False, True):
         shown = orjson.loads(without_revision(encode(CUSTOM, custom=custom)))
         del shown["metadata"]["annotations"]
@@ -127,14 +129,14 @@ def test_dry_run_objects_have_no_version() -> None:
 
 
 def test_values_of_earlier_releases() -> None:
-    """Objects of custom kinds that were stored in the form of built-in ones are read, and served sorted."""
+    """Custom objects that an earlier release stored in the form of built-in ones are read, and served sorted."""
     served = with_revision(encode(CUSTOM), 9)
     assert served.startswith(b'{"kind":')
     assert sorted_form(served) == with_revision(encode(CUSTOM, custom=True), 9)
 
 
 def test_html_characters_are_escaped_when_served() -> None:
-    """HTML characters are escaped in what is served, and stored as they are."""
+    """HTML characters are escaped in responses and not in the store."""
     obj = {"kind": "K", "apiVersion": "v1", "metadata": {"name": "n"}, "data": {"k": "<a&b>\u2028"}}
     assert b"<a&b>" in encode(obj)
     assert b'"k":"\\u003ca\\u0026b\\u003e\\u2028"' in with_revision(encode(obj), 3)

@@ -1,4 +1,4 @@
-"""History that cannot be read: the caches begin at the current state, and old versions are answered with 410."""
+"""When the history cannot be read, the caches begin at the current state, and old versions are answered with 410."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from orchd.store.memory import MemoryStore
 from tests.cache.cache_support import index, now, stored
 
 
-class Kept(MemoryStore):
-    """A memory store that outlives the store around it."""
+class PersistentMemoryStore(MemoryStore):
+    """A memory store whose data outlives the service around it."""
 
     def stop(self) -> Deferred[None]:
         return succeed(None)
 
 
-def sealed(inner: Kept, *keys: int) -> EncryptedStore:
+def sealed(inner: PersistentMemoryStore, *keys: int) -> EncryptedStore:
     sealers = tuple(AesGcm(b"s:key%d:" % key, bytes([key]) * 16) for key in keys)
     return EncryptedStore(inner, {"/secrets/": Rule("secrets", sealers, b"s:")}, mark=b"s:")
 
 
-def nothing(*_: Any) -> None:
-    """A listener that does not care."""
+def ignore(*_: Any) -> None:
+    """A listener that does nothing."""
 
 
 def test_history_under_a_removed_key_is_expired() -> None:
-    """A server whose history needs a key that is no longer configured is ready at once; versions before are expired."""
+    """A server whose history needs a removed encryption key is ready at once; earlier versions are expired."""
     clock = Clock()
-    inner = Kept(clock, compaction_interval=0)
+    inner = PersistentMemoryStore(clock, compaction_interval=0)
     store = sealed(inner, 1)
     now(store._start())
     first = now(store.create("/secrets/default/a", stored("default/a")))
@@ -51,7 +51,7 @@ def test_history_under_a_removed_key_is_expired() -> None:
     assert [entry.path for entry in secrets.page().entries] == ["default/a"]
     for cache in (secrets, pods):
         with pytest.raises(ApiError) as refused:
-            cache.subscribe(after=first, prefix="", on_change=nothing, on_end=nothing)
+            cache.subscribe(after=first, prefix="", on_change=ignore, on_end=ignore)
         assert refused.value.code == 410
     made = now(store.create("/secrets/default/b", stored("default/b")))
     assert secrets.revision == made

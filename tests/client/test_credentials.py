@@ -1,4 +1,4 @@
-"""What a client shows the server: headers of tokens, passwords and impersonation; and how fast it may ask."""
+"""Credentials and rate limit of a client: Authorization headers, impersonation headers and throttling."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from orchd.txkit.coroutines import start
 
 
 class Plugin:
-    """An exec plugin's credentials that must not be asked for."""
+    """Credentials of an exec plugin that must not run."""
 
     async def get(self) -> Any:
         raise AssertionError("asked for")
@@ -45,14 +45,15 @@ def header(credentials: Credentials, config: ClientConfig) -> str:
     ],
 )
 def test_authorization_headers_by_credential(given: dict[str, Any], expected: str) -> None:
-    """A token goes as it is, a password in the basic scheme; either goes before an exec plugin."""
+    """A token is sent as a bearer token, a password with the basic scheme; both take precedence over an exec plugin."""
     config = ClientConfig(server="https://h", **given)
     plugin: Any = Plugin() if given else None
     assert header(Credentials(config, lambda: 0.0, plugin), config) == expected
 
 
 def test_token_file_is_reread_after_a_minute_and_after_401(tmp_path: Path) -> None:
-    """A token file is read again after a minute, and after a 401; while it cannot be read the old token counts."""
+    """A token file is read again after a minute and after a 401; while it cannot be read, the last token stays in use.
+    """
     path = tmp_path / "token"
     path.write_text("one\n")
     now = [0.0]
@@ -98,7 +99,7 @@ def test_impersonation_headers() -> None:
 
 
 def test_throttle_allows_a_burst_and_then_the_rate() -> None:
-    """The burst goes at once, the rest at the rate; who leaves the queue gives its place back."""
+    """A burst is sent at once, further requests at the rate; a cancelled request frees its place."""
     clock = Clock()
     throttle = Throttle(clock, qps=2, burst=3)
     waiting = [start(throttle.wait()) for _ in range(5)]
@@ -128,12 +129,12 @@ def test_throttle_allows_a_burst_and_then_the_rate() -> None:
     ],
 )
 def test_metric_urls_have_no_object_names(path: str, expected: str) -> None:
-    """Metrics name a URL without what differs from object to object."""
+    """URLs in metrics are templates without the names of objects."""
     assert template(path) == expected
 
 
 def test_built_in_kinds_are_sent_as_protobuf() -> None:
-    """Objects of built-in kinds go as protobuf; what has no such form, or no kind, goes as JSON."""
+    """Objects of built-in kinds are sent as protobuf; objects without a protobuf form, or without a kind, as JSON."""
     encode = ProtobufBodies(KUBERNETES, answers=False).encode
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
     data, content_type = encode(Call(method="POST", path="/", body=pod))

@@ -1,4 +1,4 @@
-"""Recording of Events: what is written for which news, how floods are cut off, and what happens when the server is away."""
+"""Recording of Events: their fields, rate limits, and retries while the server is unavailable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POD: dict[str, Any] = {
 
 
 class Sink:
-    """A client that keeps what it is sent; `refusals` are raised first, `gate` holds every answer back."""
+    """A client that keeps what it is sent; `refusals` are raised first, `gate` delays every response."""
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, ResourceRef, str, Any]] = []
@@ -111,7 +111,7 @@ def test_events_about_cluster_scoped_objects_are_in_default(world: World) -> Non
 
 
 def test_equal_events_are_counted(world: World) -> None:
-    """An equal event is a patch of the first one's count and time; the first time stays."""
+    """An equal event patches the count and time of the first one, whose first timestamp stays."""
     for _ in range(3):
         world.core.event(POD, "Warning", "Failed", "again")
         world.clock.advance(1)
@@ -123,7 +123,7 @@ def test_equal_events_are_counted(world: World) -> None:
 
 
 def test_deleted_event_is_recreated_with_its_count(world: World) -> None:
-    """When the counted event is gone it is made again with its count."""
+    """If the counted event was deleted it is created again with its count."""
     world.core.event(POD, "Warning", "Failed", "again")
     world.sink.refusals = [not_found("", "events", "x")]
     world.core.event(POD, "Warning", "Failed", "again")
@@ -133,7 +133,7 @@ def test_deleted_event_is_recreated_with_its_count(world: World) -> None:
 
 
 def test_similar_events_are_combined(world: World) -> None:
-    """From the tenth message on, events that differ in their message alone are one event that is counted."""
+    """From the tenth message on, events that differ only in their message are counted in one combined event."""
     for number in range(12):
         world.core.event(POD, "Warning", "Failed", f"try {number}")
     assert world.verbs() == ["create"] * 10 + ["patch"] * 2
@@ -154,7 +154,8 @@ def test_aggregation_restarts_after_ten_quiet_minutes(world: World) -> None:
 
 
 def test_events_of_one_source_about_one_object_are_rate_limited(world: World) -> None:
-    """25 events of one source about one object at once, then one in five minutes; other objects are not concerned."""
+    """25 events of one source about one object are sent at once, then one in five minutes; other objects are not
+    affected."""
     for _ in range(40):
         world.core.event(POD, "Normal", "Ping", "same")
     assert len(world.sink.sent) == 25
@@ -167,12 +168,12 @@ def test_events_of_one_source_about_one_object_are_rate_limited(world: World) ->
     world.clock.advance(1)
     world.core.event(POD, "Normal", "Ping", "same")
     assert len(world.sink.sent) == 27
-    # What was cut off has been counted all the same.
+    # Dropped events were counted all the same.
     assert world.sink.sent[-1][3]["count"] == 42
 
 
 def test_refused_events_are_not_retried(world: World) -> None:
-    """An event that the server refuses is not tried again."""
+    """An event that the server rejects is not sent again."""
     world.sink.refusals = [forbidden("", "events", "x", "no")]
     world.core.event(POD, "Normal", "Built", "x")
     world.clock.pump([10] * 20)
@@ -181,7 +182,7 @@ def test_refused_events_are_not_retried(world: World) -> None:
 
 
 def test_unreachable_server_is_retried_twelve_times(world: World) -> None:
-    """A server that cannot be reached is tried twelve times, ten seconds apart."""
+    """While the server is unreachable an event is sent twelve times, ten seconds apart."""
     world.sink.refusals = [UnreachableError("there", "gone")] * 11
     world.core.event(POD, "Normal", "Built", "x")
     world.clock.pump([10] * 12)
@@ -195,7 +196,7 @@ def test_unreachable_server_is_retried_twelve_times(world: World) -> None:
 
 
 def test_the_queue_is_bounded(world: World) -> None:
-    """While nothing can be written, a thousand events wait and further ones are dropped and counted."""
+    """While the server is unavailable, a thousand events are queued and further ones are dropped and counted."""
     world.sink.gate = Deferred()
     for number in range(1100):
         world.core.event({"kind": "Node", "metadata": {"name": str(number)}}, "Normal", "Seen", "here")
@@ -207,7 +208,7 @@ def test_the_queue_is_bounded(world: World) -> None:
 
 
 def test_count_is_patched_after_the_event_is_created(world: World) -> None:
-    """The patch of a count is sent when the event that it counts has been made."""
+    """The patch of a count is sent after the event was created."""
     world.sink.gate = Deferred()
     world.core.event(POD, "Normal", "Ping", "same")
     world.core.event(POD, "Normal", "Ping", "same")
@@ -217,7 +218,7 @@ def test_count_is_patched_after_the_event_is_created(world: World) -> None:
 
 
 def test_stop_waits_for_events_being_written(world: World) -> None:
-    """A stop waits for events that are being written, but no longer than two seconds."""
+    """A stop waits up to two seconds for events that are being written."""
     world.sink.gate = Deferred()
     world.core.event(POD, "Normal", "Built", "x")
     world.core.event(POD, "Normal", "Built", "y")
@@ -232,7 +233,7 @@ def test_stop_waits_for_events_being_written(world: World) -> None:
 
 
 def test_stop_drops_events_after_two_seconds(world: World) -> None:
-    """What cannot be written within two seconds of a stop is dropped."""
+    """Events that were not written within two seconds of a stop are dropped."""
     world.sink.gate = Deferred()
     for text in "xyz":
         world.core.event(POD, "Normal", "Built", text)
@@ -245,7 +246,8 @@ def test_stop_drops_events_after_two_seconds(world: World) -> None:
 
 
 def test_stop_does_not_retry_while_the_server_is_unreachable(world: World) -> None:
-    """After a stop a failed attempt is the last one. The first pause between attempts is random, not the whole ten seconds."""
+    """After a stop a failed attempt is not repeated. The first delay between attempts is random, not the whole ten
+    seconds."""
     world.sink.refusals = [UnreachableError("there", "gone")] * 20
     world.core.event(POD, "Normal", "Built", "x")
     stopping = start(world.events.stop())
@@ -282,7 +284,7 @@ def test_events_group_event_fields(world: World) -> None:
 
 
 def test_long_notes_are_truncated(world: World) -> None:
-    """A note has at most 1024 bytes; one that was cut says so."""
+    """A note is truncated to 1024 bytes, with a mark."""
     world.serial.event(POD, "Normal", "Told", "\u00e9" * 600, action="Telling")
     note = world.sink.sent[0][3]["note"]
     assert len(note.encode()) <= 1024
@@ -290,7 +292,7 @@ def test_long_notes_are_truncated(world: World) -> None:
 
 
 def test_second_equal_event_starts_a_series(world: World) -> None:
-    """The second equal event opens a series in the first; later ones are written half an hourly."""
+    """The second equal event starts a series; its count is then written every half hour."""
     for _ in range(5):
         world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
         world.clock.advance(1)
@@ -306,7 +308,7 @@ def test_second_equal_event_starts_a_series(world: World) -> None:
 
 
 def test_series_ends_after_six_quiet_minutes(world: World) -> None:
-    """After six quiet minutes the last count is written, and the next equal event is a new one."""
+    """After six quiet minutes the final count is written, and the next equal event is a new one."""
     for _ in range(3):
         world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
     world.clock.pump([60] * 12)
@@ -317,7 +319,7 @@ def test_series_ends_after_six_quiet_minutes(world: World) -> None:
 
 
 def test_deleted_series_event_is_recreated(world: World) -> None:
-    """When a series' event is gone it is made again, with the series."""
+    """A deleted event of a series is created again, with the series."""
     world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
     world.sink.refusals = [not_found("", "events", "x")]
     world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
@@ -326,7 +328,7 @@ def test_deleted_series_event_is_recreated(world: World) -> None:
 
 
 def test_events_about_another_version_are_not_in_the_series(world: World) -> None:
-    """Events about another version of the object are not of the same series."""
+    """Events about another version of the object belong to another series."""
     world.serial.event(POD, "Warning", "Failed", "no room", action="Scheduling")
     changed = {**POD, "metadata": {**POD["metadata"], "resourceVersion": "8"}}
     world.serial.event(changed, "Warning", "Failed", "no room", action="Scheduling")

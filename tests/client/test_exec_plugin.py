@@ -55,7 +55,7 @@ class World:
         return self.code, self.output
 
     def get(self) -> ExecCredential:
-        """Credentials now. Raises CredentialError."""
+        """The current credentials. Raises CredentialError."""
         found: list[ExecCredential] = []
         waiting = start(self.credentials.get())
         failures: list[Any] = []
@@ -71,7 +71,8 @@ class World:
 
 
 def test_plugin_gets_arguments_environment_and_exec_credential() -> None:
-    """Arguments, its own environment over ours, and an ExecCredential that says whether there is a terminal."""
+    """The plugin gets its arguments, its own environment in addition to ours, and an ExecCredential that says whether
+    there is a terminal."""
     world = World()
     assert world.get().token == "t1"
     ((command, environment, interactive),) = world.runs
@@ -84,7 +85,7 @@ def test_plugin_gets_arguments_environment_and_exec_credential() -> None:
 
 
 def test_plugin_gets_the_cluster_with_provide_cluster_info() -> None:
-    """With provideClusterInfo it learns the cluster and what the cluster says to such plugins."""
+    """With provideClusterInfo the ExecCredential has the cluster and its configuration for the plugin."""
     world = World(provide_cluster_info=True, cluster_extension='{"audience": "z"}')
     world.get()
     told = json.loads(world.runs[0][1]["KUBERNETES_EXEC_INFO"])["spec"]["cluster"]
@@ -94,7 +95,7 @@ def test_plugin_gets_the_cluster_with_provide_cluster_info() -> None:
 
 
 def test_credential_is_kept_until_it_expires() -> None:
-    """Without a time it is kept; with one, the program runs again afterwards."""
+    """A credential without an expiry is kept; one with an expiry is requested again afterwards."""
     world = World()
     assert [world.get().token for _ in range(3)] == ["t1"] * 3
     assert len(world.runs) == 1
@@ -110,7 +111,7 @@ def test_credential_is_kept_until_it_expires() -> None:
 
 
 def test_credential_is_renewed_once_after_401() -> None:
-    """After a 401 the program runs again, once for all who used these credentials."""
+    """After a 401 the plugin runs once more for all requests that used the rejected credential."""
     world = World()
     first = world.get()
     world.credentials.refused(first)
@@ -122,7 +123,7 @@ def test_credential_is_renewed_once_after_401() -> None:
 
 
 def test_concurrent_requests_share_one_run() -> None:
-    """Requests that come while the program runs wait for the same run."""
+    """Requests during a run wait for the same run."""
     world = World()
     world.gate = Deferred()
     waiting = [start(world.credentials.get()) for _ in range(3)]
@@ -138,7 +139,7 @@ def test_concurrent_requests_share_one_run() -> None:
     [("Never", True, False), ("IfAvailable", True, True), ("IfAvailable", False, False), ("Always", True, True)],
 )
 def test_interactive_mode_decides_about_standard_input(mode: str, terminal: bool, interactive: bool) -> None:
-    """Who gets standard input."""
+    """The interactive mode and the terminal decide whether the plugin gets standard input."""
     world = World(terminal, interactive_mode=mode)
     world.get()
     assert world.runs[0][2] is interactive
@@ -166,14 +167,14 @@ def test_plugin_that_needs_a_terminal_is_not_run_without_one() -> None:
     ],
 )
 def test_invalid_output_is_named(output: bytes, message: str) -> None:
-    """What is wrong with the output is said."""
+    """The error says what is wrong with the output."""
     world = World()
     world.output = output
     assert message in world.refusal()
 
 
 def test_exit_code_is_reported_and_the_next_request_retries() -> None:
-    """The exit code is said, and the next request tries again."""
+    """The error has the exit code, and the next request runs the plugin again."""
     world = World()
     world.code = 3
     assert world.refusal() == "getting credentials: exec: executable get failed with exit code 3"
@@ -182,7 +183,7 @@ def test_exit_code_is_reported_and_the_next_request_retries() -> None:
 
 
 def test_install_hint_is_logged_at_most_ten_times_an_hour() -> None:
-    """The hint how to install it is given ten times an hour."""
+    """The install hint is logged at most ten times an hour."""
     world = World(install_hint="apt install get")
     world.output = FileNotFoundError()
     hints = [world.refusal().endswith("not found\n\napt install get") for _ in range(12)]
@@ -192,7 +193,7 @@ def test_install_hint_is_logged_at_most_ten_times_an_hour() -> None:
 
 
 def test_real_program_gets_its_environment() -> None:
-    """A program gets its environment and no standard input; its output and exit code come back."""
+    """A real program gets its environment and no standard input; its output and exit code are returned."""
     environment = {"PATH": "/bin:/usr/bin", "TOLD": "something"}
     script = 'read -r line; printf "%s|%s" "$TOLD" "$line"; exit 4'
     assert run_program(("sh", "-c", script), environment, False) == (4, b"something|")

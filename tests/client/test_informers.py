@@ -53,7 +53,7 @@ class Stream:
 
 
 class Server:
-    """Answers lists with `items` at `version` and records what is asked."""
+    """Answers lists with `items` at `version` and records the requests."""
 
     def __init__(self) -> None:
         self.items: list[Any] = []
@@ -99,7 +99,7 @@ def informing() -> Fixture:
 
 
 def test_watch_starts_at_the_lists_version(informing: Fixture) -> None:
-    """The first list may be of any version; the watch goes on from the list's."""
+    """The first list may be of any version; the watch starts at the version of the list."""
     informing.server.items, informing.server.version = [obj("p", 3)], 5
     waiting = start(informing.informer.wait_synced())
     informing.informers.start()
@@ -116,7 +116,7 @@ def test_watch_starts_at_the_lists_version(informing: Fixture) -> None:
 
 
 def test_expired_watch_leads_to_a_consistent_list(informing: Fixture) -> None:
-    """A watch that is too old leads to a consistent list; listeners hear the differences alone."""
+    """An expired watch leads to a consistent list; listeners get only the differences."""
     informing.server.items = [obj("same", 1), obj("changed", 1), obj("gone", 1)]
     informing.informers.start()
     informing.take()
@@ -129,7 +129,7 @@ def test_expired_watch_leads_to_a_consistent_list(informing: Fixture) -> None:
 
 
 def test_failed_lists_back_off(informing: Fixture) -> None:
-    """A server that refuses is asked ever less often, down to twice a minute or so."""
+    """Failed lists back off to about two attempts a minute."""
     informing.server.fails = [ApiError(503, "", "no") for _ in range(40)]
     informing.informers.start()
     for _ in range(300):
@@ -138,7 +138,7 @@ def test_failed_lists_back_off(informing: Fixture) -> None:
 
 
 def test_watches_that_end_at_once_back_off(informing: Fixture) -> None:
-    """A server that ends every watch at once is not asked without pause; an event makes up for all of that."""
+    """Watches that end at once back off; an event resets the backoff."""
     informing.informers.start()
     for _ in range(200):
         if not informing.server.streams[-1].closed:
@@ -154,7 +154,8 @@ def test_watches_that_end_at_once_back_off(informing: Fixture) -> None:
 
 
 def test_index_follows_changes(informing: Fixture) -> None:
-    """An index finds objects by what its function gave, before and after changes; unknown ones are KeyError."""
+    """An index finds objects by the values of its function, before and after changes; an unknown index raises KeyError.
+    """
     informing.server.items = [obj("p", 1, app="x")]
     informing.informer.add_index("app", lambda o: o["metadata"]["labels"].values())
     informing.informers.start()
@@ -173,7 +174,7 @@ def test_index_follows_changes(informing: Fixture) -> None:
 
 
 def test_objects_by_name_and_namespace(informing: Fixture) -> None:
-    """Objects are found by name and by namespace; who listens late hears of all there is."""
+    """Objects are found by name and by namespace; a late listener gets all existing objects."""
     informing.server.items = [obj("p", 1)]
     informing.informers.start()
     assert informing.informer.get("a", "p") is informing.server.items[0] and informing.informer.get("b", "p") is None
@@ -188,7 +189,8 @@ def test_objects_by_name_and_namespace(informing: Fixture) -> None:
 
 
 def test_one_informer_per_resource_ends_with_its_owner(informing: Fixture) -> None:
-    """A resource has one informer; a later one starts at once; all end with their owner, and so do waiters."""
+    """A resource has one informer; one that is added later starts at once; all of them, and their waiters, end with the
+    owner."""
     assert informing.informers.informer(PODS) is informing.informer
     informing.informers.start()
     other = informing.informers.informer(ResourceRef("apps", "v1", "deployments"))
@@ -203,8 +205,8 @@ def test_one_informer_per_resource_ends_with_its_owner(informing: Fixture) -> No
     assert not informing.clock.getDelayedCalls()
 
 
-def test_a_resource_that_may_be_missing(informing: Fixture) -> None:
-    """It counts as one without objects, and is followed when it is served."""
+def test_optional_resource(informing: Fixture) -> None:
+    """An optional resource that is not served has no objects, and is watched once it is served."""
     server = informing.server
     informers = Informers(server, informing.clock, Random(1), may_lack=lambda ref: ref != PODS)  # type: ignore[arg-type]
     budgets = informers.informer(ResourceRef("policy", "v1", "poddisruptionbudgets"))
@@ -217,8 +219,8 @@ def test_a_resource_that_may_be_missing(informing: Fixture) -> None:
     run(informers.stop())
 
 
-def test_a_resource_that_must_be_there(informing: Fixture) -> None:
-    """An informer waits until it is served."""
+def test_required_resource(informing: Fixture) -> None:
+    """The informer of a required resource waits until it is served."""
     informing.server.fails = [ApiError(404, "NotFound", "the server could not find the requested resource")]
     informing.informers.start()
     assert not informing.informer.synced

@@ -1,4 +1,4 @@
-"""Leader election over a server in memory, with every lock: one leads, another takes over when it is silent."""
+"""Leader election over an in-memory server, with every kind of lock."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 class Link:
-    """A client that may be cut off: requests then fail, or are never answered."""
+    """A client whose connection a test cuts: requests then fail, or are never answered."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
         self.cut = self.silent = False
-        #: How many of the next updates find that another write came first.
+        #: How many of the next updates conflict with another write.
         self.races = 0
         #: The next update sets `holding` and waits for this.
         self.held: Deferred[None] | None = None
@@ -84,7 +84,7 @@ class Notes:
 
 
 class Candidate:
-    """A process that wants to lead."""
+    """A candidate for leadership."""
 
     def __init__(self, server: InProcessServer, kind: str, identity: str, *, once: bool = False) -> None:
         self.news: list[str] = []
@@ -92,7 +92,7 @@ class Candidate:
         self.notes = Notes()
         self.link: Any = Link(server.client())
         self.ending: Deferred[None] | None = None
-        # It has the methods that locks call.
+        # It implements the methods that locks call.
         link: Any = self.link
         self.election = LeaderElection(
             make_lock(kind, link, server.dialect, namespace=NAMESPACE, name="work"),
@@ -144,7 +144,8 @@ def test_first_candidate_leads_while_it_renews(server: InProcessServer, kind: st
 
 
 def test_leader_stops_before_the_next_one_begins(server: InProcessServer, kind: str) -> None:
-    """A leader that cannot renew stops before another begins; the other begins within the lease and a pause or two."""
+    """A leader that cannot renew stops before another begins, which happens within the lease duration and two retry
+    periods."""
     first, second = Candidate(server, kind, "one"), Candidate(server, kind, "two")
     pass_time(server, 5)
     first.link.cut = True
@@ -164,7 +165,7 @@ def test_leader_stops_before_the_next_one_begins(server: InProcessServer, kind: 
 
 
 def test_unanswered_renewal_ends_at_the_renew_deadline(server: InProcessServer, kind: str) -> None:
-    """A request that is never answered does not let a leader lead beyond the renew deadline."""
+    """A leader whose renewal is never answered stops at the renew deadline."""
     first = Candidate(server, kind, "one")
     pass_time(server, 5)
     first.link.silent = True
@@ -174,7 +175,7 @@ def test_unanswered_renewal_ends_at_the_renew_deadline(server: InProcessServer, 
 
 
 def test_single_term_candidate_does_not_retry(server: InProcessServer) -> None:
-    """A candidate that leads once only says that it has lost, and tries no more."""
+    """A single-term candidate reports that it lost the lock and does not try again."""
     first = Candidate(server, "leases", "one", once=True)
     first.link.cut = True
     pass_time(server, 11)
@@ -186,7 +187,7 @@ def test_single_term_candidate_does_not_retry(server: InProcessServer) -> None:
 
 
 def test_stop_releases_the_lock(server: InProcessServer, kind: str) -> None:
-    """A leader that stops ends its work and lets go, and the next one need not wait for the lease to run out."""
+    """A leader that stops ends its work and releases the lock, so that the next one need not wait for the expiry."""
     first, second = Candidate(server, kind, "one"), Candidate(server, kind, "two")
     pass_time(server, 5)
     first.ending = Deferred()
@@ -215,7 +216,8 @@ def test_release_retries_after_a_conflict(server: InProcessServer, kind: str) ->
     [("cut", "cut"), ("silent", "no answer within 2.0 s"), ("races", "the object has been modified")],
 )
 def test_failed_release_does_not_fail_the_stop(server: InProcessServer, fault: str, reason: str) -> None:
-    """A lock that cannot be released does not fail or delay the stop; one warning says why and what follows."""
+    """A lock that cannot be released neither fails nor delays the stop; one warning gives the reason and the
+    consequence."""
     first = Candidate(server, "leases", "one")
     setattr(first.link, fault, 1000)
     with capturedLogs() as events:
@@ -229,7 +231,7 @@ def test_failed_release_does_not_fail_the_stop(server: InProcessServer, fault: s
 
 
 def test_stop_waits_for_the_end_of_a_term(server: InProcessServer) -> None:
-    """A stop in the middle of the end of a term waits for that end."""
+    """A stop while a term ends waits for the end of the term."""
     first = Candidate(server, "leases", "one")
     first.ending = Deferred()
     first.link.cut = True
@@ -241,7 +243,7 @@ def test_stop_waits_for_the_end_of_a_term(server: InProcessServer) -> None:
 
 
 def test_last_writes_of_an_orderly_stop(server: InProcessServer) -> None:
-    """The work may write until it has ended, and not beyond the lease."""
+    """The work may write until it has stopped, but not beyond the lease."""
     first = Candidate(server, "leases", "one")
     ending: Deferred[None] = Deferred()
     first.ending = ending
@@ -257,7 +259,7 @@ def test_last_writes_of_an_orderly_stop(server: InProcessServer) -> None:
 
 
 def test_no_writes_after_the_lock_was_lost(server: InProcessServer) -> None:
-    """Work that ends because another process may lead writes nothing."""
+    """Work that stops because the lock was lost writes nothing."""
     first = Candidate(server, "leases", "one")
     ending: Deferred[None] = Deferred()
     first.ending = ending
@@ -269,7 +271,7 @@ def test_no_writes_after_the_lock_was_lost(server: InProcessServer) -> None:
 
 
 def test_candidate_with_the_holders_identity_leads_at_once(server: InProcessServer, kind: str) -> None:
-    """A candidate with the identity of the holder leads at once: it is the same one after a crash."""
+    """A candidate with the holder's identity leads at once: it is the same process after a crash."""
     first = Candidate(server, kind, "one")
     first.link.silent = True
     again = Candidate(server, kind, "one")
@@ -292,7 +294,7 @@ class FailingCandidate(Candidate):
 
 
 def test_leading_is_recorded_in_events(server: InProcessServer, kind: str) -> None:
-    """Each of the lock's objects has events of the beginning and the end of leading."""
+    """Each lock object gets events when a leader starts and stops leading."""
     first = Candidate(server, kind, "one")
     first.stop()
     names = {"leases": "Lease", "endpoints": "Endpoints", "configmaps": "ConfigMap"}
@@ -303,7 +305,7 @@ def test_leading_is_recorded_in_events(server: InProcessServer, kind: str) -> No
 
 
 def test_lease_fields(server: InProcessServer) -> None:
-    """What a Lease says: holder, duration, times with microseconds, and how often it changed hands."""
+    """A Lease has the holder, its duration, times in microseconds and the number of transitions."""
     first = Candidate(server, "leases", "one")
     first.link.cut = True
     second = Candidate(server, "leases", "two")
@@ -346,7 +348,7 @@ def test_config_map_lock_keeps_its_data(server: InProcessServer) -> None:
 
 
 def test_unreadable_annotation_is_not_overwritten(server: InProcessServer) -> None:
-    """A lock whose annotation cannot be read is not taken."""
+    """A lock with an invalid annotation is not acquired."""
     broken = {"metadata": {"name": "work", "annotations": {KEY: "[]"}}}
     run(server.client().create(CONFIG_MAPS, NAMESPACE, broken))
     first = Candidate(server, "configmaps", "one")
@@ -359,7 +361,7 @@ def test_unreadable_annotation_is_not_overwritten(server: InProcessServer) -> No
 
 
 def test_two_lock_candidate_respects_a_holder_of_one_lock(server: InProcessServer) -> None:
-    """A candidate of two locks respects one of the first lock, and takes both when that one is gone."""
+    """A candidate for two locks respects a holder of the first lock, and acquires both when that lock is released."""
     old = Candidate(server, "configmaps", "old")
     new = Candidate(server, "configmapsleases", "new")
     pass_time(server, 40)
@@ -368,7 +370,7 @@ def test_two_lock_candidate_respects_a_holder_of_one_lock(server: InProcessServe
     pass_time(server, 3)
     assert new.news == ["leads"]
     assert run(server.client().get(LEASES, NAMESPACE, "work"))["spec"]["holderIdentity"] == "new"
-    # Now those of either lock alone have to wait.
+    # Candidates for either lock alone now have to wait.
     for kind in ("configmaps", "leases"):
         late = Candidate(server, kind, f"late {kind}")
         pass_time(server, 30)
@@ -377,8 +379,8 @@ def test_two_lock_candidate_respects_a_holder_of_one_lock(server: InProcessServe
     new.stop()
 
 
-def test_nobody_leads_while_the_locks_have_different_holders(server: InProcessServer) -> None:
-    """While the two locks are held by different candidates, no third one leads."""
+def test_no_candidate_leads_while_the_locks_have_different_holders(server: InProcessServer) -> None:
+    """While the two locks have different holders, no candidate leads."""
     one = Candidate(server, "endpoints", "one")
     other = Candidate(server, "leases", "other")
     both = Candidate(server, "endpointsleases", "one")
@@ -409,7 +411,7 @@ def test_missing_lock_is_404(server: InProcessServer, kind: str) -> None:
 
 
 def test_written_record_is_read_back(server: InProcessServer, kind: str) -> None:
-    """What is written is read, by others too, and a change is noticed."""
+    """A written record is read back, by others too, and changes are detected."""
     mine, other = lock(server, kind), lock(server, kind)
     run(mine.create(RECORD))
     found, raw = run(other.get())
@@ -439,7 +441,7 @@ def test_concurrent_update_is_409(server: InProcessServer, kind: str) -> None:
 
 
 def test_unknown_lock_kind_is_refused(server: InProcessServer) -> None:
-    """A lock of another kind is refused with the kinds that there are."""
+    """The error for an unknown kind of lock lists the valid kinds."""
     with pytest.raises(ValueError, match="unknown lock 'secrets': one of leases, endpoints"):
         lock(server, "secrets")
 
@@ -454,13 +456,13 @@ def test_unknown_lock_kind_is_refused(server: InProcessServer) -> None:
     ],
 )
 def test_inconsistent_durations_are_refused(times: dict[str, float], message: str) -> None:
-    """Times with which two could lead, or none could renew, are refused."""
+    """Durations with which two candidates could lead at once, or no leader could renew in time, are rejected."""
     with pytest.raises(ValueError, match=message):
         ElectionTimes(**times)
 
 
 def test_leader_is_unhealthy_after_its_lease_is_long_over(server: InProcessServer) -> None:
-    """A leader whose end takes so long that the lease has been over for a while is unhealthy."""
+    """A leader that is still stopping long after its lease expired is unhealthy."""
     first = Candidate(server, "leases", "one")
     pass_time(server, 30)
     assert first.election.check() == ""
@@ -472,7 +474,7 @@ def test_leader_is_unhealthy_after_its_lease_is_long_over(server: InProcessServe
 
 
 def test_renewal_counts_from_its_request(server: InProcessServer) -> None:
-    """A renewal that is answered late extends leadership from the time of its request, not from that of the answer."""
+    """A late response to a renewal extends the lease from the time of its request."""
     first = Candidate(server, "leases", "one")
     held: Deferred[None] = Deferred()
     first.link.held = held
@@ -488,7 +490,7 @@ def test_renewal_counts_from_its_request(server: InProcessServer) -> None:
 
 
 def test_lock_of_another_holder_is_not_released(server: InProcessServer) -> None:
-    """A leader that stops leaves a lock alone that another candidate has taken."""
+    """A leader that stops does not release a lock that another candidate holds."""
     first = Candidate(server, "leases", "one")
     taken = {"spec": {"holderIdentity": "two"}}
     run(server.client().patch(LEASES, NAMESPACE, "work", taken, content_type="application/merge-patch+json"))

@@ -9,8 +9,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from orchd.client.bodies import BodyCodec, JsonBodies, ProtobufBodies
+from orchd.client.event_cutters import FrameCutter, LineCutter
 from orchd.client.interfaces import WatchEvent
-from orchd.client.streams import FrameStream
+from orchd.client.streams import EventStream
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
@@ -39,7 +40,7 @@ def codec(dialect: Dialect) -> BodyCodec:
 
 
 def selection(found: Object) -> tuple[Any, ...]:
-    """What the tests compare of a pod: other members are always present in one of the forms only."""
+    """The members of a pod that the tests compare: others exist in one of the encodings only."""
     container = found["spec"]["containers"][0]
     return (
         found["metadata"]["name"], found["metadata"]["labels"], found["metadata"]["creationTimestamp"],
@@ -49,7 +50,7 @@ def selection(found: Object) -> tuple[Any, ...]:
 
 @DIALECTS
 def test_objects_of_built_in_kinds_are_decoded(dialect: Dialect) -> None:
-    """Objects have their kind and the members that JSON has."""
+    """Decoded objects have their kind and the members that JSON has."""
     found = codec(dialect).decode(body(dialect, "Pod", POD), dialect.protobuf)
     assert (found["kind"], found["apiVersion"]) == ("Pod", "v1")
     assert selection(found) == selection(POD)
@@ -57,7 +58,7 @@ def test_objects_of_built_in_kinds_are_decoded(dialect: Dialect) -> None:
 
 @DIALECTS
 def test_lists_are_decoded(dialect: Dialect) -> None:
-    """Lists have their metadata and their items, which carry no kind of their own."""
+    """Lists have their metadata and their items, which have no kind of their own."""
     types = builtin_catalog(dialect).types
     items = [message(dialect, "core/v1.Pod", POD)] * 3
     data = protobuf.encode_list("v1", "PodList", {"resourceVersion": "7"}, items, types.get("meta/v1.ListMeta"))
@@ -73,7 +74,7 @@ def test_lists_are_decoded(dialect: Dialect) -> None:
     [("v1", "Status", "meta/v1.Status"), ("autoscaling/v1", "Scale", "autoscaling/v1.Scale")],
 )
 def test_kinds_without_a_resource_are_decoded(dialect: Dialect, api_version: str, kind: str, type_name: str) -> None:
-    """Answers of subresources and errors."""
+    """Responses of subresources, and errors, are decoded."""
     data = body(dialect, kind, {}, api_version, type_name)
     assert codec(dialect).decode(data, dialect.protobuf)["kind"] == kind
 
@@ -84,18 +85,18 @@ def test_kinds_without_a_resource_are_decoded(dialect: Dialect, api_version: str
     ids=["empty", "json", "garbage", "cut", "unknown kind"],
 )
 def test_a_malformed_answer_is_an_error(data: bytes) -> None:
-    """An answer that is not protobuf, or of no known kind, is an ApiError."""
+    """A response that is not protobuf, or of an unknown kind, is an ApiError."""
     with pytest.raises(ApiError, match="the server's response is not protobuf"):
         codec(ORCH).decode(data, ORCH.protobuf)
 
 
 def test_the_answer_decides_its_form() -> None:
-    """Custom kinds are answered in JSON, whatever was asked for first."""
+    """The content type decides how a response is decoded: custom kinds come as JSON whichever type was preferred."""
     chosen = codec(ORCH)
     assert chosen.accept == f"{ORCH.protobuf}, application/json"
     assert chosen.decode(b'{"kind": "Own"}', "application/json") == {"kind": "Own"}
-    assert not chosen.framed("application/json;stream=watch")
-    assert chosen.framed(f"{ORCH.protobuf};stream=watch")
+    assert isinstance(chosen.cutter("application/json;stream=watch"), LineCutter)
+    assert isinstance(chosen.cutter(f"{ORCH.protobuf};stream=watch"), FrameCutter)
     assert ProtobufBodies(ORCH, answers=False).accept == JsonBodies().accept == "application/json"
 
 
@@ -126,7 +127,7 @@ class Watch:
         self.response = Response()
         response: Any = self.response
         content_type = f"{dialect.protobuf};stream=watch"
-        self.stream = FrameStream(response, Clock(), "https://x", 10.0, codec(dialect), content_type)
+        self.stream = EventStream(response, Clock(), "https://x", 10.0, codec(dialect), content_type)
 
     def receive(self, data: bytes) -> None:
         self.response.protocol.dataReceived(data)
@@ -145,7 +146,7 @@ class Watch:
 @DIALECTS
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 64, 10_000])
 def test_events_are_read_from_pieces_of_any_size(dialect: Dialect, size: int) -> None:
-    """Frames may be cut and joined anywhere."""
+    """Events are decoded however the frames are split or joined."""
     watch = Watch(dialect)
     kinds = ("ADDED", "MODIFIED", "BOOKMARK", "DELETED")
     data = b"".join(protobuf.watch_frame(kind, body(dialect, "Pod", POD)) for kind in kinds)
@@ -159,7 +160,7 @@ def test_events_are_read_from_pieces_of_any_size(dialect: Dialect, size: int) ->
 
 @DIALECTS
 def test_an_error_event_ends_the_watch(dialect: Dialect) -> None:
-    """It is raised with the code of its Status."""
+    """The error is raised with the code of its Status."""
     watch = Watch(dialect)
     status = body(dialect, "Status", {"code": 410, "reason": "Expired", "message": "too old"}, "v1", "meta/v1.Status")
     watch.receive(protobuf.watch_frame("ERROR", status))
@@ -170,7 +171,7 @@ def test_an_error_event_ends_the_watch(dialect: Dialect) -> None:
 
 
 def test_a_malformed_event_ends_the_watch() -> None:
-    """A frame that is no event is an ApiError, and the connection is aborted."""
+    """A malformed frame is an ApiError, and the connection is aborted."""
     watch = Watch(ORCH)
     watch.receive(b"\x00\x00\x00\x02\xff\xff")
     error = watch.next()

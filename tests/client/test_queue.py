@@ -1,4 +1,4 @@
-"""The work queue: each key once, one worker at a time, pauses that grow."""
+"""The work queue: each key once, one worker per key, increasing backoff."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from orchd.txkit.coroutines import start
 
 
 def take(queue: WorkQueue[str]) -> list[Any]:
-    """What `get` gives, as soon as it does."""
+    """The key that `get` returns, once it does."""
     got: list[Any] = []
     start(queue.get()).addBoth(got.append)
     return got
 
 
 def test_queued_key_is_added_once() -> None:
-    """Adding a key that waits changes nothing."""
+    """Adding a queued key changes nothing."""
     queue: WorkQueue[str] = WorkQueue(Clock())
     for key in ("a", "b", "a"):
         queue.add(key)
@@ -27,7 +27,7 @@ def test_queued_key_is_added_once() -> None:
 
 
 def test_first_waiting_worker_gets_the_first_key() -> None:
-    """A worker that came first gets the first key."""
+    """The first waiting worker gets the first key."""
     queue: WorkQueue[str] = WorkQueue(Clock())
     first, second = take(queue), take(queue)
     queue.add("a")
@@ -35,7 +35,7 @@ def test_first_waiting_worker_gets_the_first_key() -> None:
 
 
 def test_key_in_progress_is_requeued_once() -> None:
-    """A key that is worked on comes back when that work is done, once."""
+    """A key that is added while it is being processed is queued once when the processing ends."""
     queue: WorkQueue[str] = WorkQueue(Clock())
     queue.add("a")
     assert take(queue) == ["a"]
@@ -68,7 +68,7 @@ def test_backoff_doubles_up_to_a_limit() -> None:
 
 
 def test_earlier_of_two_delays_wins() -> None:
-    """Of two times for a key the earlier one counts, and the key comes once."""
+    """Of two delays for a key the earlier time counts, and the key is queued once."""
     clock = Clock()
     queue: WorkQueue[str] = WorkQueue(clock)
     queue.add_after("a", 10)
@@ -83,7 +83,7 @@ def test_earlier_of_two_delays_wins() -> None:
 
 
 def test_all_delayed_keys_share_one_timer() -> None:
-    """However many keys wait for their time, the clock holds one call; an idle queue holds none."""
+    """The clock holds one call for any number of delayed keys, and none for an idle queue."""
     clock = Clock()
     queue: WorkQueue[str] = WorkQueue(clock)
     assert clock.getDelayedCalls() == []
@@ -95,7 +95,7 @@ def test_all_delayed_keys_share_one_timer() -> None:
 
 
 def test_keys_beyond_the_limit_are_dropped_and_refilled() -> None:
-    """Keys beyond the limit are dropped and counted; an empty queue asks for all of them again."""
+    """Keys beyond the limit are dropped and counted; when the queue is empty all keys are requested again."""
     asked = []
     queue: WorkQueue[str] = WorkQueue(Clock(), limit=2, refill=lambda: asked.append(True))
     for key in "abc":
@@ -107,7 +107,7 @@ def test_keys_beyond_the_limit_are_dropped_and_refilled() -> None:
 
 
 def test_closed_queue_releases_workers() -> None:
-    """A closed queue sends its workers home, forgets its keys and takes no more."""
+    """Closing the queue ends waiting workers, drops its keys and rejects new ones."""
     clock = Clock()
     queue: WorkQueue[str] = WorkQueue(clock)
     waiting = take(queue)
@@ -120,7 +120,7 @@ def test_closed_queue_releases_workers() -> None:
 
 
 def test_cancelled_worker_takes_no_key() -> None:
-    """A worker that was cancelled while it waited takes no key with it."""
+    """A worker that is cancelled while it waits takes no key."""
     queue: WorkQueue[str] = WorkQueue(Clock())
     gone = start(queue.get())
     gone.addErrback(lambda failure: None)
@@ -130,7 +130,7 @@ def test_cancelled_worker_takes_no_key() -> None:
 
 
 def test_refill_waits_for_the_last_key() -> None:
-    """Dropped keys are asked for again when no key is queued or being worked on."""
+    """Dropped keys are requested again when no key is queued or being processed."""
     refills: list[str] = []
     queue: WorkQueue[str] = WorkQueue(Clock(), limit=2, refill=lambda: refills.append("refill"))
     for key in ("a", "b", "c"):
@@ -143,7 +143,7 @@ def test_refill_waits_for_the_last_key() -> None:
 
 
 def test_a_queue_on_hold_collects_keys() -> None:
-    """No key is given out before the end of the longest hold; then all waiting workers get one."""
+    """No key is handed out before the end of the longest hold; then all waiting workers get one."""
     clock = Clock()
     queue: WorkQueue[str] = WorkQueue(clock)
     first, second = take(queue), take(queue)
@@ -160,7 +160,7 @@ def test_a_queue_on_hold_collects_keys() -> None:
 
 
 def test_closing_ends_a_hold() -> None:
-    """Workers do not wait for its end."""
+    """Waiting workers end when the queue is closed during a hold."""
     clock = Clock()
     queue: WorkQueue[str] = WorkQueue(clock)
     queue.hold(5)

@@ -1,4 +1,4 @@
-"""A server's catalog from its discovery documents, and tokens of service accounts that are asked for."""
+"""A catalog from a server's discovery documents, and requested service account tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchd.testing.server import run
 
 
 class Server:
-    """Answers paths with documents; those in `broken` fail."""
+    """Answers paths with documents; paths in `broken` fail."""
 
     def __init__(self) -> None:
         self.broken: set[str] = set()
@@ -46,7 +46,7 @@ def line(name: str, kind: str, verbs: str = "get list delete", namespaced: bool 
 
 
 def test_discovered_catalog_has_built_in_and_custom_kinds() -> None:
-    """Built-in resources have their types, with the verbs of this server; others are there as custom ones."""
+    """Built-in resources have their types and the verbs of this server; other resources are custom kinds."""
     catalog = DiscoveredCatalog(Server().fetch, ORCH, Clock())
     run(catalog.load())
     found = catalog()
@@ -62,7 +62,7 @@ def test_discovered_catalog_has_built_in_and_custom_kinds() -> None:
 
 
 def test_unchanged_discovery_keeps_the_catalog() -> None:
-    """It is another catalog only when something has changed; a group that does not answer stays as it was."""
+    """The catalog is replaced only if discovery changed; a group that does not answer keeps its last state."""
     server, clock = Server(), Clock()
     catalog = DiscoveredCatalog(server.fetch, ORCH, clock)
     run(catalog.load())
@@ -85,7 +85,7 @@ def test_unchanged_discovery_keeps_the_catalog() -> None:
 
 
 def test_notified_changes_are_discovered_once() -> None:
-    """Told of a change, it looks a moment later, once for several changes."""
+    """After notifications of changes, discovery runs once, a moment later."""
     server, clock = Server(), Clock()
     catalog = DiscoveredCatalog(server.fetch, ORCH, clock)
     run(catalog.load())
@@ -121,7 +121,7 @@ class Accounts:
 
 
 def test_account_token_is_renewed_and_missing_accounts_are_created() -> None:
-    """A token is kept for most of its life, and until it is refused; a missing account is made."""
+    """A token is kept for most of its lifetime or until it is rejected; a missing account is created."""
     server: Any = Accounts()
     now = [1000.0]
     token = AccountToken(server, ORCH, namespace="orch-system", account="job", wall=lambda: now[0])
@@ -136,7 +136,7 @@ def test_account_token_is_renewed_and_missing_accounts_are_created() -> None:
 
 
 def test_account_errors_are_raised() -> None:
-    """Other failures are the caller's to see."""
+    """Other errors are raised to the caller."""
 
     class Refusing:
         async def create(self, *arguments: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Flags of the components: in the one process, in their own flag files, and in processes of their own."""
+"""Flags of components: in the combined server, in their own flag files, and in separate processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def component(name: str, *argv: str, dialect: Any = ORCH) -> Any:
 
 
 def test_leader_election_flags_are_shared() -> None:
-    """Leader election on the server's command line is that of the controllers and of the scheduler."""
+    """The server's leader election flags apply to the controllers and the scheduler."""
     found = settings({}, "--leader-elect-lease-duration=30s")
     assert found.controllers.election.lease_duration == 30
     assert found.scheduler.flags["leader-elect-lease-duration"] == 30
@@ -38,7 +38,7 @@ def test_leader_election_flags_are_shared() -> None:
 
 
 def test_component_flag_file_overrides_the_servers_flags() -> None:
-    """A component's flag file counts for that component alone, over the server's flags."""
+    """A component's flag file applies to that component alone and overrides the server's flags."""
     files = {
         "c": "# controllers\n--leader-elect-resource-name=mine\n--leader-elect-lease-duration=40s\n--concurrent-gc-syncs=7",
         "s": "leader-elect=false\n--config=/etc/s",
@@ -71,7 +71,7 @@ def test_component_flag_file_overrides_the_servers_flags() -> None:
     ],
 )
 def test_ambiguous_flags_are_refused(files: dict[str, str], argv: list[str], message: str) -> None:
-    """What has no meaning, or two, is refused with the place where it was given."""
+    """Flags without a meaning, or with two, are rejected with the place where they were set."""
     with pytest.raises(UsageError) as caught:
         settings(files, *argv)
     assert message in str(caught.value)
@@ -79,13 +79,13 @@ def test_ambiguous_flags_are_refused(files: dict[str, str], argv: list[str], mes
 
 @pytest.mark.parametrize("media_type", ["application/json", "application/vnd.kubernetes.protobuf"])
 def test_content_type_flag_sets_requests_and_responses(media_type: str) -> None:
-    """A media type that is given is that of both; by default responses are JSON."""
+    """The flag sets the media type of requests and responses; by default responses are JSON."""
     found = component("controller-manager", f"--kube-api-content-type={media_type}", dialect=KUBERNETES)
     assert (found.client.content_type, found.client.answers) == (media_type, media_type)
 
 
 def test_separate_process_settings() -> None:
-    """The settings of a process of its own, with the spelling of its dialect."""
+    """Settings of a separate process, with names in its dialect."""
     found = component("controller-manager", "--kubeconfig=/f", "--secure-port=0", "--kube-api-qps=5", dialect=KUBERNETES)
     assert (found.client.config_file, found.client.qps, found.client.burst) == ("/f", 5.0, 30)
     assert (found.client.content_type, found.client.answers) == ("application/vnd.kubernetes.protobuf", "application/json")
@@ -110,7 +110,7 @@ def test_separate_process_settings() -> None:
     ],
 )
 def test_invalid_component_flags_are_named(argv: list[str], message: str) -> None:
-    """Wrong flags end with their name and what is wrong."""
+    """Errors of invalid flags name the flag and what is wrong."""
     with pytest.raises(SystemExit) as caught:
         component("controller-manager", *argv)
     assert message in str(caught.value)
@@ -118,7 +118,7 @@ def test_invalid_component_flags_are_named(argv: list[str], message: str) -> Non
 
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_component_flag_tables_are_subsets_of_the_servers(name: str) -> None:
-    """A component knows its flags and no others; each is in the server's table, too."""
+    """A component accepts only its own flags; each is in the server's table, too."""
     flags = component_table(name)
     assert {flag.name for flag in flags} <= {flag.name for flag in table()}
     assert not [flag.name for flag in flags if flag.name in ("data-dir", "scheduler", "etcd-servers")]

@@ -1,4 +1,4 @@
-"""A flag is never accepted and ignored: what becomes of its value is read somewhere."""
+"""No flag is accepted and ignored: production code reads every setting."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from orchd.config import settings
 from orchd.config.table import table
 
 _ROOT = Path(orchd.__file__).parent
-#: Fields that only say which of several others counts.
+#: Fields that only select which of several others is used.
 _INNER = {"backend"}
 
 
 def test_every_setting_is_read() -> None:
-    """Each field of the settings is an attribute that code outside the configuration asks for."""
+    """Code outside the configuration reads each field of the settings."""
     code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if path.parent.name != "config")
     asked = set(re.findall(r"\.([a-z_0-9]+)\b", code))
     groups: list[type[Any]] = [
@@ -31,8 +31,8 @@ def test_every_setting_is_read() -> None:
 
 
 def test_every_built_flag_is_used() -> None:
-    """A flag that is marked built (and not merely deprecated) is named where settings are made of values, or read by its
-    name by whoever it is for."""
+    """Each flag that is marked built, and not merely deprecated, is named where settings are made from values or read
+    by name elsewhere."""
     code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if path.name not in ("apiserver.py", "shared.py"))
     named = set(re.findall(r'"([a-z0-9{}-]+)"', code))
     named |= {prefix + rest for rest in re.findall(r'"\{prefix\}(-[a-z-]+)"', code) for prefix in ("audit-log", "audit-webhook")}

@@ -1,4 +1,4 @@
-"""The flag files in conf/ are taken by what they are for."""
+"""The programs accept their flag files in conf/."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONF = Path(__file__).resolve().parents[2] / "conf"
 
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_shipped_component_flag_files_are_accepted(name: str) -> None:
-    """The file of a component is taken as it is, and with its commented flags."""
+    """A component accepts its flag file, also with the commented flags enabled."""
     path = CONF / f"{name}.flags"
     options = ComponentOptions(name, ORCH)
     options.parseOptions([f"--flagfile={path}"])

@@ -1,4 +1,4 @@
-"""Texts made from the tables."""
+"""Documentation and help that are generated from the flag tables."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ DOCS = Path(__file__).resolve().parents[2] / "docs" / "flags.md"
 
 
 def test_documentation_is_current() -> None:
-    """docs/flags.md is what the tables say; `python -m orchd.config` writes it."""
+    """docs/flags.md equals the output of `python -m orchd.config`."""
     if not DOCS.exists():
         pytest.skip("docs/flags.md is not there")
     assert DOCS.read_text() == flags_markdown(table())
 
 
 def test_every_flag_is_documented() -> None:
-    """The documentation names every flag, and whether it is built."""
+    """The documentation lists every flag, and whether it is built."""
     text = flags_markdown(table())
     for flag in table():
         line = next(line for line in text.splitlines() if line.startswith(f"| `--{flag.spelled()}` |"))
@@ -32,7 +32,7 @@ def test_every_flag_is_documented() -> None:
 
 
 def test_help_follows_the_dialect() -> None:
-    """--help spells names as the chosen dialect does, within the width asked for."""
+    """--help spells names as the chosen dialect does, within the requested width."""
     for dialect in (ORCH, KUBERNETES):
         text = usage_text(table(), dialect, 72)
         assert f"--{dialect('{long}-service-node-port')}=int" in text
@@ -41,7 +41,8 @@ def test_help_follows_the_dialect() -> None:
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    """--version prints the version of the program and of the API, and ends with status 0; --version=false does nothing."""
+    """--version prints the versions of the program and of the API and exits with status 0; --version=false does
+    nothing."""
     with pytest.raises(SystemExit) as ended:
         Options().parseOptions(["--version"])
     assert ended.value.code == 0

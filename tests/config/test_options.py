@@ -65,12 +65,12 @@ def test_flag_file() -> None:
     ("--flagfile=G", "F:1: --flagfile: cannot read G: No such file or directory"),
 ])
 def test_flag_file_errors(text: str, message: str) -> None:
-    """An error in a flag file names file and line."""
+    """An error in a flag file names the file and the line."""
     assert refused("--flagfile=F", files={"F": text}) == message
 
 
 def test_flag_file_recursion() -> None:
-    """A flag file that includes itself ends with an error."""
+    """A flag file that includes itself is an error."""
     assert "nested more than" in refused("--flagfile=F", files={"F": "--flagfile=F"})
 
 
@@ -149,7 +149,7 @@ def test_flag_file_recursion() -> None:
     (["--secure-port"], "--secure-port: needs a value"),
 ])
 def test_invalid_flags_are_named(argv: list[str], message: str) -> None:
-    """Whatever cannot be done as asked is an error that names the flag; nothing is ignored."""
+    """A flag that cannot take effect as given is an error that names it."""
     assert refused(*argv) == message
 
 
@@ -160,7 +160,7 @@ def test_unbuilt_default_is_accepted() -> None:
 
 
 def test_names_in_either_dialect_are_accepted() -> None:
-    """Names with the product word are accepted as the default dialect spells them, and as the chosen one does."""
+    """Names with the product word are accepted as the default dialect and as the chosen one spell them."""
     template = "{long}-service-node-port"
     for dialect in (ORCH, KUBERNETES):
         options = parsed(f"--dialect={KUBERNETES.name}", f"--{dialect(template)}=30001")
@@ -170,7 +170,7 @@ def test_names_in_either_dialect_are_accepted() -> None:
 
 
 def test_default_settings() -> None:
-    """Without flags the settings are those of a server that keeps to itself: RBAC, TLS 1.2, data below one folder."""
+    """By default the server uses RBAC, TLS 1.2 and one data folder, and connects to nothing else."""
     settings = from_options(Options())
     assert settings.authorization.modes == ("RBAC",)
     assert settings.serving.min_tls == "VersionTLS12"
@@ -182,7 +182,7 @@ def test_default_settings() -> None:
 
 
 def test_controllers_flag() -> None:
-    """* runs what exists and is on by default; -name leaves one out; -* runs none."""
+    """"*" enables all controllers that are on by default; -name disables one; -* disables all."""
     can = Capabilities(controllers=frozenset(("namespace", "job", "tokencleaner")))
     def names(*argv: str) -> tuple[str, ...]:
         return from_options(parsed(*argv, capabilities=can)).controllers.names
@@ -196,14 +196,14 @@ def test_controllers_flag() -> None:
 
 
 def test_admission_order() -> None:
-    """Plugins run in the reference's order, whatever the flag's; drop-ins come after them."""
+    """Plugins run in the reference's order, whatever the flag's order; drop-ins run after them."""
     can = Capabilities(admission_plugins=frozenset(("Priority", "NodeRestriction", "LimitRanger", "Zebra")))
     options = parsed("--enable-admission-plugins=Zebra,NodeRestriction", "--disable-admission-plugins=Priority", capabilities=can)
     assert from_options(options).admission.plugins == ("LimitRanger", "NodeRestriction", "Zebra")
 
 
 def test_runtime_config() -> None:
-    """A version's own key beats the sweeping ones, and a resource's own key beats its version's."""
+    """A version's own key takes precedence over api/all and its like, and a resource's key over its version's."""
     runtime = from_options(parsed("--runtime-config=api/all=false,apps/v1=true,v1,batch/v1/jobs=true")).api.runtime
     assert runtime.enabled("apps", "v1", True) and runtime.enabled("", "v1", True)
     assert not runtime.enabled("policy", "v1", True)
@@ -219,20 +219,20 @@ def test_runtime_config() -> None:
 
 
 def test_always_allow_turns_anonymous_off() -> None:
-    """Everyone allowed and anonymous requests do not go together; the log says so."""
+    """AlwaysAllow disables anonymous requests, with a warning in the log."""
     settings = from_options(parsed("--authorization-mode=AlwaysAllow"))
     assert not settings.authentication.anonymous and settings.warnings
 
 
 def test_feature_gates_and_their_groups() -> None:
-    """AllBeta turns every beta gate, but a gate's own value counts."""
+    """AllBeta sets every beta gate; a gate's own value takes precedence."""
     features = from_options(parsed("--feature-gates=AllBeta=true,PodSecurity=false")).api.features
     assert features["PodSecurity"] is False and features["ProbeTerminationGracePeriod"] is True
     assert refused("--feature-gates=AllBeta=false").startswith("--feature-gates: feature gate APIListChunking=false: not built")
 
 
 def test_help_exits_with_success(capsys: pytest.CaptureFixture[str]) -> None:
-    """--help prints built flags with their help and ends with success."""
+    """--help prints the built flags with their help and exits with status 0."""
     with pytest.raises(SystemExit) as caught:
         parsed("--help")
     assert caught.value.code == 0
@@ -240,7 +240,7 @@ def test_help_exits_with_success(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_twistd_exits_with_an_error_status() -> None:
-    """For twistd a wrong flag ends the process with the message and a status that is not 0."""
+    """Under twistd an invalid flag ends the process with its message and a status other than 0."""
     with pytest.raises(SystemExit) as caught:
         TwistdOptions().parseOptions(["--nope=1"])
     assert isinstance(caught.value.code, str) and "--nope" in caught.value.code
@@ -257,7 +257,7 @@ def test_effective_text_is_a_flag_file() -> None:
 
 
 def test_table_has_every_reference_flag(reference: Callable[[str], Any]) -> None:
-    """The tables name every flag of the reference, with its default but where this server differs on purpose."""
+    """The tables have every flag of the reference, with its default except for documented differences."""
     flags = {flag.spelled(): flag for flag in table()}
     facts = reference("bootstrap")
     for part in ("flags_apiserver", "flags_controller_manager", "flags_scheduler"):
@@ -272,7 +272,7 @@ def test_table_has_every_reference_flag(reference: Callable[[str], Any]) -> None
 
 
 def test_show_every_default() -> None:
-    """Every default can be shown and the table has no flag twice in any spelling."""
+    """Every default can be formatted, and no flag is in the table twice in any spelling."""
     options = parsed()
     for flag in options.flags:
         show(flag.type, options.by_name[flag.name])
@@ -280,6 +280,6 @@ def test_show_every_default() -> None:
 
 
 def test_object_settings_follow_flags() -> None:
-    """What objects depend on is taken from the flags."""
+    """Settings that kinds depend on follow from the flags."""
     found = object_settings(from_options(parsed("--allow-privileged", "--service-node-port-range=100-200", "--feature-gates=IndexedJob=false")))
     assert found.allow_privileged and found.node_ports == (100, 200) and not found.feature("IndexedJob", True)

@@ -1,4 +1,4 @@
-"""Flag values."""
+"""Parsing of flag values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from orchd.config.values import NamedCertKey, format_duration, parse
      (NamedCertKey(cert_file="a.crt", key_file="a.key", names=("*.x.y", "z")),)),
 ])
 def test_values_of_every_type_are_parsed(type_: str, text: str, value: object) -> None:
-    """Every type reads what the reference's command line takes."""
+    """Every type accepts what the reference's flags accept."""
     assert parse(type_, text) == value
 
 
@@ -32,14 +32,14 @@ def test_values_of_every_type_are_parsed(type_: str, text: str, value: object) -
     ("portRange", "9-8"), ("portRange", "1-70000"), ("portRange", "a"), ("namedCertKey", "only.crt"),
 ])
 def test_invalid_values_are_refused(type_: str, text: str) -> None:
-    """Text that is not of the type is an error, never a guess."""
+    """Text that is not of the type is an error."""
     with pytest.raises(ValueError, match=r"\S"):
         parse(type_, text)
 
 
 @given(st.integers(min_value=-(10**9), max_value=10**9))
 def test_duration_round_trip(milliseconds: int) -> None:
-    """A duration that is written can be read again."""
+    """A formatted duration parses to the same value."""
     seconds = milliseconds / 1000
     assert parse("duration", format_duration(seconds)) == pytest.approx(seconds, rel=1e-5, abs=1e-3)
 
@@ -47,7 +47,7 @@ def test_duration_round_trip(milliseconds: int) -> None:
 @given(st.sampled_from(["bool", "int", "float", "duration", "strings", "ip", "cidrs", "mapStringBool",
                         "mapStringString", "portRange", "namedCertKey"]), st.text(max_size=40))
 def test_any_text_is_a_value_or_an_error(type_: str, text: str) -> None:
-    """Any text is either a value, the same one each time, or a ValueError that says something."""
+    """Any text parses to a value, the same each time, or raises a ValueError with a message."""
     try:
         value = parse(type_, text)
     except ValueError as error:

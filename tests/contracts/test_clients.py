@@ -1,4 +1,4 @@
-"""Both clients pass the contract suite: the one in process and the one over a real socket."""
+"""Both clients pass the contract suite: the in-process client and the remote one over a real socket."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.bodies import JSON, BodyCodec, ProtobufBodies
 from orchd.client.interfaces import IClient, ResourceRef
-from orchd.client.remote import RemoteClient
+from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.config import settings
 from orchd.config.options import Options
 from orchd.pki import clientconfig
@@ -58,7 +58,7 @@ def _remote(server: ApiServer, codec: BodyCodec = JSON, **changes: Any) -> Remot
         authority=made.authority,
         **{"certificate": made.certificate, "key": made.key, **changes},
     )
-    return RemoteClient(config, reactor, agent="contract/1", random=Random(1), codec=codec)
+    return RemoteClient(config, reactor, ClientOptions(agent="contract/1", codec=codec), random=Random(1))
 
 
 @pytest_twisted.async_yield_fixture(params=["local", "certificate", "token", "protobuf bodies", "protobuf"])

@@ -12,8 +12,9 @@ import pytest_twisted
 from twisted.internet import reactor
 from zope.interface.verify import verifyObject
 
+from orchd.store.compaction import HistoryLimits
 from orchd.store.etcd.servers import make_servers
-from orchd.store.etcd.store import EtcdStore
+from orchd.store.etcd.store import EtcdOptions, EtcdStore
 from orchd.store.interfaces import IStore
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
@@ -24,8 +25,8 @@ from tests.etcd import running_etcd
 STORES: dict[str, Callable[[Path], Any]] = {
     "memory": lambda path: MemoryStore(reactor),
     "sqlite": lambda path: SqliteStore(reactor, path / "store", dialect_name="any"),
-    # So little of the past in memory that every look back goes to the file.
-    "sqlite-history-on-disk": lambda path: SqliteStore(reactor, path / "store", dialect_name="any", recent_events=2),
+    # Little history in memory, so that every read of the past uses the file.
+    "sqlite-history-on-disk": lambda path: SqliteStore(reactor, path / "store", dialect_name="any", history=HistoryLimits(recent_events=2)),
 }
 
 
@@ -43,10 +44,10 @@ async def test_store_passes_the_contract(kind: str, check: Any, tmp_path: Path) 
         await store.stop()
 
 
-ETCD: dict[str, dict[str, Any]] = {
-    "etcd": {},
-    # Every look back is a watch of its own.
-    "etcd-history-in-etcd": {"recent_events": 2},
+ETCD = {
+    "etcd": HistoryLimits(compaction_interval=0),
+    # Every read of the past is a separate watch.
+    "etcd-history-in-etcd": HistoryLimits(compaction_interval=0, recent_events=2),
 }
 
 
@@ -60,11 +61,12 @@ def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
 @pytest.mark.parametrize("kind", ETCD)
 @pytest_twisted.ensureDeferred
 async def test_etcd_store_passes_the_contract(kind: str, check: Any, etcd: Etcd) -> None:
-    """The same checks under a prefix of their own, with revisions counted from the start of the store."""
+    """etcd passes the same checks, each under its own prefix, with revisions counted from the start of the store."""
     servers = make_servers(reactor, [etcd.url])
-    more = {"compaction_interval": 0.0, **ETCD[kind]}
-    prefix = f"/{kind}-{check.__name__}"
-    store = Rebased(EtcdStore(reactor, servers, dialect_name="any", prefix=prefix, random=Random(1), **more))
+    options = EtcdOptions(prefix=f"/{kind}-{check.__name__}")
+    store = Rebased(
+        EtcdStore(reactor, servers, dialect_name="any", options=options, history=ETCD[kind], random=Random(1))
+    )
     verifyObject(IStore, store)
     await store.start()
     try:

@@ -1,4 +1,4 @@
-"""A server in memory with controllers, and what tests do with it."""
+"""An in-memory server with controllers, and helpers for its tests."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Cluster:
         self.settle()
 
     def _wall(self) -> float:
-        """The time; no two looks at it are the same, so that Events of one moment have names of their own."""
+        """The wall time, which increases with every call, so that Events of one moment have different names."""
         self._looks += 1
         return NOW + self.passed + self._looks * 1e-6
 
     def settle(self, seconds: float = 0.5) -> None:
-        """Let controllers do what they will within some seconds."""
+        """Let controllers work for some seconds."""
         for _ in range(10):
             self.passed += seconds / 10
             self.server.clock.advance(seconds / 10)
@@ -79,7 +79,7 @@ class Cluster:
         self.settle()
 
     def make_ready(self, namespace: str = "a", phase: str = "Running") -> None:
-        """Play the nodes: every pod that has not ended is in a phase, and ready if that is Running."""
+        """Play the kubelets: every pod that has not ended gets the phase, and is ready if that is Running."""
         value = "True" if phase == "Running" else "False"
         condition = {"type": "Ready", "status": value, "lastTransitionTime": "2020-01-01T00:00:00Z"}
         for pod in self.items(PODS, namespace):

@@ -1,4 +1,4 @@
-"""One controller on a server, with informers that a test makes late."""
+"""One controller on a server, with informers that a test can delay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class RecordedEvents:
 
 
 class LaggingCluster:
-    """`informers` are the controller's; nothing is late before `informers.hold`. Every read of the cluster is current."""
+    """`informers` are the controller's; nothing is delayed before `informers.hold`. Reads of the cluster itself are
+    current."""
 
     def __init__(self, folder: Path, factory: Factory) -> None:
         self.server: InProcessServer = make_server(folder, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
@@ -66,7 +67,7 @@ class LaggingCluster:
         self.settle()
 
     def settle(self, seconds: float = 1.0) -> None:
-        """Let the controller do what it will within some seconds."""
+        """Let the controller work for some seconds."""
         for _ in range(10):
             self.passed += seconds / 10
             self.server.clock.advance(seconds / 10)
@@ -93,11 +94,11 @@ class LaggingCluster:
         return sorted(obj["metadata"]["name"] for obj in self.items(ref))
 
     def touch(self, ref: ResourceRef, name: str) -> None:
-        """Change an object so that its controller looks at it again."""
+        """Change an object so that its controller reconciles it again."""
         self.patch(ref, name, {"metadata": {"annotations": {"touched": str(self.passed)}}})
 
     def ready(self, ref: ResourceRef, *names: str, value: str = "True") -> None:
-        """Say that pods run and are ready (or are not)."""
+        """Set pods running and ready (or not ready)."""
         condition = {"type": "Ready", "status": value, "lastTransitionTime": "2020-01-01T00:00:00Z"}
         for name in names or self.names(ref):
             self.patch(ref, name, {"status": {"phase": "Running", "conditions": [condition]}}, "status")

@@ -1,4 +1,4 @@
-"""Adoption and release, step by step: which objects are patched, with which guards, and which are left alone."""
+"""Adoption and release: which objects are patched, with which preconditions, and which are not changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.adoption import claim, claim_members, controlled_by
+from orchd.controllers.adoption import Parent, claim, claim_members, controlled_by
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.members import Census, Members
 from orchd.controllers.objects import PODS, REPLICA_SETS, index_by_controller, owner_reference
@@ -36,7 +36,7 @@ def pod(name: str, *, owner: str = "", namespace: str = "n", deleting: bool = Fa
 
 
 class Api:
-    """Answers a get with `live` and notes patches; objects in `gone` do not exist."""
+    """Answers a get with `live` and records patches; objects in `gone` do not exist."""
 
     def __init__(self, live: dict[str, Any] | None) -> None:
         self.live = live
@@ -58,7 +58,7 @@ class Api:
 
 
 class Bench:
-    """The two forms of claiming over one set of pods."""
+    """Both forms of claiming on one set of pods."""
 
     def __init__(self, *pods: dict[str, Any], live: dict[str, Any] | None = None) -> None:
         self.api: Any = Api(parent() if live is None else live)
@@ -70,17 +70,12 @@ class Bench:
             self.members.observe(None, each)
 
     def claim(self, form: str, owner: dict[str, Any]) -> list[str]:
-        """Names of what belongs to the owner now."""
+        """Names of the pods that belong to the owner now."""
+        claimant = Parent(owner, REPLICA_SETS, KIND, SELECTOR)
         if form == "objects":
-            found = run(claim(
-                self.api, owner, parent_ref=REPLICA_SETS, api_version=KIND[0], kind=KIND[1], selector=SELECTOR,
-                controlled=controlled_by(self.informer), ref=PODS,
-            ))  # fmt: skip
+            found = run(claim(self.api, claimant, PODS, controlled_by(self.informer)))
             return sorted(each["metadata"]["name"] for each in found)
-        census: Census = run(claim_members(
-            self.api, owner, parent_ref=REPLICA_SETS, reference=owner_reference(owner, *KIND), selector=SELECTOR,
-            members=self.members, informer=self.informer,
-        ))  # fmt: skip
+        census: Census = run(claim_members(self.api, claimant, self.members, self.informer))
         return sorted(member.name for member in census)
 
 
@@ -127,7 +122,7 @@ def test_deleted_or_replaced_owner_adopts_nothing(form: str, seen: dict[str, Any
 
 @FORMS
 def test_owner_is_read_once_per_pass(form: str) -> None:
-    """The owner is read once for all adoptions of a pass, and not at all without any."""
+    """The owner is read once for all adoptions of a pass, and not at all if there are none."""
     bench = Bench(pod("p"), pod("q"), pod("s"))
     assert bench.claim(form, parent()) == ["p", "q", "s"]
     assert bench.api.gets == 1
@@ -138,14 +133,14 @@ def test_owner_is_read_once_per_pass(form: str) -> None:
 
 @FORMS
 def test_deleted_pod_is_not_adopted(form: str) -> None:
-    """A pod that does not exist any more when it is adopted does not count; the others do."""
+    """A pod that is deleted before its adoption does not count; the others do."""
     bench = Bench(pod("p"), pod("q"))
     bench.api.gone.add("p")
     assert bench.claim(form, parent()) == ["q"]
 
 
 def test_adopted_pod_in_the_informer_counts_once() -> None:
-    """The informer may show the adoption before the answer to it arrives."""
+    """The informer may show the adoption before its response arrives."""
     bench = Bench(pod("p"))
     ask = bench.api.patch
 
@@ -160,7 +155,7 @@ def test_adopted_pod_in_the_informer_counts_once() -> None:
 
 @pytest.mark.parametrize("seen", [pod("p"), pod("p", owner="u", a="c")])
 def test_replaced_pod_is_neither_adopted_nor_released(seen: dict[str, Any]) -> None:
-    """A pod that was replaced by another of its name is left alone before the replacement is counted."""
+    """A pod that was replaced by another of its name is not patched until the replacement is observed."""
     bench = Bench(seen)
     bench.informer.put({**seen, "metadata": {**seen["metadata"], "uid": "another"}})
     assert bench.claim("members", parent()) == []
@@ -169,7 +164,7 @@ def test_replaced_pod_is_neither_adopted_nor_released(seen: dict[str, Any]) -> N
 
 @pytest.mark.parametrize(("passed", "pause"), [(0.0, 60.0), (30.0, 30.0), (59.0, 1.0), (60.0, 0.0), (61.0, 0.0)])
 def test_expectations_expire_after_a_minute(passed: float, pause: float) -> None:
-    """What was never shown is given up after a minute."""
+    """An expectation that is never met expires after a minute."""
     now = [100.0]
     expected: Expectations[str] = Expectations(MemoryInformer(), lambda: now[0])
     expected.expect_creation("k", pod("p"))
@@ -178,7 +173,7 @@ def test_expectations_expire_after_a_minute(passed: float, pause: float) -> None
 
 
 def test_expectations_expire_by_their_newest_write() -> None:
-    """Of several writes the newest decides how long is waited; all of them have to be shown."""
+    """Of several writes the newest sets the expiry; all of them have to be observed."""
     now, informer = [0.0], MemoryInformer()
     expected: Expectations[str] = Expectations(informer, lambda: now[0])
     expected.expect_creation("k", pod("p"))

@@ -12,7 +12,7 @@ from orchd.controllers.autoscaling import replicas
 from orchd.controllers.autoscaling.controller import AUTOSCALERS
 from orchd.controllers.autoscaling.evaluation import EvaluationError, Evaluator, Proposal, Target
 from orchd.controllers.autoscaling.metrics import MetricsClient, PodMetric
-from orchd.controllers.autoscaling.normalization import History, normalize
+from orchd.controllers.autoscaling.normalization import Bounds, History, normalize
 from orchd.controllers.autoscaling.replicas import Tuning
 from orchd.controllers.objects import DEPLOYMENTS
 from orchd.dialect import ORCH
@@ -44,26 +44,27 @@ def values(**found: int) -> dict[str, PodMetric]:
 @pytest.mark.parametrize(
     ("pods", "metrics", "expected"),
     [
-        # Target: 50 thousandths of a core for each pod.
+        # The target is 50 millicores per pod.
         (PODS, values(p0=50, p1=50, p2=50, p3=50), 4),
         (PODS, values(p0=54, p1=54, p2=54, p3=54), 4),
         (PODS, values(p0=100, p1=100, p2=100, p3=100), 8),
         (PODS, values(p0=25, p1=25, p2=25, p3=25), 2),
-        # Without the value of one pod: idle when the size would grow, at its target when it would shrink.
+        # The value of one pod is missing: it counts as idle if the size would grow, as at its target if it would
+        # shrink.
         (PODS, values(p0=100, p1=100, p2=100), 6),
         (PODS, values(p0=25, p1=25, p2=25), 3),
-        # Not far enough to change anything then.
+        # The resulting change is too small to take effect.
         (PODS, values(p0=55, p1=60), 4),
-        # A pod that starts counts as idle when the size would grow, and not at all when it would shrink.
+        # A starting pod counts as idle if the size would grow, and not at all if it would shrink.
         ([*PODS[:3], pod("p3", phase="Pending")], values(p0=100, p1=100, p2=100), 6),
         ([*PODS[:3], pod("p3", phase="Pending")], values(p0=25, p1=25, p2=25), 2),
-        # Pods that end do not count.
+        # Terminating pods do not count.
         ([*PODS[:3], pod("p3", phase="Failed")], values(p0=100, p1=100, p2=100, p3=100), 6),
         ([*PODS[:3], pod("p3", deletionTimestamp="2020-01-01T00:00:00Z")], values(p0=100, p1=100, p2=100, p3=100), 6),
     ],
 )
 def test_proposed_size_by_metric_values(pods: list[Any], metrics: dict[str, PodMetric], expected: int) -> None:
-    """The size brings the mean to its target; what is not known never makes a change larger."""
+    """The size brings the mean to its target; missing values never enlarge a change."""
     size, _ = replicas.by_pods(pods, metrics, 4, "cpu", TUNING, lambda m: replicas.average(m, 50), lambda p: 50)
     assert size == expected
 
@@ -83,7 +84,7 @@ def test_proposed_size_by_metric_values(pods: list[Any], metrics: dict[str, PodM
     ],
 )
 def test_cpu_of_starting_pods_is_ignored(started: int, since: int, ready: str, measured: int, unready: bool) -> None:
-    """The CPU usage of a pod's start is not taken for its load. All times are seconds ago."""
+    """CPU usage during a pod's start is ignored. All times are seconds ago."""
     def at(ago: int) -> str:
         return datetime.fromtimestamp(NOW - ago, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -120,59 +121,59 @@ def behavior(**changes: dict[str, Any]) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_size_stays_within_limits_and_policies(rules: dict[str, Any] | None, current: int, wanted: int, expected: tuple[int, str, bool, str]) -> None:
-    """Sizes stay between 2 and 20 and change no faster than policies allow."""
-    found = normalize(History(), rules, current=current, wanted=wanted, least=2, most=20, now=1000.0, window=0.0)
+    """Sizes stay between 2 and 20 and change no faster than the policies allow."""
+    found = normalize(History(), rules, current=current, wanted=wanted, bounds=Bounds(2, 20), now=1000.0, window=0.0)
     assert (found.size, found.able[0], found.limited, found.limit[0]) == expected
 
 
 @pytest.mark.parametrize(("choice", "up", "down"), [("Max", 14, 2), ("Min", 12, 4)])
 def test_select_policy_chooses_the_largest_or_smallest_change(choice: str, up: int, down: int) -> None:
-    """Of several policies the one with the largest change counts, or the one with the smallest."""
+    """Of several policies the one with the largest change applies, or the one with the smallest."""
     policies = [{"type": "Pods", "value": 6, "periodSeconds": 60}, {"type": "Percent", "value": 50, "periodSeconds": 60}]
     rules = {"selectPolicy": choice, "policies": policies}
     for wanted, expected in ((100, up), (0, down)):
         both = behavior(up=rules, down=rules)
-        found = normalize(History(), both, current=8, wanted=wanted, least=0, most=100, now=1.0, window=0.0)
+        found = normalize(History(), both, current=8, wanted=wanted, bounds=Bounds(0, 100), now=1.0, window=0.0)
         assert found.size == expected
 
 
 def test_scale_ups_of_a_period_add_up() -> None:
-    """What was added within the period of a policy counts towards it, until the period has passed."""
+    """Replicas that were added within the period of a policy count towards it until the period has passed."""
     history, rules = History(), behavior()
     history.store_change(rules, 5, 9, 1000.0)
-    again = normalize(history, rules, current=9, wanted=50, least=1, most=50, now=1010.0, window=0.0)
+    again = normalize(history, rules, current=9, wanted=50, bounds=Bounds(1, 50), now=1010.0, window=0.0)
     assert (again.size, again.limit[0]) == (9, "ScaleUpLimit")
-    later = normalize(history, rules, current=9, wanted=50, least=1, most=50, now=1016.0, window=0.0)
+    later = normalize(history, rules, current=9, wanted=50, bounds=Bounds(1, 50), now=1016.0, window=0.0)
     assert later.size == 13
 
 
 def test_scale_downs_of_a_period_add_up() -> None:
-    """What was taken away within the period of a policy counts towards it, until the period has passed."""
+    """Replicas that were removed within the period of a policy count towards it until the period has passed."""
     history, rules = History(), behavior(down={"policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}]})
     history.store_change(rules, 20, 16, 1000.0)
-    again = normalize(history, rules, current=16, wanted=2, least=1, most=50, now=1010.0, window=0.0)
+    again = normalize(history, rules, current=16, wanted=2, bounds=Bounds(1, 50), now=1010.0, window=0.0)
     assert (again.size, again.limit[0]) == (16, "ScaleDownLimit")
-    later = normalize(history, rules, current=16, wanted=2, least=1, most=50, now=1016.0, window=0.0)
+    later = normalize(history, rules, current=16, wanted=2, bounds=Bounds(1, 50), now=1016.0, window=0.0)
     assert later.size == 12
 
 
 @pytest.mark.parametrize("rules", [None, behavior()])
 def test_scale_down_follows_the_largest_recent_recommendation(rules: dict[str, Any] | None) -> None:
-    """A size shrinks to the largest of the recommendations of the last minutes."""
+    """The size shrinks to the largest recommendation of the window."""
     history = History()
     sizes = []
     for now, wanted in ((0.0, 10), (100.0, 4), (250.0, 6), (350.0, 3), (600.0, 3)):
-        found = normalize(history, rules, current=10, wanted=wanted, least=1, most=20, now=now, window=300.0)
+        found = normalize(history, rules, current=10, wanted=wanted, bounds=Bounds(1, 20), now=now, window=300.0)
         sizes.append((found.size, found.able[0]))
     held = "ScaleDownStabilized"
     assert sizes == [(10, "ReadyForNewScale"), (10, held), (10, held), (6, held), (3, "ReadyForNewScale")]
 
 
 def test_scale_up_follows_the_smallest_recent_recommendation() -> None:
-    """With a window for growth, a size grows to the smallest recommendation of the window."""
+    """With a stabilization window for scale-up, the size grows to the smallest recommendation of the window."""
     history, rules = History(), behavior(up={"stabilizationWindowSeconds": 60})
     for now, wanted, expected in ((0.0, 5, 5), (30.0, 8, 5), (70.0, 8, 8)):
-        assert normalize(history, rules, current=5, wanted=wanted, least=1, most=20, now=now, window=0.0).size == expected
+        assert normalize(history, rules, current=5, wanted=wanted, bounds=Bounds(1, 20), now=now, window=0.0).size == expected
 
 
 class MetricsApi:
@@ -213,7 +214,7 @@ def resource(**target: Any) -> dict[str, Any]:
 
 
 def test_resource_metric() -> None:
-    """Utilization is in percent of the requests, average values are plain; the status has both."""
+    """Utilization is a percentage of the requests, average values are absolute; the status has both."""
     api = MetricsApi(metrics=usage("100m", "100m", "100m", "100m"))
     found = evaluate(api, resource(type="Utilization", averageUtilization=50))
     assert (found.size, found.metric) == (8, "cpu resource utilization (percentage of request)")
@@ -224,7 +225,7 @@ def test_resource_metric() -> None:
 
 
 def test_container_metric_counts_one_container() -> None:
-    """Only the container in question counts."""
+    """Only the metric's container counts."""
     metric = {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "c", "target": {"averageUtilization": 50}}}
     assert evaluate(MetricsApi(metrics=usage("100m", "100m", "100m", "100m")), metric).size == 8
     metric["containerResource"]["container"] = "d"  # type: ignore[index]  # a dict of dicts
@@ -237,7 +238,7 @@ def custom(*found: str) -> list[dict[str, Any]]:
 
 
 def test_pods_metric() -> None:
-    """The mean of a custom metric of the pods; the selector of the metric is passed on."""
+    """The value is the mean of the pods' custom metric; the metric's selector is passed on."""
     api = MetricsApi(custom=custom("10", "30", "20", "20"))
     identifier = {"name": "rate", "selector": {"matchLabels": {"verb": "get"}}}
     metric = {"type": "Pods", "pods": {"metric": identifier, "target": {"averageValue": "10"}}}
@@ -247,7 +248,7 @@ def test_pods_metric() -> None:
 
 
 def test_object_metric() -> None:
-    """A value that all pods share, as a whole or divided among them."""
+    """The value of one object, as a whole or divided by the number of pods."""
     api = MetricsApi(custom=custom("30"))
     described = {"apiVersion": "networking.orch.io/v1", "kind": "Ingress", "name": "i"}
     metric = {"type": "Object", "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}}}
@@ -288,7 +289,7 @@ def test_external_metric() -> None:
     ],
 )  # fmt: skip
 def test_unavailable_metrics_are_named(metric: dict[str, Any], reason: str, text: str) -> None:
-    """The error says which API lacks what."""
+    """The error names the API and what it lacks."""
     with pytest.raises(EvaluationError) as caught:
         evaluate(MetricsApi(), metric)
     assert (caught.value.reason, str(caught.value)) == (reason, text)
@@ -330,7 +331,7 @@ def events(cluster: Cluster) -> dict[str, str]:
 
 @pytest.mark.parametrize(("size", "expected", "word"), [(1, 3, "below Spec.Min"), (9, 5, "above Spec.Max")])
 def test_size_outside_the_range_is_corrected_without_metrics(cluster: Cluster, size: int, expected: int, word: str) -> None:
-    """A size outside the range is corrected without any metric."""
+    """A size outside the range is corrected without metrics."""
     deploy(cluster, size)
     cluster.create(AUTOSCALERS, autoscaler(3, 5))
     cluster.settle()
@@ -343,7 +344,7 @@ def test_size_outside_the_range_is_corrected_without_metrics(cluster: Cluster, s
 
 
 def test_without_a_metrics_api_the_size_stays(cluster: Cluster) -> None:
-    """Without a metrics API the size stays, and conditions and Events say why."""
+    """Without a metrics API the size stays, and conditions and Events have the reason."""
     deploy(cluster, 2)
     cluster.create(AUTOSCALERS, autoscaler(1, 5))
     cluster.settle()
@@ -356,7 +357,7 @@ def test_without_a_metrics_api_the_size_stays(cluster: Cluster) -> None:
 
 
 def test_missing_target_is_reported(cluster: Cluster) -> None:
-    """A target that does not exist is said to be missing."""
+    """The condition says that the target does not exist."""
     cluster.create(AUTOSCALERS, autoscaler(1, 5, {**DEPLOYED, "name": "absent"}))
     cluster.settle()
     assert conditions(cluster) == [("AbleToScale", "False", "FailedGetScale")]
@@ -372,7 +373,7 @@ def test_malformed_version_of_the_target_is_reported(cluster: Cluster) -> None:
 
 
 def test_target_of_size_zero_is_left_alone(cluster: Cluster) -> None:
-    """A target of size 0 is left alone."""
+    """A target of size 0 is not changed."""
     deploy(cluster, 0)
     cluster.create(AUTOSCALERS, autoscaler(1, 5))
     cluster.settle()
@@ -382,23 +383,23 @@ def test_target_of_size_zero_is_left_alone(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("described", "path"),
     [
-        # The namespace is the autoscaler's own, whatever the metric says.
+        # The namespace is the autoscaler's own, whatever the metric has.
         ({"apiVersion": "v1", "kind": "Namespace", "name": "other"}, "metrics/rate"),
-        # Objects without a namespace are asked for within it, too.
+        # Cluster-scoped objects are requested within it, too.
         ({"apiVersion": "v1", "kind": "Node", "name": "n"}, "nodes/n/rate"),
-        # Versions do not matter, not even ones that are not served.
+        # Versions are ignored, even ones that are not served.
         ({"apiVersion": "apps/v1beta9", "kind": "Deployment", "name": "d"}, "deployments.apps/d/rate"),
     ],
 )
 def test_object_metric_is_read_in_the_autoscalers_namespace(described: dict[str, Any], path: str) -> None:
-    """A metric of an object is one of the autoscaler's namespace."""
+    """The object of an Object metric is in the autoscaler's namespace."""
     api = MetricsApi(custom=custom("30"))
     evaluate(api, {"type": "Object", "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}}})
     assert api.asked[0][:2] == (f"custom.metrics.orch.io/v1beta2/{path}", "a")
 
 
 def test_unserved_described_kind_is_named() -> None:
-    """A kind that is not served is named in the error."""
+    """The error names a kind that is not served."""
     described = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w"}
     metric = {"type": "Object", "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}}}
     with pytest.raises(EvaluationError, match=r"unable to map kind Widget\.example\.com to resource: no matches for kind"):
@@ -409,7 +410,7 @@ DEFINITIONS = ResourceRef("apiextensions.orch.io", "v1", "customresourcedefiniti
 
 
 def test_custom_kind_with_scale_is_scaled(cluster: Cluster) -> None:
-    """A custom kind with a scale subresource is scaled; one that appears later as soon as it is there."""
+    """A custom kind with a scale subresource is scaled, also one that is defined later."""
     cluster.create(AUTOSCALERS, autoscaler(3, 5, {"apiVersion": "example.com/v1beta1", "kind": "Widget", "name": "w"}))
     cluster.settle()
     message = 'no matches for kind "Widget" in group "example.com"'

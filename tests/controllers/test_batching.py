@@ -1,4 +1,4 @@
-"""The share of the processor of controllers that write objects about many others."""
+"""Rate limit for controllers whose writes cover many objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orchd.controllers.batching import WriteShare, batch_seconds
 
 
 def test_some_writes_are_made_at_once() -> None:
-    """Holds begin when a second of work has been done."""
+    """Writes are delayed once a second of work has been done."""
     share = WriteShare(Clock())
     assert [share.spend(0) for _ in range(999)] == [0.0] * 999
     assert max(share.spend(0), share.spend(0)) > 0
@@ -17,7 +17,7 @@ def test_some_writes_are_made_at_once() -> None:
 
 @pytest.mark.parametrize(("listed", "rate"), [(0, 100), (50, 40), (1000, 3)])
 def test_writes_take_a_limited_share(listed: int, rate: int) -> None:
-    """Beyond that, the rate of writes depends on how many objects they are about."""
+    """Beyond that, the rate of writes depends on how many objects they cover."""
     clock = Clock()
     share = WriteShare(clock)
     while not share.spend(listed):
@@ -31,6 +31,6 @@ def test_writes_take_a_limited_share(listed: int, rate: int) -> None:
 
 
 def test_few_objects_are_not_batched() -> None:
-    """Small owners see each change at once."""
+    """Owners of few objects are written at each change."""
     assert batch_seconds(199) == 0
     assert batch_seconds(1000) == pytest.approx(0.2)

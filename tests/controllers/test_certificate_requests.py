@@ -1,4 +1,4 @@
-"""Certificate signing requests: who is approved, what is signed, what is deleted."""
+"""Certificate signing requests: approval, signing and cleanup."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def request(name: str = "system:node:n", group: str = "system:nodes", names: lis
 
 
 class Requests:
-    """A cluster, and requests to it."""
+    """A cluster, and signing requests on it."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -84,7 +84,7 @@ class Requests:
 
 @pytest.fixture
 def requests(tmp_path: Path) -> Iterator[Requests]:
-    """A cluster with the controllers of certificates, where members of joes may ask."""
+    """A cluster with the certificate controllers, where members of joes may create requests."""
     cluster = Cluster(tmp_path, ["csrapproving", "csrsigning", "csrcleaner", "bootstrapsigner", "tokencleaner"])
     made = Requests(cluster)
     made.bind("system:node-bootstrapper", "joes")
@@ -102,7 +102,7 @@ def certificate(found: dict[str, Any]) -> x509.Certificate:
 
 
 def test_node_request_is_approved_and_signed_once_authorized(requests: Requests) -> None:
-    """A request for a node's certificate waits until its requestor may have it, and is then approved and signed."""
+    """A kubelet client certificate request is pending until its requestor is authorized, then approved and signed."""
     assert reasons(requests.post("a", NODE_CLIENT, NODE_USAGES)) == []
     requests.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "joes")
     requests.cluster.settle(60)
@@ -115,7 +115,7 @@ def test_node_request_is_approved_and_signed_once_authorized(requests: Requests)
 
 
 def test_node_renews_only_its_own_certificate(requests: Requests) -> None:
-    """A node may renew its own certificate, and no other's."""
+    """A node may renew its own certificate only."""
     requests.bind("system:certificates.{abbr}.io:certificatesigningrequests:selfnodeclient", "system:nodes")
     node = {"user": "system:node:n", "group": "system:nodes"}
     assert reasons(requests.post("own", NODE_CLIENT, NODE_USAGES, **node)) == [("Approved", "AutoApproved")]
@@ -123,7 +123,7 @@ def test_node_renews_only_its_own_certificate(requests: Requests) -> None:
 
 
 def test_other_requests_are_not_approved(requests: Requests) -> None:
-    """A request that is not one of a node, or for another signer, is left to people."""
+    """Requests for other subjects or signers are not approved automatically."""
     requests.bind("system:certificates.{abbr}.io:certificatesigningrequests:nodeclient", "joes")
     assert reasons(requests.post("name", NODE_CLIENT, NODE_USAGES, request("x"))) == []
     assert reasons(requests.post("usage", NODE_CLIENT, [*NODE_USAGES, "any"])) == []
@@ -149,7 +149,7 @@ DNS, ADDRESS = x509.DNSName("n"), x509.RFC822Name("a@b")
     (CLIENT, ["client auth", "server auth"], {}, "invalid usage for client certificate: server auth"),
 ])
 def test_signers_reject_requests_they_are_not_for(requests: Requests, signer: str, usages: list[str], pem: dict[str, Any], message: str) -> None:
-    """Each signer signs what it is for, and says of anything else why not."""
+    """A signer rejects requests that it must not sign, with the reason."""
     requests.post("r", signer, usages, request(**pem))
     found = requests.approve("r")
     if not message:
@@ -161,7 +161,7 @@ def test_signers_reject_requests_they_are_not_for(requests: Requests, signer: st
 
 
 def test_denied_and_foreign_requests_are_not_signed(requests: Requests) -> None:
-    """Requests for other signers, and those that were denied, are not signed."""
+    """Denied requests, and those for other signers, are not signed."""
     requests.post("foreign", "example.org/mine", ["client auth"])
     assert not requests.approve("foreign")["status"].get("certificate")
     requests.post("denied", CLIENT, ["client auth"])
@@ -170,8 +170,7 @@ def test_denied_and_foreign_requests_are_not_signed(requests: Requests) -> None:
 
 @pytest.mark.parametrize(("asked", "seconds"), [(None, 365 * 86400), (600, 900), (7200, 7500), (10**9, 365 * 86400)])
 def test_certificate_lifetime_is_bounded_by_the_flag(requests: Requests, asked: int | None, seconds: int) -> None:
-    """A certificate lives for as long as it was asked for and the flag lets it; short ones are not shortened by what
-    they are backdated."""
+    """The lifetime is the requested one up to the flag's; backdating does not shorten short ones."""
     spec: dict[str, Any] = {} if asked is None else {"expirationSeconds": asked}
     requests.post("r", CLIENT, ["client auth"], **spec)
     made = certificate(requests.approve("r"))
@@ -179,7 +178,7 @@ def test_certificate_lifetime_is_bounded_by_the_flag(requests: Requests, asked: 
 
 
 def test_old_requests_are_deleted(requests: Requests) -> None:
-    """Decided requests are deleted after an hour, pending ones after a day."""
+    """Approved and denied requests are deleted after an hour, pending ones after a day."""
     for name in ("signed", "denied", "pending"):
         requests.post(name, CLIENT, ["client auth"])
     requests.approve("signed")
@@ -199,7 +198,7 @@ def test_old_requests_are_deleted(requests: Requests) -> None:
 
 
 def decided(**times: float) -> list[dict[str, Any]]:
-    """Conditions that were set so many seconds after the beginning."""
+    """Conditions that were set this many seconds after the start."""
     return [{"type": type_, "status": "True", "lastUpdateTime": second_time(NOW + at)} for type_, at in times.items()]
 
 
@@ -211,14 +210,15 @@ def decided(**times: float) -> list[dict[str, Any]]:
         (decided(Failed=60), None, 3660.0),
         (decided(Approved=10, Failed=60), None, 3660.0),
         (decided(Approved=10, Denied=5), None, 3605.0),
-        # Approved but not issued: the signer may only be slow.
+        # Approved but not issued: the signer may be slow.
         (decided(Approved=60), None, None),
         (decided(Approved=60), 86_400.0, 3660.0),
         (decided(Approved=60), 600.0, 600.0),
     ],
 )
 def test_cleanup_time_of_a_request(conditions: list[dict[str, Any]], lifetime: float | None, end: float | None) -> None:
-    """An hour after a decision that was carried out, a day without one, or with the certificate's end, whichever is first."""
+    """A request is deleted an hour after it was completed, a day after its creation otherwise, or when its certificate
+    expires."""
     status: dict[str, Any] = {"conditions": conditions}
     if lifetime is not None:
         made = new_authority("x", now=datetime.fromtimestamp(NOW, UTC), lifetime=timedelta(seconds=lifetime))
@@ -233,7 +233,8 @@ def token(id_: str, **data: str) -> dict[str, Any]:
 
 
 def test_cluster_info_is_signed(requests: Requests) -> None:
-    """Every signing token has a signature, which is renewed when the content changes and removed when the token expires."""
+    """Each signing token has a signature, which is renewed when the content changes and removed when the token expires.
+    """
     cluster, public, system = requests.cluster, ORCH("{short}-public"), ORCH("{short}-system")
     content = CLUSTER_INFO_KEY
     cluster.create(CONFIG_MAPS, {"metadata": {"name": "cluster-info"}, "data": {content: "apiVersion: v1\nkind: Config\n"}}, public)
@@ -260,7 +261,7 @@ def test_cluster_info_is_signed(requests: Requests) -> None:
 
 @pytest.mark.parametrize(("expiration", "left"), [("2027-01-15T07:59:59Z", False), ("soon", False), ("2099-01-01T00:00:00Z", True), ("", True)])
 def test_expired_and_unreadable_tokens_are_deleted(requests: Requests, expiration: str, left: bool) -> None:
-    """Tokens that have ended, or whose end cannot be read, are deleted; other Secrets are not looked at."""
+    """Tokens that have expired, or whose expiry is malformed, are deleted; other Secrets are not."""
     system = ORCH("{short}-system")
     assert NOW == 1_800_000_000
     data = {"expiration": expiration} if expiration else {}
@@ -272,7 +273,8 @@ def test_expired_and_unreadable_tokens_are_deleted(requests: Requests, expiratio
 
 
 def test_bootstrap_token_joins_a_node(tmp_path: Path) -> None:
-    """The user of a bootstrap token gets the certificate of a node, with which the node registers and sees no more than it may."""
+    """A bootstrap token is enough to get a node's certificate, with which the node registers and reads only what it
+    may."""
     cluster = Cluster(tmp_path, ["csrapproving", "csrsigning"], ["--authorization-mode=Node,RBAC"])
     made = Requests(cluster)
     made.bind("system:node-bootstrapper", "system:bootstrappers")
@@ -292,7 +294,7 @@ def test_bootstrap_token_joins_a_node(tmp_path: Path) -> None:
 
 
 def test_each_signer_has_its_own_key_pair(tmp_path: Path) -> None:
-    """Each signer has its own pair of files; requests for one without a pair stay as they are."""
+    """Each signer has its own key files; requests for a signer without files are not signed."""
     flags = []
     for name in ("{short}let-client", "{short}-apiserver-client"):
         made = new_authority(ORCH(name), now=datetime.fromtimestamp(NOW, UTC))

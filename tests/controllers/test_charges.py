@@ -1,4 +1,4 @@
-"""What objects use of a quota, kept with every change."""
+"""Incremental totals of a quota's usage."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def total(charges: Charges, now: float = NOW) -> dict[str, str]:
 
 
 def test_total_follows_every_change() -> None:
-    """Objects that come, change and go are in the sum once; a change tells whether it mattered."""
+    """Objects that are created, changed and deleted are counted once; each change returns whether the total changed."""
     charges = Charges(quota(), concerned(PODS, "pods", "requests.cpu"), ORCH)
     changes = [
         (pod("p"), True), (pod("q"), True), (pod("q", labels={"a": "b"}), False), (pod("p", "250m"), True),
@@ -48,7 +48,7 @@ def test_total_follows_every_change() -> None:
 
 
 def test_objects_outside_the_scopes_use_nothing() -> None:
-    """Objects out of the quota's scopes use nothing of it, until they are in them."""
+    """Objects outside the quota's scopes use nothing until they are within them."""
     charges = Charges(quota(scopes=["BestEffort"]), concerned(PODS, "pods"), ORCH)
     assert charges.put(PODS, ("a", "p"), pod("p")) and total(charges) == {"pods": "0"}
     assert charges.put(PODS, ("a", "p"), {**pod("p"), "spec": {"containers": [{"name": "c"}]}})
@@ -56,7 +56,7 @@ def test_objects_outside_the_scopes_use_nothing() -> None:
 
 
 def test_overdue_pod_counts_only_as_an_object() -> None:
-    """After its grace period a pod that is still there is an object, and uses nothing else."""
+    """A pod that exceeds its grace period counts only towards the number of objects."""
     charges = Charges(quota(), concerned(PODS, "count/pods", "pods", "requests.cpu"), ORCH)
     going: dict[str, Any] = {"deletionTimestamp": datetime.fromtimestamp(NOW, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "deletionGracePeriodSeconds": 30}
     charges.put(PODS, ("a", "p"), pod("p"))
@@ -68,7 +68,8 @@ def test_overdue_pod_counts_only_as_an_object() -> None:
 
 
 def test_events_during_the_fill_win_over_the_list() -> None:
-    """What an event told is not replaced by the older list; incomplete charges and those of another spec are not given."""
+    """The state of an event is not replaced by an older list; incomplete totals and those of another spec are not
+    returned."""
     every, found, one = ChargesOfQuotas(), concerned(PODS, "pods"), quota(hard={"pods": "5"})
     charges = Charges(one, found, ORCH)
     every.begin(charges)

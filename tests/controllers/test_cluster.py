@@ -1,4 +1,4 @@
-"""A server with its controllers keeps the promises of a cluster."""
+"""A whole server with all controllers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.controllers.cluster_support import NAMESPACES, Cluster
 
 
 def test_controllers_flag_offers_the_built_controllers() -> None:
-    """--controllers offers what is built, and nothing else."""
+    """--controllers offers exactly the built controllers."""
     built = [row.name for row in CONTROLLERS]
     assert sorted(built) == sorted(choices.CONTROLLERS_BUILT)
     assert set(built) <= set(choices.CONTROLLERS)
@@ -25,7 +25,7 @@ def test_controllers_flag_offers_the_built_controllers() -> None:
 
 
 def test_namespace_gets_account_token_and_root_ca(cluster: Cluster) -> None:
-    """A namespace gets its account, the account a token, and everybody the server's authority."""
+    """A namespace gets a default service account and the ConfigMap with the cluster's CA; the account gets a token."""
     assert cluster.names(SERVICE_ACCOUNTS) == ["default"]
     [secret] = cluster.items(SECRETS)
     assert cluster.items(SERVICE_ACCOUNTS)[0]["secrets"] == [{"name": secret["metadata"]["name"]}]
@@ -35,7 +35,7 @@ def test_namespace_gets_account_token_and_root_ca(cluster: Cluster) -> None:
 
 
 def test_deleted_defaults_are_recreated(cluster: Cluster) -> None:
-    """A deleted default account, token or authority is made again; a changed authority restored."""
+    """A deleted default account, token or CA ConfigMap is created again; a changed one is restored."""
     authority = ORCH("{short}-root-ca.crt")
     cluster.patch(CONFIG_MAPS, authority, {"data": {"ca.crt": "other", "more": "x"}})
     found = cluster.get(CONFIG_MAPS, authority)
@@ -53,7 +53,7 @@ def test_deleted_defaults_are_recreated(cluster: Cluster) -> None:
 
 
 def test_token_secret_is_filled_or_deleted(cluster: Cluster) -> None:
-    """A token secret made by hand is filled; one of an account that does not exist is deleted."""
+    """A manually created token secret is filled; one of a missing account is deleted."""
     kind = ORCH("{long}.io/service-account-token")
     for name, account in (("good", "default"), ("bad", "nobody")):
         notes = {ORCH("{long}.io/service-account.name"): account}
@@ -65,7 +65,7 @@ def test_token_secret_is_filled_or_deleted(cluster: Cluster) -> None:
 
 
 def test_aggregated_roles_follow_their_sources(cluster: Cluster) -> None:
-    """Roles that are made of others have their rules, and follow them."""
+    """Aggregated roles have the rules of the roles that they select, and follow their changes."""
     ref = ResourceRef(ORCH("rbac.authorization.{abbr}.io"), "v1", "clusterroles")
     for name in ("admin", "edit", "view"):
         found = cluster.get(ref, name, "")
@@ -90,7 +90,7 @@ def owned(cluster: Cluster, name: str, *owners: Any, **more: Any) -> dict[str, A
 
 
 def test_background_deletion_removes_dependents(cluster: Cluster) -> None:
-    """What an owner owned goes after it, to any depth; what another still owns stays without the reference."""
+    """Dependents are deleted after their owner, to any depth; those with another owner lose the reference."""
     top, other = owned(cluster, "top"), owned(cluster, "other")
     middle = owned(cluster, "middle", top)
     owned(cluster, "bottom", middle)
@@ -103,7 +103,7 @@ def test_background_deletion_removes_dependents(cluster: Cluster) -> None:
 
 
 def test_object_of_a_missing_owner_is_deleted(cluster: Cluster) -> None:
-    """An object whose owner does not exist, or has another uid, goes."""
+    """An object whose owner does not exist, or has another uid, is deleted."""
     top = owned(cluster, "top")
     owned(cluster, "wrong", {"metadata": {"name": "top", "uid": "another"}})
     owned(cluster, "right", top)
@@ -113,7 +113,7 @@ def test_object_of_a_missing_owner_is_deleted(cluster: Cluster) -> None:
 
 
 def test_foreground_deletion_waits_for_blocking_dependents(cluster: Cluster) -> None:
-    """An owner deleted in the foreground stays until what blocks it has gone."""
+    """An owner that is deleted in the foreground stays until its blocking dependents are deleted."""
     top = owned(cluster, "top")
     owned(cluster, "held", top, blockOwnerDeletion=True)
     cluster.patch(CONFIG_MAPS, "held", {"metadata": {"finalizers": ["example.org/hold"]}})
@@ -127,7 +127,7 @@ def test_foreground_deletion_waits_for_blocking_dependents(cluster: Cluster) -> 
 
 
 def test_ownership_circle_is_deleted(cluster: Cluster) -> None:
-    """Objects that own each other and block each other do not wait for ever."""
+    """Objects that own and block each other are deleted."""
     one = owned(cluster, "one")
     two = owned(cluster, "two", one, blockOwnerDeletion=True)
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "two", "uid": two["metadata"]["uid"]}
@@ -139,7 +139,7 @@ def test_ownership_circle_is_deleted(cluster: Cluster) -> None:
 
 
 def test_orphaned_objects_lose_the_owner_reference(cluster: Cluster) -> None:
-    """Orphaned objects stay and forget their owner."""
+    """Orphaned objects stay and lose their owner reference."""
     top = owned(cluster, "top")
     owned(cluster, "child", top)
     cluster.delete(CONFIG_MAPS, "top", propagationPolicy="Orphan")
@@ -152,7 +152,7 @@ def test_orphaned_objects_lose_the_owner_reference(cluster: Cluster) -> None:
 
 
 def test_deleted_namespace_goes_with_its_content(cluster: Cluster) -> None:
-    """A deleted namespace goes with all that is in it."""
+    """A deleted namespace is removed with everything in it."""
     owned(cluster, "thing")
     cluster.delete(NAMESPACES, "a", "")
     assert cluster.get(NAMESPACES, "a", "") is None
@@ -160,7 +160,7 @@ def test_deleted_namespace_goes_with_its_content(cluster: Cluster) -> None:
 
 
 def test_terminating_namespace_names_remaining_content(cluster: Cluster) -> None:
-    """The conditions of a terminating namespace name resources and finalizers that hold it, until they do no longer."""
+    """The conditions of a terminating namespace list remaining resources and finalizers until they are gone."""
     owned(cluster, "held")
     cluster.patch(CONFIG_MAPS, "held", {"metadata": {"finalizers": ["example.org/hold"]}})
     cluster.delete(NAMESPACES, "a", "")
@@ -183,7 +183,7 @@ def test_terminating_namespace_names_remaining_content(cluster: Cluster) -> None
 
 
 def test_namespace_waits_for_an_unavailable_group(cluster: Cluster) -> None:
-    """A namespace is not finalized while an aggregated group is unavailable: it may not be empty."""
+    """A namespace is not finalized while an aggregated group is unavailable, since it may have objects there."""
     dialect = cluster.server.dialect
     services = ResourceRef(dialect("apiregistration.{abbr}.io"), "v1", "apiservices")
     wanted = {

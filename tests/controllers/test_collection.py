@@ -1,4 +1,4 @@
-"""What goes with its owner and what stays, and namespaces that wait for what is in them."""
+"""Garbage collection of dependents, and namespaces that wait for their contents."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def names(cluster: Cluster) -> list[str]:
 
 @pytest.mark.parametrize(("finalizer", "left"), [("orphan", ["y"]), ("foregroundDeletion", []), ("", [])])
 def test_dependents_are_deleted_as_their_finalizers_say(cluster: Cluster, finalizer: str, left: list[str]) -> None:
-    """An object that goes with its owner is deleted as its finalizers say."""
+    """A dependent is deleted with the propagation policy that its finalizers require."""
     owner = make(cluster, "o")
     middle = make(cluster, "x", reference(owner), finalizers=[finalizer] if finalizer else [])
     make(cluster, "y", reference(middle))
@@ -46,7 +46,7 @@ def test_dependents_are_deleted_as_their_finalizers_say(cluster: Cluster, finali
 
 
 def test_owner_in_another_namespace_does_not_keep_a_dependent(cluster: Cluster) -> None:
-    """An owner must be in the dependent's namespace: another one's does not keep it, and an Event says why it goes."""
+    """An owner in another namespace does not keep a dependent, and an Event gives the reason for its deletion."""
     cluster.namespace("b")
     owner = make(cluster, "o", namespace="b")
     make(cluster, "x", reference(owner))
@@ -58,7 +58,7 @@ def test_owner_in_another_namespace_does_not_keep_a_dependent(cluster: Cluster) 
 
 @pytest.mark.parametrize(("wrong", "stays"), [({}, True), ({"uid": "other"}, False), ({"name": "p"}, False), ({"kind": "Secret"}, False)])
 def test_owner_reference_must_match_kind_name_and_uid(cluster: Cluster, wrong: dict[str, str], stays: bool) -> None:
-    """A reference that differs from its owner in any of them refers to nothing."""
+    """A reference that differs from the object in kind, name or uid refers to no owner."""
     owner = make(cluster, "o")
     make(cluster, "x", reference(owner, **wrong))
     cluster.settle(5)
@@ -72,7 +72,7 @@ def conditions(cluster: Cluster) -> dict[str, str]:
 
 
 def test_namespace_waits_for_the_grace_period_of_its_pods(cluster: Cluster) -> None:
-    """Pods that may take their time are no failure until it has passed; the namespace goes with the last of them."""
+    """Pods within their grace period are no failure; the namespace is removed with the last of them."""
     cluster.create(NODES, {"metadata": {"name": "n"}}, "")
     cluster.create(PODS, {"metadata": {"name": "p"}, "spec": template({}, nodeName="n", terminationGracePeriodSeconds=30)["spec"]})
     cluster.delete(NAMESPACES, "a", "")

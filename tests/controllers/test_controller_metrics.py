@@ -1,4 +1,4 @@
-"""Metrics of controllers beside those of their queues."""
+"""Metrics of controllers other than those of their queues."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_slice_metrics_add_up_over_services() -> None:
 
 
 def test_range_metrics_count_each_range_once() -> None:
-    """Each range counts once when it is allocated and once when it is released."""
+    """A range is counted once when it is allocated and once when it is released."""
     whole = network_of("10.0.0.0/24")
     assert whole is not None
     ranges = RangeSet(whole, 26)

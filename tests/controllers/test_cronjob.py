@@ -1,4 +1,4 @@
-"""Schedules, and the jobs that are made by them."""
+"""Cron schedules, and the jobs that they create."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def test_next_time_of_a_schedule(schedule: str, moment: str, following: str) -> 
 
 @pytest.mark.parametrize("text", ["", "* * * *", "60 * * * *", "* * * foo *", "*/0 * * * *", "@every soon", "5-1 * * * *", "TZ=Mars/Base * * * * *", "TZ=UTC", ", * * * *"])
 def test_invalid_schedules_are_refused(text: str) -> None:
-    """What is no schedule is said to be none."""
+    """An invalid schedule raises an error."""
     with pytest.raises(ScheduleError):
         parse(text)
 
 
 def test_impossible_date_has_no_next_time() -> None:
-    """A day that never comes has no next time."""
+    """A date that does not exist has no next time."""
     assert parse("0 0 30 2 *").after(at("2024-01-01T00:00:00")) is None
 
 
@@ -66,7 +66,7 @@ def cron(**spec: Any) -> dict[str, Any]:
 
 
 def test_each_scheduled_time_creates_one_job(cluster: Cluster) -> None:
-    """Each time of the schedule makes one job; finished ones are kept up to the limit."""
+    """Each scheduled time creates one job; finished ones are kept up to the limit."""
     cluster.create(CRON_JOBS, cron(successfulJobsHistoryLimit=1))
     cluster.settle(61)
     assert len(cluster.names(JOBS)) == 1
@@ -83,7 +83,7 @@ def test_each_scheduled_time_creates_one_job(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize(("policy", "jobs"), [("Allow", 3), ("Forbid", 1), ("Replace", 1)])
 def test_concurrency_policies(cluster: Cluster, policy: str, jobs: int) -> None:
-    """What happens while an earlier job still runs is for the policy to say."""
+    """The policy decides whether a job is created, skipped or replaced while an earlier one runs."""
     cluster.create(CRON_JOBS, cron(concurrencyPolicy=policy))
     for _ in range(3):
         cluster.settle(60)
@@ -94,7 +94,7 @@ def test_concurrency_policies(cluster: Cluster, policy: str, jobs: int) -> None:
 
 
 def test_suspended_cron_job_creates_nothing(cluster: Cluster) -> None:
-    """A suspended cron job makes nothing."""
+    """A suspended cron job creates no jobs."""
     cluster.create(CRON_JOBS, cron(suspend=True))
     cluster.settle(130)
     assert cluster.names(JOBS) == []
@@ -117,7 +117,7 @@ def warnings(cluster: Cluster) -> list[str]:
 
 @pytest.mark.parametrize(("minutes", "warned"), [(100, False), (101, True)])
 def test_only_the_last_missed_time_counts(cluster: Cluster, minutes: int, warned: bool) -> None:
-    """After a long pause only the last time counts; more than a hundred missed ones are worth a warning."""
+    """After a long pause only the last time creates a job; more than a hundred missed ones cause a warning."""
     cluster.create(CRON_JOBS, cron(suspend=True))
     cluster.settle()
     # The time of the tests is a whole minute.
@@ -128,7 +128,7 @@ def test_only_the_last_missed_time_counts(cluster: Cluster, minutes: int, warned
 
 
 def test_times_past_the_starting_deadline_are_skipped(cluster: Cluster) -> None:
-    """Times that passed longer ago than the deadline count for nothing, not even for warnings."""
+    """Times before the starting deadline are ignored, also in warnings."""
     cluster.create(CRON_JOBS, cron(suspend=True, startingDeadlineSeconds=150))
     cluster.settle()
     cluster.passed += 200 * 60
@@ -137,7 +137,7 @@ def test_times_past_the_starting_deadline_are_skipped(cluster: Cluster) -> None:
 
 
 def test_deleted_job_is_not_recreated_for_the_same_time(cluster: Cluster) -> None:
-    """A job that somebody deleted is not made again for the same time."""
+    """A deleted job is not created again for the same time."""
     cluster.create(CRON_JOBS, cron())
     cluster.settle(61)
     (first,) = cluster.names(JOBS)

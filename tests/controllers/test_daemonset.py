@@ -54,7 +54,7 @@ def pod(name: str, revision: str, *, ready: bool = True, age: int = 0, **changes
     ],
 )
 def test_taints_decide_where_daemons_run(spec: dict[str, Any], taints: list[tuple[str, str]], expected: tuple[bool, bool]) -> None:
-    """A taint that forbids to schedule keeps new pods away, one that forbids to run those that are there as well."""
+    """A NoSchedule taint keeps new pods away, NoExecute existing ones as well."""
     assert Placement(ORCH, daemons(**spec)).fit(node("n", *taints, zone="a")) == expected
 
 
@@ -77,9 +77,9 @@ def failing(name: str) -> dict[str, Any]:
         (daemons(), {}, ([], ["m", "n"])),
         (daemons(), {"m": [pod("p", "new")]}, ([], ["n"])),
         (daemons(), {"m": [pod("p", "new")], "n": [pod("young", "new", age=2), pod("old", "x", age=1)]}, (["young"], [])),
-        # A pod that is going holds its node: the next one is made when it has gone.
+        # A terminating pod occupies its node: the next one is created when it is gone.
         (daemons(), {"m": [pod("p", "new", **GOING)], "n": [pod("q", "new")]}, ([], [])),
-        # With surge there may be two of them, so one that is going holds nothing.
+        # With surge there may be two pods, so a terminating one does not occupy its node.
         (daemons(rolling(1)), {"m": [pod("p", "new", **GOING)], "n": [pod("q", "new")]}, ([], ["m"])),
         # The old pod stays until the new one is available,
         (daemons(rolling(1)), {"m": [pod("o", "x"), pod("p", "new", ready=False)], "n": [pod("q", "new")]}, ([], [])),
@@ -90,12 +90,12 @@ def failing(name: str) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_one_pod_per_suitable_node(parent: dict[str, Any], by_node: dict[str, Any], expected: tuple[list[str], list[str]]) -> None:
-    """One pod on every node that fits, the oldest of several, none elsewhere."""
+    """Each suitable node has one pod, the oldest of several; other nodes have none."""
     assert plan(parent, by_node) == expected
 
 
 def test_unscheduled_pod_of_a_removed_node_is_deleted() -> None:
-    """A pod that was never scheduled goes with its node; one that runs there is left to others."""
+    """A pod that was never scheduled is deleted with its node; a running one is left to the pod garbage collector."""
     waiting = {**pod("w", "new"), "spec": {}}
     assert plan(daemons(), {"m": [pod("p", "new")], "n": [pod("q", "new")], "gone": [waiting, pod("r", "new")]}) == (["w"], [])
 
@@ -136,7 +136,7 @@ def test_pod_of_the_current_generation_is_up_to_date() -> None:
 
 
 def test_required_node_affinity_is_replaced_by_the_node_name() -> None:
-    """Required node affinity is the controller's to check; the pod carries its node instead."""
+    """The controller evaluates required node affinity; the pod gets the node's name instead."""
     term = {"matchExpressions": [{"key": "zone", "operator": "Exists"}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}, "podAffinity": {}}
     made = on_node({"spec": {"affinity": affinity}}, "n")
@@ -147,7 +147,7 @@ def test_required_node_affinity_is_replaced_by_the_node_name() -> None:
 
 
 def test_failed_pod_backoff_doubles() -> None:
-    """The pause doubles with every attempt up to a quarter of an hour, and is forgotten after twice that."""
+    """The backoff doubles with every failure up to 15 minutes, and is reset after twice that time."""
     now = [0.0]
     backoff = Backoff(lambda: now[0])
     assert backoff.attempt("a") == 0
@@ -183,7 +183,7 @@ def nodes_of(cluster: Cluster) -> list[str]:
 
 
 def test_pods_follow_suitable_nodes(cluster: Cluster) -> None:
-    """Pods follow the nodes that fit; the status counts them."""
+    """Pods follow the set of suitable nodes; the status counts them."""
     for name in ("m", "n"):
         add_node(cluster, name)
     create(cluster, nodeSelector={"zone": "m"})
@@ -211,7 +211,7 @@ def images(cluster: Cluster) -> list[str]:
 
 @pytest.mark.parametrize("update", [None, rolling(1)])
 def test_new_template_reaches_every_node(cluster: Cluster, update: dict[str, Any] | None) -> None:
-    """A new template reaches every node, by replacement and by surge; its history is kept."""
+    """A new template is rolled out to every node, by replacement and by surge; its history is kept."""
     for name in ("m", "n"):
         add_node(cluster, name)
     create(cluster, update)
@@ -226,13 +226,13 @@ def test_new_template_reaches_every_node(cluster: Cluster, update: dict[str, Any
     found = cluster.get(DAEMON_SETS, "d")
     assert found is not None and found["status"]["updatedNumberScheduled"] == found["status"]["numberAvailable"] == 2
     assert sorted(r["revision"] for r in cluster.items(REVISIONS)) == [1, 2]
-    # Other programs compare the data as bytes.
+    # Clients compare the data as bytes.
     written = [json.dumps(r["data"]) for r in cluster.items(REVISIONS)]
     assert written == [json.dumps(r["data"], sort_keys=True) for r in cluster.items(REVISIONS)]
 
 
 def test_failed_pod_is_replaced_after_a_pause(cluster: Cluster) -> None:
-    """A failed pod is deleted with an Event, and again only after a pause."""
+    """A failed pod is deleted with an Event, and the next one only after a backoff."""
     add_node(cluster, "m")
     create(cluster)
     (first,) = cluster.names(PODS)
@@ -248,13 +248,13 @@ def test_failed_pod_is_replaced_after_a_pause(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize(("nodes", "strategy", "expected"), [("abc", rolling(0, "50%"), 2), ("abc", rolling("34%"), 2), ("abcd", rolling(0, "25%"), 1)])
 def test_max_unavailable_percentage_is_rounded_up(nodes: str, strategy: dict[str, Any], expected: int) -> None:
-    """So many pods as a percentage of the nodes says, rounded up, are replaced at once."""
+    """The percentage of the nodes is rounded up."""
     found = plan(daemons(strategy), {n: [pod(n, "old")] for n in nodes}, nodes, "roll")
     assert len(found[0]) + len(found[1]) == expected
 
 
 def test_new_template_or_labels_change_suitable_nodes(cluster: Cluster) -> None:
-    """Where daemons may run is decided anew for a new template, and for new labels of a node."""
+    """Suitable nodes are computed again for a new template, and for new labels of a node."""
     for name in ("m", "n"):
         add_node(cluster, name)
     create(cluster)

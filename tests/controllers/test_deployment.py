@@ -1,4 +1,4 @@
-"""Deployments and replica sets, with pods played by the test."""
+"""Deployments and replica sets; the tests play the kubelets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def status(cluster: Cluster) -> dict[str, Any]:
 
 
 def test_replica_set_keeps_its_number_of_pods(cluster: Cluster) -> None:
-    """A replica set has its pods; a lost one is replaced, a finished one too, and a surplus goes."""
+    """Missing and finished pods are replaced, surplus ones deleted."""
     each = {
         "metadata": {"name": "r"},
         "spec": {"replicas": 2, "selector": {"matchLabels": LABELS}, "template": template(LABELS)},
@@ -57,7 +57,7 @@ def test_replica_set_keeps_its_number_of_pods(cluster: Cluster) -> None:
 
 
 def test_replication_controller_keeps_its_number_of_pods(cluster: Cluster) -> None:
-    """The older kind does the same."""
+    """Replication controllers behave as replica sets."""
     ref = ResourceRef("", "v1", "replicationcontrollers")
     each = {"metadata": {"name": "r"}, "spec": {"replicas": 2, "selector": LABELS, "template": template(LABELS)}}
     cluster.create(ref, each)
@@ -87,7 +87,7 @@ def test_matching_pods_are_adopted_and_others_released(cluster: Cluster) -> None
 
 
 def test_rollout_keeps_enough_pods(cluster: Cluster) -> None:
-    """A new template comes in steps that never leave too few pods, and ends with the old set empty."""
+    """A rollout proceeds in steps that keep enough pods available, and ends with the old set at size 0."""
     cluster.create(DEPLOYMENTS, deployment())
     cluster.settle()
     cluster.make_ready()
@@ -106,7 +106,7 @@ def test_rollout_keeps_enough_pods(cluster: Cluster) -> None:
 
 
 def test_earlier_template_reuses_its_replica_set(cluster: Cluster) -> None:
-    """An earlier template takes its old set again, as the newest revision."""
+    """A return to an earlier template reuses its replica set, with the newest revision number."""
     cluster.create(DEPLOYMENTS, deployment(1))
     cluster.settle()
     cluster.make_ready()
@@ -120,7 +120,7 @@ def test_earlier_template_reuses_its_replica_set(cluster: Cluster) -> None:
 
 
 def test_recreate_never_mixes_old_and_new_pods(cluster: Cluster) -> None:
-    """Strategy Recreate never has old and new pods at once."""
+    """With strategy Recreate old and new pods never exist at once."""
     cluster.create(DEPLOYMENTS, deployment(2, strategy={"type": "Recreate"}))
     cluster.settle()
     cluster.make_ready()
@@ -129,7 +129,7 @@ def test_recreate_never_mixes_old_and_new_pods(cluster: Cluster) -> None:
 
 
 def test_paused_deployment_scales_but_does_not_roll(cluster: Cluster) -> None:
-    """A paused deployment is scaled but not rolled."""
+    """A paused deployment is scaled but not rolled out."""
     cluster.create(DEPLOYMENTS, deployment(1))
     cluster.settle()
     cluster.patch(DEPLOYMENTS, "d", {"spec": {"paused": True, "replicas": 2}})
@@ -141,7 +141,7 @@ def test_paused_deployment_scales_but_does_not_roll(cluster: Cluster) -> None:
 
 
 def test_oldest_replica_sets_beyond_the_history_limit_are_deleted(cluster: Cluster) -> None:
-    """Old sets beyond the limit go, the lowest revisions first."""
+    """Old sets beyond the limit are deleted, the lowest revisions first."""
     cluster.create(DEPLOYMENTS, deployment(1, revisionHistoryLimit=1))
     cluster.settle()
     for image in ("y", "z", "q"):
@@ -154,7 +154,7 @@ def test_oldest_replica_sets_beyond_the_history_limit_are_deleted(cluster: Clust
 
 
 def test_stalled_rollout_fails_after_the_progress_deadline(cluster: Cluster) -> None:
-    """A rollout that does not move within its deadline is said to have failed."""
+    """A rollout without progress within its deadline gets a failed condition."""
     cluster.create(DEPLOYMENTS, deployment(1, progressDeadlineSeconds=600))
     cluster.settle()
     said = {c["type"]: c for c in status(cluster)["conditions"]}
@@ -165,7 +165,7 @@ def test_stalled_rollout_fails_after_the_progress_deadline(cluster: Cluster) -> 
 
 
 def test_deleting_a_deployment_deletes_sets_and_pods(cluster: Cluster) -> None:
-    """With the deployment its sets and pods go."""
+    """The deployment's replica sets and pods are deleted with it."""
     cluster.create(DEPLOYMENTS, deployment())
     cluster.settle()
     cluster.delete(DEPLOYMENTS, "d")
@@ -192,7 +192,7 @@ def plain(replicas: int, *, available: int = 0, most: int | None = None, name: s
     ],
 )
 def test_max_surge_rounds_up_and_max_unavailable_down(surge: Any, unavailable: Any, replicas: int, expected: tuple[int, int]) -> None:
-    """Surge rounds up, unavailability down; never are both nothing; no more are missing than there are."""
+    """Surge is rounded up, unavailability down; both are never 0, and unavailability is at most the size."""
     limits = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
     found = {"spec": {"replicas": replicas, "strategy": limits}}
     assert (sizing.max_surge(found), sizing.max_unavailable(found)) == expected
@@ -203,7 +203,7 @@ def test_max_surge_rounds_up_and_max_unavailable_down(surge: Any, unavailable: A
     [(10, 20, [8, 5], [14, 9]), (10, 5, [8, 5], [5, 3]), (10, 0, [8, 5], [0, 0])],
 )
 def test_scaling_during_a_rollout_is_proportional(before: int, after: int, sizes: list[int], expected: list[int]) -> None:
-    """Scaling in the middle of a rollout keeps each set's part of the whole, and the sum exact."""
+    """Each set keeps its share of the total size during a rollout, and the sum is exact."""
     limits = {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}
     found = {"spec": {"replicas": after, "strategy": limits}, "status": {"replicas": sum(sizes)}}
     sets = [plain(size, most=before + 3, name=str(i)) for i, size in enumerate(sizes)]
@@ -220,7 +220,8 @@ def condition(value: str, reason: str, now: float) -> dict[str, Any]:
     [("True", "A", 100.0, 100.0), ("True", "B", 200.0, 100.0), ("False", "A", 200.0, 200.0)],
 )
 def test_condition_times(value: str, reason: str, updated: float, transition: float) -> None:
-    """An equal condition stays as it is; another reason changes the update time, another status the transition time as well."""
+    """An equal condition is not changed; a new reason changes the update time, a new status the transition time as
+    well."""
     other = conditions.make("Available", "True", "Enough", "", 100.0)
     found = conditions.with_([condition("True", "A", 100.0), other], condition(value, reason, 200.0))
     assert other in found and len(found) == 2

@@ -33,7 +33,8 @@ SQUADS = ResourceRef("example.com", "v1", "squads")
     ],
 )
 def test_desired_and_expected_counts(spec: dict[str, Any], pods: int, scale: int, expected: int, wanted: int) -> None:
-    """Numbers relate to the pods, percentages and maxUnavailable to the owners; percentages are rounded up."""
+    """Integers of minAvailable refer to the pods, percentages and maxUnavailable to the owners' sizes; percentages are
+    rounded up."""
     assert counting.compute_desired({"metadata": {}, "spec": spec}, pods, scale) == (expected, wanted)
 
 
@@ -56,7 +57,8 @@ def deployment(replicas: int) -> dict[str, Any]:
 
 
 def test_expected_count_is_the_deployments_size(cluster: Cluster) -> None:
-    """The size is the deployment's, not its sets'; conditions say whether pods may be evicted."""
+    """The expected size is the deployment's, not that of its sets; the condition says whether disruptions are allowed.
+    """
     cluster.create(DEPLOYMENTS, deployment(4))
     cluster.settle()
     cluster.create(BUDGETS, budget(maxUnavailable="25%"))
@@ -78,7 +80,7 @@ def evict(cluster: Cluster, name: str) -> None:
 
 
 def test_eviction_uses_up_the_allowance_until_the_pod_is_replaced(cluster: Cluster) -> None:
-    """An eviction uses up what is allowed; when the pod was replaced and the new one is ready, the next may follow."""
+    """An eviction reduces the allowed disruptions; they are restored when the replacement pod is ready."""
     cluster.create(DEPLOYMENTS, deployment(3))
     cluster.settle()
     cluster.create(BUDGETS, budget(minAvailable=2))
@@ -98,7 +100,7 @@ def test_eviction_uses_up_the_allowance_until_the_pod_is_replaced(cluster: Clust
 
 
 def test_eviction_without_deletion_expires_after_two_minutes(cluster: Cluster) -> None:
-    """Two minutes after an eviction a pod that is still there counts as healthy again, with an Event about it."""
+    """Two minutes after an eviction a pod that still exists counts as healthy again, with an Event."""
     cluster.create(PODS, {"metadata": {"name": "p", "labels": {"a": "b"}}, "spec": template({})["spec"]})
     cluster.create(BUDGETS, budget(minAvailable=0))
     cluster.make_ready()
@@ -113,14 +115,14 @@ def test_eviction_without_deletion_expires_after_two_minutes(cluster: Cluster) -
 
 
 def test_budget_without_pods_allows_nothing(cluster: Cluster) -> None:
-    """A budget without pods allows nothing, with an Event that says so."""
+    """A budget without pods allows no disruptions, with an Event."""
     cluster.create(BUDGETS, budget(maxUnavailable=1))
     assert numbers(cluster) == (0, 0, 0, 0)
     assert [e["message"] for e in cluster.items(EVENTS)] == ["No matching pods found"]
 
 
 def test_unknown_owner_size_allows_no_eviction(cluster: Cluster) -> None:
-    """Where an owner's size cannot be found out, nothing may be evicted, and the condition says why."""
+    """If an owner's size is unknown no disruption is allowed, and the condition has the reason."""
     owner = {"apiVersion": "example.com/v1", "kind": "Squad", "name": "s", "uid": "1", "controller": True}
     pod = {"metadata": {"name": "p", "labels": {"a": "b"}, "ownerReferences": [owner]}, "spec": template({})["spec"]}
     cluster.create(PODS, pod)
@@ -133,7 +135,7 @@ def test_unknown_owner_size_allows_no_eviction(cluster: Cluster) -> None:
 
 
 def test_custom_owner_is_read_through_its_scale(cluster: Cluster) -> None:
-    """Owners of custom kinds are asked through their scale subresource."""
+    """The size of a custom owner is read through its scale subresource."""
     version = {
         "name": "v1", "served": True, "storage": True,
         "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}},
@@ -155,7 +157,7 @@ def test_custom_owner_is_read_through_its_scale(cluster: Cluster) -> None:
 
 
 def test_budget_that_expects_no_pods_allows_nothing() -> None:
-    """Without minAvailable and maxUnavailable no pod is expected, and none may be evicted."""
+    """Without minAvailable and maxUnavailable no pods are expected, and none may be evicted."""
     status = counting.next_status(budget(), expected=0, wanted=0, current=3, pending={}, now=0.0)
     assert (status["disruptionsAllowed"], status["conditions"][0]["status"]) == (0, "False")
 
@@ -167,7 +169,7 @@ def test_budget_that_expects_no_pods_allows_nothing() -> None:
 def test_evictions_time_out_unless_the_pod_terminates(
     age: float, deleting: bool, pending: bool, failed: bool, left: float | None
 ) -> None:
-    """An eviction is pending for two minutes; after that it has failed, unless the pod is being deleted."""
+    """An eviction that does not terminate the pod within two minutes is dropped."""
     now = 1_700_000_000.0
     metadata = {"name": "p", **({"deletionTimestamp": timestamp(now)} if deleting else {})}
     found = {**budget(), "status": {"disruptedPods": {"p": timestamp(now - age)}}}

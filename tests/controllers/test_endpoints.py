@@ -34,7 +34,7 @@ def run_pod(cluster: Cluster, name: str, ip: str, *, ready: bool = True) -> None
     cluster.patch(PODS, name, {"status": status}, subresource="status")
 
 
-def shown(cluster: Cluster) -> tuple[list[str], list[str]]:
+def addresses(cluster: Cluster) -> tuple[list[str], list[str]]:
     """Ready addresses and others."""
     found = cluster.get(ENDPOINTS, "s")
     assert found is not None
@@ -44,26 +44,26 @@ def shown(cluster: Cluster) -> tuple[list[str], list[str]]:
 
 
 def test_endpoints_follow_selected_pods(cluster: Cluster) -> None:
-    """Endpoints follow the pods that the selector chooses, their readiness and the service's end."""
+    """Endpoints follow the pods that the selector matches, their readiness, and the deletion of the service."""
     cluster.create(SERVICES, service())
     cluster.settle()
-    assert shown(cluster) == ([], [])
+    assert addresses(cluster) == ([], [])
     run_pod(cluster, "p1", "10.1.0.1")
     run_pod(cluster, "p2", "10.1.0.2", ready=False)
-    assert shown(cluster) == (["10.1.0.1"], ["10.1.0.2"])
+    assert addresses(cluster) == (["10.1.0.1"], ["10.1.0.2"])
     found = cluster.get(ENDPOINTS, "s")
     assert found is not None
     assert found["subsets"][0]["ports"] == [{"name": "web", "port": 8080, "protocol": "TCP"}]
     cluster.patch(PODS, "p1", {"metadata": {"labels": {"app": "other"}}})
-    assert shown(cluster) == ([], ["10.1.0.2"])
+    assert addresses(cluster) == ([], ["10.1.0.2"])
     cluster.delete(ENDPOINTS, "s")
-    assert shown(cluster) == ([], ["10.1.0.2"])
+    assert addresses(cluster) == ([], ["10.1.0.2"])
     cluster.delete(SERVICES, "s")
     assert cluster.get(ENDPOINTS, "s") is None
 
 
 def test_service_has_one_slice_while_its_pods_fit(cluster: Cluster) -> None:
-    """A service has one slice while its pods fit; it goes with the service."""
+    """A service has one slice while its pods fit; the slice is deleted with the service."""
     cluster.create(SERVICES, service())
     cluster.settle()
     [empty] = cluster.items(SLICES)
@@ -80,7 +80,7 @@ def test_service_has_one_slice_while_its_pods_fit(cluster: Cluster) -> None:
 
 
 def test_pods_of_removed_nodes_are_deleted(cluster: Cluster) -> None:
-    """A pod whose node has gone goes too, after a while."""
+    """A pod is deleted some time after its node."""
     cluster.create(NODES, {"metadata": {"name": "n"}}, "")
     cluster.create(PODS, pod("p", nodeName="n"))
     cluster.settle(60)
@@ -93,18 +93,18 @@ def test_pods_of_removed_nodes_are_deleted(cluster: Cluster) -> None:
 
 
 def test_batch_period_combines_pod_changes(tmp_path: Path) -> None:
-    """With a batch period changes of pods within it are written once, when it has passed; those of services at once."""
+    """With a batch period pod changes are written once, at its end; changes of services are written at once."""
     flags = ("--endpoint-updates-batch-period=5s", "--endpointslice-updates-batch-period=5s")
     cluster = Cluster(tmp_path, flags=flags)
     cluster.namespace()
     cluster.create(SERVICES, service())
     cluster.settle()
-    assert shown(cluster) == ([], [])
+    assert addresses(cluster) == ([], [])
     run_pod(cluster, "p1", "10.1.0.1")
     run_pod(cluster, "p2", "10.1.0.2")
-    assert shown(cluster) == ([], [])
+    assert addresses(cluster) == ([], [])
     cluster.settle(5)
-    assert shown(cluster) == (["10.1.0.1", "10.1.0.2"], [])
+    assert addresses(cluster) == (["10.1.0.1", "10.1.0.2"], [])
     cluster.stop()
 
 
@@ -117,13 +117,13 @@ def run_many(cluster: Cluster, *names: str, **spec: Any) -> None:
 
 
 def packed(cluster: Cluster) -> list[list[str]]:
-    """Names of pods by slice, as large slices first."""
+    """Names of pods by slice, larger slices first."""
     found = [sorted(e["targetRef"]["name"] for e in each.get("endpoints") or ()) for each in cluster.items(SLICES)]
     return sorted(found, key=lambda names: (-len(names), names))
 
 
 def test_slices_are_filled_up_and_deleted_when_empty(tmp_path: Path) -> None:
-    """A slice has so many endpoints at most; new ones go where there is room, and slices without any are deleted."""
+    """A slice has a maximum of endpoints; new ones fill existing slices, and empty slices are deleted."""
     cluster = Cluster(tmp_path, ["endpointslice"], ["--max-endpoints-per-slice=2"])
     cluster.namespace()
     run_many(cluster, *"abcde")
@@ -143,19 +143,20 @@ def test_slices_are_filled_up_and_deleted_when_empty(tmp_path: Path) -> None:
 
 
 def test_publish_not_ready_addresses(cluster: Cluster) -> None:
-    """A service that says so has pods that are not ready, and ones that end, among its ready ones; slices tell the truth beside."""
+    """With publishNotReadyAddresses unready and terminating pods are ready addresses; slices also have the actual
+    conditions."""
     cluster.create(SERVICES, service(publishNotReadyAddresses=True))
     run_pod(cluster, "p", "10.1.0.1", ready=False)
     run_pod(cluster, "q", "10.1.0.2")
     cluster.patch(PODS, "q", {"metadata": {"finalizers": ["example.com/hold"]}})
     cluster.delete(PODS, "q", gracePeriodSeconds=0)
-    assert shown(cluster) == (["10.1.0.1", "10.1.0.2"], [])
+    assert addresses(cluster) == (["10.1.0.1", "10.1.0.2"], [])
     [found] = cluster.items(SLICES)
     assert {e["targetRef"]["name"]: tuple(e["conditions"].values()) for e in found["endpoints"]} == {
         "p": (True, False, False), "q": (True, True, True),
     }  # fmt: skip
     cluster.patch(SERVICES, "s", {"spec": {"publishNotReadyAddresses": False}})
-    assert shown(cluster) == ([], ["10.1.0.1"])
+    assert addresses(cluster) == ([], ["10.1.0.1"])
     [found] = cluster.items(SLICES)
     assert {e["targetRef"]["name"]: e["conditions"]["ready"] for e in found["endpoints"]} == {"p": False, "q": False}
 
@@ -169,14 +170,14 @@ def test_publish_not_ready_addresses(cluster: Cluster) -> None:
     ],
 )  # fmt: skip
 def test_ended_pods_are_no_targets(policy: str, phase: str, there: bool) -> None:
-    """A pod that has ended is no target, unless it is started again."""
+    """A pod that has ended is no endpoint, unless it restarts."""
     ended = {"metadata": {}, "spec": {"restartPolicy": policy}, "status": {"phase": phase, "podIP": "10.0.0.1"}}
     assert reachable(ended, terminating=False) is there
     assert not reachable({**ended, "metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}, terminating=False)
 
 
 def test_endpoints_follow_service_ports_and_node_zones(cluster: Cluster) -> None:
-    """Endpoints follow the ports of their service, and the zone that a node has when any of their pods changes."""
+    """Endpoints follow the ports of their service, and the node's zone at any change of its pods."""
     zone = ORCH("topology.{long}.io/zone")
     cluster.create(NODES, {"metadata": {"name": "n"}}, "")
     cluster.create(SERVICES, service())
@@ -198,7 +199,7 @@ def test_endpoints_follow_service_ports_and_node_zones(cluster: Cluster) -> None
 
 @pytest.mark.parametrize(("ready", "unready", "cut"), [(600, 400, False), (600, 401, True), (1001, 0, True), (1000, 5, True)])
 def test_endpoints_hold_at_most_a_thousand_addresses(ready: int, unready: int, cut: bool) -> None:
-    """What is more than a thousand is left out, ready addresses last."""
+    """Addresses beyond a thousand are left out, ready ones last."""
     subset: dict[str, Any] = {"ports": [{"port": 1}]}
     for key, count in (("addresses", ready), ("notReadyAddresses", unready)):
         if count:
@@ -222,6 +223,6 @@ HEADLESS = "service.orch.io/headless"
     ],
 )
 def test_headless_label_follows_the_cluster_address(spec: dict[str, Any], tags: dict[str, str], expected: dict[str, str]) -> None:
-    """It is set for services without a cluster address, and never copied from a service."""
+    """The label is set for services without a cluster address, and not copied from the service."""
     found = {"metadata": {"name": "s", "labels": tags}, "spec": spec}
     assert labels_for(found, HEADLESS) == expected

@@ -1,4 +1,4 @@
-"""The graph of owners: what is to be looked at after each event."""
+"""The graph of owner references: which objects are examined after each event."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def obj(uid: str, *owners: str, blocks: bool = False, deleting: str = "") -> dic
 
 
 def test_objects_without_owners_are_not_examined() -> None:
-    """An object without owners causes no examination."""
+    """An object without owners is not examined."""
     work = Graph().seen(MAPS, obj("a"))
     assert (work.check, work.orphan) == ([], [])
 
 
 def test_dependents_of_a_deleted_owner_are_examined() -> None:
-    """When an owner goes, each dependent is looked at, in whatever order they were seen."""
+    """When an owner is deleted each dependent is examined, in whatever order they were observed."""
     graph = Graph()
     assert graph.seen(MAPS, obj("child", "parent")).check == ["child"]
     graph.seen(MAPS, obj("parent"))
@@ -37,7 +37,8 @@ def test_dependents_of_a_deleted_owner_are_examined() -> None:
 
 
 def test_foreground_deletion_examines_dependents_and_owner() -> None:
-    """A foreground deletion looks at the dependents and the owner; each end of a dependent at the owner again."""
+    """A foreground deletion examines the dependents and the owner, and the owner again after each dependent's deletion.
+    """
     graph = Graph()
     graph.seen(MAPS, obj("parent"))
     graph.seen(MAPS, obj("child", "parent", blocks=True))
@@ -48,7 +49,7 @@ def test_foreground_deletion_examines_dependents_and_owner() -> None:
 
 
 def test_changed_reference_unblocks_the_owner() -> None:
-    """A changed reference lets a waiting owner go on."""
+    """A changed reference lets a waiting owner be examined."""
     graph = Graph()
     graph.seen(MAPS, obj("parent", deleting=FOREGROUND))
     graph.seen(MAPS, obj("child", "parent", blocks=True))
@@ -65,7 +66,7 @@ def test_orphaning_deletion_is_reported_once() -> None:
 
 
 def test_graph_is_empty_after_all_objects_are_deleted() -> None:
-    """After everything has gone the graph is empty, expectations included."""
+    """After all objects are deleted the graph is empty, expectations included."""
     graph = Graph()
     graph.seen(MAPS, obj("parent"))
     graph.seen(MAPS, obj("child", "parent", "never-seen"))

@@ -1,4 +1,4 @@
-"""Controllers that start together."""
+"""Groups of controllers that start together."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 
 
 class Follower(Controller):
-    """Follows one resource."""
+    """A controller that watches one resource."""
 
     account = ""
     ref: ClassVar[ResourceRef]
@@ -91,7 +91,7 @@ def environment(informers: MemoryInformers, clock: Clock) -> Environment:
 
 @pytest.fixture
 def informers(monkeypatch: pytest.MonkeyPatch) -> MemoryInformers:
-    """Informers with a pod, a budget and a map; the controllers of this module are all there are."""
+    """Informers with a pod, a budget and a map; only the controllers of this module exist."""
     table = tuple(ControllerRow(each.name, each, (each.ref,)) for each in (OfBudgets, Unable, OfPods, OfMaps))
     monkeypatch.setattr(orchd.controllers.group, "CONTROLLERS", table)
     done.clear()
@@ -101,8 +101,8 @@ def informers(monkeypatch: pytest.MonkeyPatch) -> MemoryInformers:
     return found
 
 
-def test_a_controller_that_waits_delays_no_other(informers: MemoryInformers) -> None:
-    """An informer that is never synced stops the controllers that follow it, and only those; stopping ends the wait."""
+def test_waiting_controller_delays_no_other(informers: MemoryInformers) -> None:
+    """An informer that never syncs delays only the controllers that use it; stopping ends the wait."""
     informers.informer(BUDGETS).synced = False
     clock = Clock()
     group = ControllerGroup(("budgets", "pods", "maps"), environment(informers, clock))
@@ -116,8 +116,8 @@ def test_a_controller_that_waits_delays_no_other(informers: MemoryInformers) -> 
     assert start(group.stop()).called
 
 
-def test_a_resource_that_is_not_served(informers: MemoryInformers) -> None:
-    """Its controller is left out without an informer of it; the others work."""
+def test_controller_of_an_unserved_resource_is_disabled(informers: MemoryInformers) -> None:
+    """The controller is left out without an informer for it; the others work."""
     asked: list[ResourceRef] = []
     whole = informers.informer
 
@@ -154,8 +154,8 @@ def test_rows_list_the_informers_of_their_controllers(row: ControllerRow) -> Non
     assert asked == {replace(ref, group=ORCH(ref.group)) for ref in row.resources}
 
 
-def test_the_error_of_a_controller_that_cannot_start(informers: MemoryInformers) -> None:
-    """It is raised although another one still waits, which is cancelled."""
+def test_failed_start_is_raised(informers: MemoryInformers) -> None:
+    """The error is raised although another controller still waits, which is cancelled."""
     informers.informer(BUDGETS).synced = False
     clock = Clock()
     group = ControllerGroup(("budgets", "unable"), environment(informers, clock))

@@ -1,4 +1,4 @@
-"""Jobs, and what becomes of them when they are finished."""
+"""Jobs, and the deletion of finished ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reasons(cluster: Cluster) -> list[tuple[str, str]]:
 
 
 def test_parallelism_and_completions_limit_pods(cluster: Cluster) -> None:
-    """No more pods than wanted at once, and as many successes as wanted."""
+    """A job has at most `parallelism` pods at once, and ends after `completions` successes."""
     cluster.create(JOBS, job(parallelism=2, completions=3))
     cluster.settle()
     assert len(cluster.names(PODS)) == 2 == status(cluster)["active"]
@@ -40,7 +40,7 @@ def test_parallelism_and_completions_limit_pods(cluster: Cluster) -> None:
 
 
 def test_failed_pods_are_replaced_up_to_the_backoff_limit(cluster: Cluster) -> None:
-    """Failed pods are replaced after pauses that grow, and not more often than the limit says."""
+    """Failed pods are replaced with increasing backoff, up to the limit."""
     cluster.create(JOBS, job(backoffLimit=1))
     cluster.settle()
     cluster.make_ready(phase="Failed")
@@ -53,7 +53,7 @@ def test_failed_pods_are_replaced_up_to_the_backoff_limit(cluster: Cluster) -> N
 
 
 def test_each_index_counts_once(cluster: Cluster) -> None:
-    """Pods of an indexed job have one number each; a number counts once."""
+    """Each pod of an indexed job has one index; an index counts once."""
     cluster.create(JOBS, job(completions=3, parallelism=3, completionMode="Indexed"))
     cluster.settle()
     key = ORCH("batch.{long}.io/job-completion-index")
@@ -65,7 +65,7 @@ def test_each_index_counts_once(cluster: Cluster) -> None:
 
 
 def test_pods_with_a_duplicate_or_missing_index_are_deleted_first(cluster: Cluster) -> None:
-    """An indexed job first deletes pods with a duplicate index or without one."""
+    """Pods of an indexed job with a duplicate index, or without one, are deleted first."""
     key = ORCH("batch.{long}.io/job-completion-index")
     cluster.create(JOBS, job(parallelism=2, completions=2, completionMode="Indexed"))
     cluster.settle()
@@ -90,7 +90,7 @@ def test_suspended_job_has_no_pods(cluster: Cluster) -> None:
 
 
 def test_finished_job_is_deleted_after_its_ttl(cluster: Cluster) -> None:
-    """A finished job that says so goes, with its pods."""
+    """A job with ttlSecondsAfterFinished is deleted after that time, with its pods."""
     cluster.create(JOBS, job(ttlSecondsAfterFinished=0))
     cluster.settle()
     assert cluster.get(JOBS, "j") is not None
@@ -105,13 +105,13 @@ def test_finished_job_is_deleted_after_its_ttl(cluster: Cluster) -> None:
     [([], ""), ([3], "3"), ([1, 2], "1,2"), ([0, 1, 2, 5, 7, 8, 9], "0-2,5,7-9")],
 )
 def test_index_lists_round_trip(numbers: list[int], text: str) -> None:
-    """Lists of indexes are written short and read back."""
+    """Lists of indexes are formatted as ranges and parsed again."""
     assert compress_indexes(numbers) == text
     assert _expanded(text, 100) == set(numbers)
 
 
 def test_failed_pod_backoff_doubles_until_a_success(cluster: Cluster) -> None:
-    """The first failed pod is replaced at once, the next after 10 seconds, the one after that after 20, until one succeeds."""
+    """The first failed pod is replaced at once, the next after 10 seconds, then 20, until a pod succeeds."""
     cluster.create(JOBS, job(completions=2, parallelism=2))
     cluster.settle()
 
@@ -127,7 +127,7 @@ def test_failed_pod_backoff_doubles_until_a_success(cluster: Cluster) -> None:
         assert len(cluster.names(PODS)) == before + (not pause)
         cluster.settle(3)
         assert len(cluster.names(PODS)) == before + 1
-        # The pass that the failure asked for.
+        # The pass that the failure caused.
         cluster.settle(50)
     first = next(p["metadata"]["name"] for p in cluster.items(PODS) if p["status"].get("phase") == "Pending")
     cluster.patch(PODS, first, {"status": {"phase": "Succeeded"}}, subresource="status")
@@ -139,7 +139,7 @@ def test_failed_pod_backoff_doubles_until_a_success(cluster: Cluster) -> None:
 
 
 def test_completed_index_survives_its_pod(cluster: Cluster) -> None:
-    """An index that is complete stays so when somebody deletes its pod; the last numbers of a range count."""
+    """A completed index stays complete when its pod is deleted; the last index of a range counts."""
     cluster.create(JOBS, job(completions=4, parallelism=3, completionMode="Indexed"))
     cluster.settle()
     cluster.make_ready(phase="Succeeded")
@@ -154,7 +154,7 @@ def test_completed_index_survives_its_pod(cluster: Cluster) -> None:
 
 
 def test_first_success_ends_a_job_without_completions(cluster: Cluster) -> None:
-    """After the first success no more pods are made, and those that run are waited for."""
+    """After the first success no pods are created, and running ones are waited for."""
     cluster.create(JOBS, job(parallelism=3))
     cluster.settle()
     first, second, third = cluster.names(PODS)
@@ -169,7 +169,7 @@ def test_first_success_ends_a_job_without_completions(cluster: Cluster) -> None:
 
 
 def test_container_restarts_count_towards_the_backoff_limit(cluster: Cluster) -> None:
-    """With the restart policy OnFailure, a job fails when its containers were restarted as often as the limit allows."""
+    """With the restart policy OnFailure a job fails when container restarts reach the limit."""
     spec = {"backoffLimit": 2, "template": template({}, restartPolicy="OnFailure")}
     cluster.create(JOBS, {"metadata": {"name": "j"}, "spec": spec})
     cluster.settle()
@@ -182,7 +182,7 @@ def test_container_restarts_count_towards_the_backoff_limit(cluster: Cluster) ->
 
 
 def test_deadline_does_not_run_while_a_job_is_suspended(cluster: Cluster) -> None:
-    """A job that was suspended within its deadline does not fail when the deadline has passed."""
+    """Time in suspension does not count towards activeDeadlineSeconds."""
     cluster.create(JOBS, job(activeDeadlineSeconds=10))
     cluster.settle()
     cluster.patch(JOBS, "j", {"spec": {"suspend": True}})

@@ -1,4 +1,4 @@
-"""Controllers whose informers are late: nothing is done twice, and nothing is done on old news that cannot be undone."""
+"""Controllers with delayed informers: nothing is done twice, and nothing irreversible is done on stale data."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def job(**spec: Any) -> dict[str, Any]:
 
 
 class TestCreatesOnce:
-    """What was created and has not been seen is not created again."""
+    """A created object that is not observed yet is not created again."""
 
     def test_replica_set(self, start_lagging: StartLagging) -> None:
         """Pods of a replica set."""
@@ -91,7 +91,7 @@ class TestCreatesOnce:
         assert len(cluster.names(PODS)) == 2
 
     def test_stateful_set(self, start_lagging: StartLagging) -> None:
-        """Pods of a stateful set, whose names can be used once only."""
+        """Pods of a stateful set, whose names can be used only once."""
         cluster = start_lagging(StatefulSetController)
         cluster.informers.hold(PODS)
         spec = {"replicas": 2, "serviceName": "s", "selector": {"matchLabels": LABELS}, "template": template(LABELS)}
@@ -117,10 +117,10 @@ class TestCreatesOnce:
 
 
 class TestDeletesOnce:
-    """What was deleted and is still shown does not count when more is to be deleted."""
+    """A deleted object that the informer still shows does not count when more are to be deleted."""
 
     def test_replica_set(self, start_lagging: StartLagging) -> None:
-        """A pod that has become the first to go, while two others were deleted, stays."""
+        """A pod that becomes the first candidate after two others were deleted stays."""
         cluster = start_lagging(ReplicaSetController)
         cluster.create(REPLICA_SETS, replica_set(3))
         cluster.ready(PODS)
@@ -135,7 +135,7 @@ class TestDeletesOnce:
         assert cluster.names(PODS) == [left]
 
     def test_job(self, start_lagging: StartLagging) -> None:
-        """Neither does a job delete more of its pods than it has to."""
+        """A job deletes no more pods than necessary."""
         cluster = start_lagging(JobController)
         cluster.create(JOBS, job(parallelism=3, completions=6))
         cluster.ready(PODS)
@@ -159,10 +159,10 @@ def owners(cluster: LaggingCluster, name: str) -> list[str]:
 
 
 class TestAdoption:
-    """Adoption asks the server about the owner first: the informer may show one that is not there any more."""
+    """Adoption reads the owner from the server first, since the informer may show a deleted one."""
 
     def test_replaced_owner_adopts_nothing(self, start_lagging: StartLagging) -> None:
-        """A set that was replaced by another of its name adopts nothing with its old uid."""
+        """A replaced set adopts nothing with its old uid."""
         cluster = start_lagging(ReplicaSetController)
         old = cluster.create(REPLICA_SETS, replica_set(0))["metadata"]["uid"]
         cluster.informers.hold(REPLICA_SETS)
@@ -175,7 +175,7 @@ class TestAdoption:
         assert owners(cluster, "p") == [new] != [old]
 
     def test_terminating_owner_adopts_nothing(self, start_lagging: StartLagging) -> None:
-        """A set that is being deleted adopts nothing, also when its informer does not know of that."""
+        """A terminating set adopts nothing, even if its informer shows an older state."""
         cluster = start_lagging(ReplicaSetController)
         body = replica_set(1)
         body["metadata"]["finalizers"] = ["example.com/hold"]
@@ -187,7 +187,7 @@ class TestAdoption:
         assert owners(cluster, "p") == []
 
     def test_pod_adopted_by_another_controller_is_left_alone(self, start_lagging: StartLagging) -> None:
-        """A pod that another controller has taken meanwhile stays its own: the write is guarded by the version."""
+        """A pod that another controller has adopted meanwhile is not patched, by the resourceVersion precondition."""
         cluster = start_lagging(ReplicaSetController)
         cluster.informers.hold(PODS)
         cluster.create(PODS, orphan("p"))
@@ -199,7 +199,7 @@ class TestAdoption:
 
 
 def test_budget_is_recounted_once_the_owner_is_observed(start_lagging: StartLagging) -> None:
-    """The owner of a pod may be shown after the pod: the budget is counted again then."""
+    """If the informer shows an owner after its pod, the budget is computed again."""
     cluster = start_lagging(DisruptionController)
     cluster.informers.hold(REPLICA_SETS)
     made = cluster.create(REPLICA_SETS, replica_set(2))
@@ -226,7 +226,7 @@ def finished_job(cluster: LaggingCluster, seconds: int) -> None:
 
 
 def test_current_ttl_is_read_before_a_job_is_deleted(start_lagging: StartLagging) -> None:
-    """Before a finished job is deleted the server is asked how long it is wanted."""
+    """The TTL is read from the server before a finished job is deleted."""
     cluster = start_lagging(TtlAfterFinished)
     finished_job(cluster, 10)
     cluster.informers.hold(JOBS)
@@ -245,7 +245,7 @@ def test_current_ttl_is_read_before_a_job_is_deleted(start_lagging: StartLagging
 
 
 def test_counts_of_a_status_are_of_one_moment(start_lagging: StartLagging) -> None:
-    """Pods that are made or deleted during a pass are counted in the next one, in all counts of the status."""
+    """Pods that are created or deleted during a pass are counted in the next one, in all counts of the status."""
     cluster = start_lagging(ReplicaSetController)
     cluster.create(REPLICA_SETS, replica_set(3))
     cluster.ready(PODS)
@@ -258,8 +258,8 @@ def test_counts_of_a_status_are_of_one_moment(start_lagging: StartLagging) -> No
 
 @pytest.mark.parametrize("several", [False, True])
 def test_first_pass_of_a_deleted_namespace_waits_for_other_servers(start_lagging: StartLagging, several: bool) -> None:
-    """Where others can be on the store, its content is deleted when they had time to learn of the deletion, and with it what
-    they admitted until then."""
+    """If other servers may use the store, the contents are deleted only when these had time to observe the deletion,
+    including objects that they admitted until then."""
     cluster = start_lagging(lambda env: NamespaceController(replace(env, several_servers=several)))
     cluster.create(CONFIG_MAPS, {"metadata": {"name": "early"}})
     run(cluster.client.delete(NAMESPACES, "", "a", options={}))

@@ -1,4 +1,4 @@
-"""The loop of controllers: retries, looking again later, stopping."""
+"""The controller loop: retries, requested requeues, stopping."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchd.txkit.coroutines import start
 
 
 class Reconciler:
-    """Does for each call what the next entry says: raise it, or give it back."""
+    """Each call takes the next entry: raises it, or returns it."""
 
     def __init__(self, *outcomes: Any) -> None:
         self.outcomes = list(outcomes)
@@ -32,7 +32,7 @@ class Reconciler:
 
 
 def test_failed_keys_are_retried_after_a_pause() -> None:
-    """Refusals, bugs and "not yet" bring the key back after a pause; success ends it."""
+    """Rejections, bugs and "not yet" requeue the key with backoff; success ends it."""
     clock = Clock()
     reconcile = Reconciler(RetryError(), conflict("", "pods", "a", "changed"), None)
     loop: ControlLoop[str] = ControlLoop("test", clock, reconcile, workers=1)
@@ -45,7 +45,7 @@ def test_failed_keys_are_retried_after_a_pause() -> None:
 
 
 def test_requested_requeue_is_no_failure() -> None:
-    """A key that is to be looked at later is, without a failure."""
+    """A key may ask to be reconciled later without a failure."""
     clock = Clock()
     reconcile = Reconciler(7.0)
     loop: ControlLoop[str] = ControlLoop("test", clock, reconcile, workers=1)
@@ -59,7 +59,7 @@ def test_requested_requeue_is_no_failure() -> None:
 
 
 def test_idle_loop_has_no_timers() -> None:
-    """With nothing to do nothing is scheduled."""
+    """An idle loop has no timers."""
     clock = Clock()
     loop: ControlLoop[str] = ControlLoop("test", clock, Reconciler(), workers=20)
     loop.start()
@@ -67,7 +67,7 @@ def test_idle_loop_has_no_timers() -> None:
 
 
 def test_stop_waits_then_cancels() -> None:
-    """Stopping lets work end by itself, and cancels it when it takes too long."""
+    """Stopping waits for running work, and cancels it at the limit."""
     for seconds in (1, 10):
         clock = Clock()
         work: Deferred[None] = Deferred()
@@ -84,7 +84,7 @@ def test_stop_waits_then_cancels() -> None:
 
 
 def test_rejections_during_the_stop_are_not_logged() -> None:
-    """What a stopping loop is refused is not told to operators; before the stop it is."""
+    """Rejections while the loop stops are not logged; earlier ones are."""
     told: list[Any] = []
 
     def observe(event: Any) -> None:
@@ -108,7 +108,7 @@ def test_rejections_during_the_stop_are_not_logged() -> None:
 
 
 def test_failing_key_does_not_stop_others() -> None:
-    """A refusal of one key leaves the others alone."""
+    """The rejection of one key does not affect other keys."""
     clock = Clock()
     reconcile = Reconciler(internal("broken"), None)
     loop: ControlLoop[str] = ControlLoop("test", clock, reconcile, workers=1)
@@ -119,11 +119,11 @@ def test_failing_key_does_not_stop_others() -> None:
 
 
 def test_keys_of_one_event_are_divided_over_turns() -> None:
-    """Keys that are queued together do not all run in the turn of the event."""
+    """Keys that one event queues do not all run in the same turn."""
     clock = Clock()
 
     async def reconcile(key: str) -> None:
-        # Work takes a part of the turn.
+        # Work uses a part of the turn's budget.
         clock.rightNow += 0.003
         done.append(key)
 

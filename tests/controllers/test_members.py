@@ -1,4 +1,4 @@
-"""Counts of pods by owner, which follow every change, and the index of selectors."""
+"""Counts of pods by owner, updated with every change, and the index of selectors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def census(members: Members, owner: str = "o") -> Census:
     ],
 )
 def test_counts_follow_pod_changes(changed: dict[str, Any] | None, expected: tuple[int, int]) -> None:
-    """Active and ready pods of an owner after one of its two has changed."""
+    """Active and ready pods of an owner after a change of one of its two pods."""
     members = Members("ReplicaSet", COST)
     first = pod("p")
     members.observe(None, first)
@@ -76,7 +76,7 @@ def test_repeated_pod_counts_once() -> None:
 
 
 def test_available_and_labeled_counts() -> None:
-    """Pods count as available after the least time, and as labeled with all labels of the template."""
+    """Pods count as available after minReadySeconds, and as labeled if they have all labels of the template."""
     members = Members("ReplicaSet", COST)
     members.observe(None, pod("p", ready="2023-11-14T22:13:20Z", a="b", c="d"))
     members.observe(None, pod("q", ready="2023-11-14T22:13:10Z", a="b"))
@@ -96,7 +96,7 @@ def test_adopted_pod_counts_before_the_informer_has_it() -> None:
 
 
 def test_surplus_is_in_deletion_order() -> None:
-    """The members that go first are the pods that go first, whatever their number."""
+    """The order is that of deletion for any number of pods."""
     random, members, pods = Random(3), Members("ReplicaSet", COST), []
     for number in range(200):
         times = ["", "2023-01-01T00:00:00Z", "2023-01-02T00:00:00Z"]
@@ -114,7 +114,7 @@ def test_surplus_is_in_deletion_order() -> None:
 
 
 def test_selecting_objects_are_found_by_pod_labels() -> None:
-    """Every object whose selector matches is found, once, in the pod's namespace alone."""
+    """Each object whose selector matches is found once, in the pod's namespace only."""
     informer = MemoryInformer()
     selectors: dict[str, Any] = {
         "one": {"matchLabels": {"a": "b"}},

@@ -36,7 +36,7 @@ def slices(cluster: Cluster) -> list[tuple[str, int, list[tuple[str, bool]]]]:
 
 
 def test_addresses_are_grouped_by_family_and_ports() -> None:
-    """Families and ports each have a slice; wrong addresses and those beyond the limit are counted."""
+    """Each pair of family and ports has a slice; invalid addresses and those beyond the limit are counted."""
     groups, wrong, surplus = group_addresses(endpoints(subset("10.0.0.1", "fd00::1", "?", not_ready=("10.0.0.2", "10.0.0.3"))), 3)
     assert (wrong, surplus) == (1, 1)
     assert {family: [(e["addresses"], e["conditions"]["ready"]) for e in found] for (family, _), found in groups.items()} == {
@@ -46,7 +46,7 @@ def test_addresses_are_grouped_by_family_and_ports() -> None:
 
 
 def test_mirrored_slices_follow_the_endpoints(cluster: Cluster) -> None:
-    """Slices follow addresses, ports, labels and annotations, and go with the Endpoints."""
+    """Slices follow addresses, ports, labels and annotations, and are deleted with the Endpoints."""
     cluster.create(SERVICES, SERVICE)
     made = endpoints(subset("192.0.2.1", not_ready=("192.0.2.2",)), labels={"m": "1"}, annotations={"am": "2"})
     cluster.create(ENDPOINTS, made)
@@ -62,14 +62,15 @@ def test_mirrored_slices_follow_the_endpoints(cluster: Cluster) -> None:
     cluster.patch(ENDPOINTS, "s", {"subsets": [subset("192.0.2.3", port=81)]})
     assert slices(cluster) == [("IPv4", 81, [("192.0.2.3", True)])]
     (after,) = cluster.items(SLICES)
-    # A slice that is not wanted any more is used for what is.
+    # A slice that is no longer needed is reused.
     assert after["metadata"]["name"] == before["metadata"]["name"]
     cluster.delete(ENDPOINTS, "s")
     assert slices(cluster) == []
 
 
 def test_endpoints_that_are_not_mirrored(cluster: Cluster) -> None:
-    """Nothing is mirrored without a service, for one with a selector, and where a label or a leader election says so."""
+    """Endpoints without a service, of a service with a selector, with the skip label or of a leader election are not
+    mirrored."""
     label, leader = "endpointslice.orch.io/skip-mirror", "control-plane.alpha.orch.io/leader"
     cluster.create(ENDPOINTS, endpoints(subset("192.0.2.1")))
     assert slices(cluster) == []
@@ -86,7 +87,7 @@ def test_endpoints_that_are_not_mirrored(cluster: Cluster) -> None:
 
 
 def test_dual_stack_endpoints_have_two_slices(cluster: Cluster) -> None:
-    """Addresses of two families are mirrored in two slices."""
+    """Each address family has its own slice."""
     cluster.create(SERVICES, SERVICE)
     cluster.create(ENDPOINTS, endpoints(subset("192.0.2.1", "2001:db8::1")))
     assert slices(cluster) == [("IPv4", 80, [("192.0.2.1", True)]), ("IPv6", 80, [("2001:db8::1", True)])]

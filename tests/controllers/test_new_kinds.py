@@ -34,7 +34,7 @@ def dependent(cluster: Cluster, name: str, uid: str) -> None:
 
 @pytest.mark.parametrize("wait", [0.0, 0.05, 0.2, 0.5, 2.0])
 def test_dependents_of_a_new_kind_are_deleted_with_the_owner(cluster: Cluster, wait: float) -> None:
-    """Deleting an owner of a new kind deletes its dependents, however soon after the definition."""
+    """The dependents of an owner of a new kind are deleted with it, however soon after the definition."""
     # Between two periodic comparisons of the catalog.
     cluster.settle(0.3)
     define(cluster)

@@ -1,4 +1,4 @@
-"""What becomes of nodes that fall silent, and of the pods on them."""
+"""Nodes that stop sending heartbeats, and the pods on them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Nodes:
         self.alive.add(name)
 
     def pass_(self, seconds: int) -> None:
-        """Time goes on, while nodes that are alive renew their leases."""
+        """Advance the time while live nodes renew their leases."""
         for step in range(seconds):
             if step % 10 == 0:
                 for name in self.alive:
@@ -73,7 +73,7 @@ class Nodes:
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[Nodes]:
-    """A cluster with this controller alone."""
+    """A cluster with only this controller."""
     cluster = Cluster(tmp_path, ["nodelifecycle"])
     cluster.namespace()
     yield Nodes(cluster)
@@ -86,7 +86,7 @@ def toleration(seconds: int | None = None, key: str = UNREACHABLE) -> dict[str, 
 
 
 def test_taints_follow_conditions(nodes: Nodes) -> None:
-    """NoSchedule taints follow the conditions and the wish not to be scheduled to; other taints stay."""
+    """NoSchedule taints follow the conditions and spec.unschedulable; other taints stay."""
     nodes.add("n", "False", taints=[{"key": "mine", "effect": "NoSchedule"}])
     nodes.pass_(1)
     assert ("mine", "NoSchedule") in nodes.taints("n") and (NOT_READY, "NoSchedule") in nodes.taints("n")
@@ -101,8 +101,8 @@ def test_taints_follow_conditions(nodes: Nodes) -> None:
 
 
 def test_silent_node_becomes_unknown_and_is_drained(nodes: Nodes) -> None:
-    """A node without a lease that is renewed becomes Unknown after the grace period; its pods are not ready, and leave when
-    their tolerations run out. A healthy node keeps its own."""
+    """A node whose lease is not renewed becomes Unknown after the grace period; its pods become unready, and are
+    deleted when their tolerations expire. Pods of healthy nodes stay."""
     for name in ("a", "b"):
         nodes.add(name)
     nodes.pod("stays", "a", toleration(), toleration(key=NOT_READY))
@@ -133,7 +133,7 @@ def test_silent_node_becomes_unknown_and_is_drained(nodes: Nodes) -> None:
 
 
 def test_nothing_is_looked_at_while_no_node_waits(nodes: Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The queue of nodes to taint is looked at at its rate only while there is one in it."""
+    """The taint queue is polled only while there is a node in it."""
     delays: list[float] = []
     clock = nodes.cluster.server.clock
     later = clock.callLater
@@ -155,7 +155,7 @@ def test_nothing_is_looked_at_while_no_node_waits(nodes: Nodes, monkeypatch: pyt
 
 
 def test_returning_node_loses_its_taints_and_keeps_its_pods(nodes: Nodes) -> None:
-    """A node that is heard of again in time loses its taints, and its pods stay."""
+    """A node that returns in time loses its taints and keeps its pods."""
     for name in ("a", "b"):
         nodes.add(name)
     nodes.pod("p", "a", toleration(300), toleration(300, NOT_READY))
@@ -174,7 +174,7 @@ def test_returning_node_loses_its_taints_and_keeps_its_pods(nodes: Nodes) -> Non
 
 
 def test_nothing_is_evicted_when_all_nodes_are_silent(nodes: Nodes) -> None:
-    """When no node is heard of any more nothing is evicted: it is rather the control plane that is cut off."""
+    """If all nodes are silent no pod is evicted, since the control plane itself is probably disconnected."""
     for name in ("a", "b"):
         nodes.add(name)
     nodes.pod("p", "a")
@@ -187,7 +187,7 @@ def test_nothing_is_evicted_when_all_nodes_are_silent(nodes: Nodes) -> None:
 
 
 def test_taints_are_removed_when_the_last_node_is_lost(nodes: Nodes) -> None:
-    """What was tainted before the last node was lost is tainted no longer, until some node is heard of again."""
+    """When the last node is lost, existing taints are removed until a node returns."""
     for name in ("a", "b"):
         nodes.add(name)
     nodes.pass_(10)
@@ -205,7 +205,7 @@ def test_taints_are_removed_when_the_last_node_is_lost(nodes: Nodes) -> None:
 
 
 def test_new_node_has_the_startup_grace_period(nodes: Nodes) -> None:
-    """A node that registers and says nothing has the longer grace period of a start."""
+    """A node that has never reported has the longer grace period for startup."""
     nodes.add("other")
     nodes.add("n", ready="")
     nodes.alive.discard("n")
@@ -217,7 +217,7 @@ def test_new_node_has_the_startup_grace_period(nodes: Nodes) -> None:
 
 
 def test_node_that_returned_before_tainting_is_tainted_later(nodes: Nodes) -> None:
-    """A node that waits to be tainted and comes back is tainted when it falls silent again."""
+    """A node that returns while it is queued is tainted when it becomes silent again."""
     for name in ("m", "n", "o", "p"):
         nodes.add(name)
     nodes.pass_(1)
@@ -240,8 +240,9 @@ def test_node_that_returned_before_tainting_is_tainted_later(nodes: Nodes) -> No
 
 
 def test_without_the_taint_manager_pods_are_evicted_after_the_timeout(tmp_path: Path) -> None:
-    """With --enable-taint-manager=false pods of a failed node go after --pod-eviction-timeout, except those of daemon sets;
-    the node gets no NoExecute taint, and pods that come later go too. A node that is ready again keeps its pods."""
+    """With --enable-taint-manager=false pods of a failed node are deleted after --pod-eviction-timeout, except those of
+    daemon sets; later pods are deleted as well, and the node gets no NoExecute taint. A node that is ready again keeps
+    its pods."""
     cluster = Cluster(tmp_path, ["nodelifecycle"], ["--enable-taint-manager=false", "--pod-eviction-timeout=1m"])
     cluster.namespace()
     nodes = Nodes(cluster)
@@ -277,7 +278,7 @@ def deleting(cluster: Cluster, name: str) -> bool:
 
 
 def test_node_removal_is_recorded_as_an_event(nodes: Nodes) -> None:
-    """The removal of a node is an event."""
+    """The removal of a node is recorded as an Event."""
     nodes.add("n")
     nodes.pass_(6)
     nodes.alive.clear()
@@ -295,7 +296,7 @@ def test_node_removal_is_recorded_as_an_event(nodes: Nodes) -> None:
     ([toleration(30, "other")], 0.0),
 ])
 def test_shortest_toleration_counts(tolerations: list[dict[str, Any]], seconds: float | None) -> None:
-    """The shortest toleration counts; a taint that none matches is not tolerated at all."""
+    """The shortest matching toleration applies; a taint without a match is not tolerated."""
     assert tolerated_for([{"key": UNREACHABLE, "effect": "NoExecute"}], tolerations) == seconds
 
 
@@ -303,12 +304,12 @@ def test_shortest_toleration_counts(tolerations: list[dict[str, Any]], seconds: 
     (3, 0, NORMAL), (0, 1, FULL), (2, 2, NORMAL), (2, 3, PARTIAL), (3, 3, NORMAL), (0, 0, NORMAL), (9, 11, PARTIAL),
 ])
 def test_zone_states(good: int, bad: int, state: str) -> None:
-    """A zone is partly lost with more than two nodes and the threshold's share of them, and lost with all."""
+    """A zone is partially disrupted if more than two nodes, and the threshold's share, are lost; fully if all are."""
     assert zone_state([True] * good + [False] * bad, 0.55) == state
 
 
 def test_eviction_rates_by_zone_state() -> None:
-    """Zones are emptied at the normal rate, slower or not at all when many of their nodes are lost at once."""
+    """Zones are evicted at the normal rate, at a lower one or not at all, depending on the share of lost nodes."""
     zones = Zones(ControllerSettings(node_eviction_rate=1.0, secondary_node_eviction_rate=0.5, large_cluster_size_threshold=5))
     for key in ("normal", "small", "large"):
         for number in range(9):
@@ -325,7 +326,7 @@ def test_eviction_rates_by_zone_state() -> None:
 
 
 def test_unchanged_zone_state_adds_no_tokens() -> None:
-    """Looking at a zone whose state has not changed gives its queue no further tokens."""
+    """Passes over a zone with an unchanged state do not refill its token bucket."""
     zones = Zones(ControllerSettings(node_eviction_rate=0.125))
     for number in range(3):
         zones.zone("z", 0.0).add(str(number))
@@ -337,7 +338,7 @@ def test_unchanged_zone_state_adds_no_tokens() -> None:
 
 
 class Deletions:
-    """An API client that remembers deletions."""
+    """An API client that records deletions."""
 
     def __init__(self) -> None:
         self.uids: list[str] = []
@@ -347,7 +348,7 @@ class Deletions:
 
 
 def test_eviction_time_starts_with_the_pod() -> None:
-    """The time of a pod begins with it, even where only the next pod of its name was seen."""
+    """The toleration of a pod starts with that pod, even if only its successor of the same name was observed."""
     clock, pods, api = Clock(), MemoryInformer(), Deletions()
     pods.add_index(BY_NODE, pods_node)
     client: Any = api
@@ -371,7 +372,7 @@ def test_eviction_time_starts_with_the_pod() -> None:
 
 
 def test_zone_key_of_region_and_zone_labels() -> None:
-    """Region and zone make the key, by their labels of today or of the past."""
+    """The zone key is made of region and zone, by current or deprecated labels."""
     new, old = ORCH("topology.{long}.io/"), ORCH("failure-domain.beta.{long}.io/")
     keys = [zone_of(ORCH, {"metadata": {"labels": {p + "region": "r", p + "zone": "z"}}}) for p in (new, old)]
     assert keys[0] == keys[1] != ""

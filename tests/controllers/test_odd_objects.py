@@ -1,4 +1,4 @@
-"""Objects that validation lets pass and nobody sane would make: no controller hangs, loops or floods the log over them."""
+"""Valid but unreasonable objects cause no hang, busy loop or log flood in any controller."""
 
 from __future__ import annotations
 
@@ -58,14 +58,15 @@ def worked(cluster: Cluster) -> dict[str, int]:
 
 
 def assert_idle(cluster: Cluster, logged: list[Any], *, passes: int = 60, lines: int = 60) -> None:
-    """Within ten minutes no controller works on more than so many keys, and the log has no more than so many lines."""
+    """Within ten minutes no controller processes more than this many keys, and the log gets no more than this many
+    lines."""
     cluster.settle(5)
     before, said = worked(cluster), len(logged)
     for _ in range(120):
         cluster.settle(5)
     after = worked(cluster)
     busy = {name: after[name] - before[name] for name in after if after[name] - before[name] > passes}
-    # An autoscaler is looked at four times a minute.
+    # An autoscaler is evaluated four times a minute.
     busy.pop("horizontalpodautoscaling", None)
     assert not busy
     assert len(logged) - said <= lines, logged[-1]
@@ -73,8 +74,8 @@ def assert_idle(cluster: Cluster, logged: list[Any], *, passes: int = 60, lines:
 
 
 def test_huge_indexed_job_is_bounded(cluster: Cluster, logged: list[Any]) -> None:
-    """Its next indexes are found without looking at all; a status that claims endless ones counts for what it says below the
-    number of completions; pods with indexes that are none are of no use."""
+    """The next indexes are found without scanning all; a status with more indexes than completions is truncated; pods
+    with invalid indexes are deleted."""
     job = {"parallelism": 2, "completions": HUGE, "completionMode": "Indexed", "template": template({}, restartPolicy="Never")}
     cluster.create(JOBS, {"metadata": {"name": "j"}, "spec": job})
     cluster.settle()
@@ -89,7 +90,7 @@ def test_huge_indexed_job_is_bounded(cluster: Cluster, logged: list[Any]) -> Non
 
 
 def test_huge_replica_set_backs_off_at_the_quota(cluster: Cluster, logged: list[Any]) -> None:
-    """A set that wants two thousand million pods is refused by a quota and waits longer and longer."""
+    """A set of two thousand million pods that a quota rejects is retried with increasing backoff."""
     cluster.create(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "3"}}})
     cluster.settle()
     kinds: tuple[tuple[ResourceRef, dict[str, Any]], ...] = (
@@ -111,7 +112,7 @@ def owned(name: str, *owners: dict[str, Any], **status: Any) -> dict[str, Any]:
 
 
 def test_invalid_owner_references(cluster: Cluster, logged: list[Any]) -> None:
-    """Owners with a wrong kind, a kind that is not served, another's uid and several owners."""
+    """Owners with a wrong kind, an unserved kind, another uid, and several owners."""
     cluster.create(REPLICA_SETS, workload("r", replicas=1))
     cluster.settle()
     real = cluster.get(REPLICA_SETS, "r")
@@ -131,7 +132,7 @@ def test_invalid_owner_references(cluster: Cluster, logged: list[Any]) -> None:
 
 
 def test_impossible_pod_statuses(cluster: Cluster, logged: list[Any]) -> None:
-    """States that no node reports: conditions twice, without times, restarts below zero, addresses of others."""
+    """Statuses that no kubelet reports: duplicate conditions, missing times, negative restarts, foreign addresses."""
     cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": LABELS, "ports": [{"port": 80}]}})
     cluster.create(BUDGETS, {"metadata": {"name": "b"}, "spec": {"minAvailable": "100%", "selector": {}}})
     cluster.create(REPLICA_SETS, workload("r", replicas=3, minReadySeconds=5))
@@ -159,7 +160,7 @@ def test_impossible_pod_statuses(cluster: Cluster, logged: list[Any]) -> None:
 
 
 def test_huge_and_empty_selectors(cluster: Cluster, logged: list[Any]) -> None:
-    """A selector of a thousand labels, one of everything, and ones that contradict themselves."""
+    """Selectors of a thousand labels, of everything, and with contradictions."""
     many = {f"key-{n}": "v" * 60 for n in range(1000)}
     clash = [{"key": "app", "operator": "In", "values": ["x"]}, {"key": "app", "operator": "DoesNotExist"}]
     cluster.create(SERVICES, {"metadata": {"name": "many"}, "spec": {"selector": many, "ports": [{"port": 80}]}})
@@ -171,7 +172,7 @@ def test_huge_and_empty_selectors(cluster: Cluster, logged: list[Any]) -> None:
 
 
 def test_schedules_that_never_come_and_huge_periods(cluster: Cluster, logged: list[Any]) -> None:
-    """Days that never come, and pauses of centuries."""
+    """Schedules without a date, and periods of centuries."""
     for number, schedule in enumerate(("0 0 30 2 *", "0 0 31 4,6,9,11 *", "@every 87600h", "*/1 * * * *", "@every 1ms")):
         spec = {"schedule": schedule, "suspend": schedule == "*/1 * * * *", "startingDeadlineSeconds": HUGE,
                 "jobTemplate": {"spec": {"template": template({}, restartPolicy="Never"), "suspend": True}}}  # fmt: skip
@@ -184,7 +185,7 @@ def test_schedules_that_never_come_and_huge_periods(cluster: Cluster, logged: li
 
 
 def test_unusual_nodes_and_daemon_sets(cluster: Cluster, logged: list[Any]) -> None:
-    """Nodes with hundreds of taints and conditions without times; daemons that nothing admits."""
+    """Nodes with hundreds of taints and conditions without times; daemon sets that no node accepts."""
     taints = [{"key": f"k{n}", "effect": "NoExecute", "timeAdded": "2999-01-01T00:00:00Z"} for n in range(300)]
     conditions = [{"type": "Ready", "status": "True"}, {"type": "Ready", "status": "Unknown"}, {"type": "X", "status": "Y"}]
     cluster.create(NODES, {"metadata": {"name": "n"}, "spec": {"taints": taints}}, "")
@@ -198,7 +199,7 @@ def test_unusual_nodes_and_daemon_sets(cluster: Cluster, logged: list[Any]) -> N
 
 
 def test_autoscalers_with_invalid_targets(cluster: Cluster, logged: list[Any]) -> None:
-    """Targets of a kind without a scale subresource, the autoscaler itself, and a missing object."""
+    """Targets without a scale subresource, the autoscaler itself, and a missing object."""
     targets = (("v1", "Pod", "p"), ("autoscaling/v2", "HorizontalPodAutoscaler", "h1"), ("a/b", "Wonder", "w"), ("apps/v1", "Deployment", "absent"))
     for number, (version, kind, name) in enumerate(targets):
         target = {"apiVersion": version, "kind": kind, "name": name}
@@ -224,7 +225,7 @@ def test_overwritten_endpoints_are_restored(cluster: Cluster, logged: list[Any])
 
 @pytest.mark.parametrize("text", ["1_0", "\u0661", "+5", "9" * 5000, "x", "", "-"])
 def test_invalid_deletion_cost_counts_as_none(cluster: Cluster, tmp_path: Path, text: str) -> None:
-    """A deletion cost that is no number counts as none: the older pod stays."""
+    """An invalid deletion cost counts as 0: the older pod stays."""
     cluster.create(REPLICA_SETS, workload("r", replicas=2))
     cluster.settle()
     cluster.make_ready()

@@ -1,4 +1,4 @@
-"""Creation and deletion of pods for an owner: the guards of each request, and what is recorded."""
+"""Creation and deletion of pods for an owner: preconditions and Events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TERMINATING = {"causes": [{"reason": "NamespaceTerminating"}]}
 
 
 class Api:
-    """Notes requests; fails them with `error`."""
+    """Records requests; fails them with `error`."""
 
     def __init__(self, error: ApiError | None) -> None:
         self.error = error
@@ -53,7 +53,7 @@ class Recorder:
     ],
 )
 def test_pod_deletion_has_a_uid_precondition(error: ApiError | None, raised: bool, notes: list[tuple[str, str]]) -> None:
-    """A pod is deleted only as the very one that was chosen; that it has gone, or another has its name, is no failure."""
+    """A pod is deleted only with the chosen uid; one that is gone or replaced is no failure."""
     api, recorder = Api(error), Recorder()
     made: Any = PodControl(api, recorder, "apps/v1", "ReplicaSet")  # type: ignore[arg-type]  # doubles with what is used
     if raised:
@@ -74,7 +74,7 @@ def test_pod_deletion_has_a_uid_precondition(error: ApiError | None, raised: boo
     ],
 )
 def test_pod_creation_is_recorded_unless_the_namespace_terminates(error: ApiError | None, notes: list[tuple[str, str]]) -> None:
-    """Success and failure are recorded, but not that the namespace is going away."""
+    """Success and failure are recorded, except failures because the namespace is terminating."""
     api, recorder = Api(error), Recorder()
     made: Any = PodControl(api, recorder, "apps/v1", "ReplicaSet")  # type: ignore[arg-type]  # doubles with what is used
     if error is None:

@@ -1,4 +1,5 @@
-"""The order in which surplus pods are deleted: each criterion decides only between pods that are equal in all before it."""
+"""The order in which surplus pods are deleted: each criterion decides between pods that are equal by the previous ones.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def pod(
     return {"metadata": metadata, "spec": {"nodeName": node} if node else {}, "status": status}
 
 
-#: Each goes before the next. What the next one is worse in, by later criteria, must not count.
+# Each pod precedes the next one. Later criteria by which the next one would precede must not count.
 ORDER = [
     pod("unassigned", node="", cost="9", created=1),
     pod("pending", phase="Pending", cost="9", created=1),
@@ -40,7 +41,8 @@ ORDER = [
 
 
 def test_pod_deletion_order() -> None:
-    """Unassigned, not running, not ready, cheap, crowded, ready for a shorter time, restarted more often, younger pods go first."""
+    """Pods are deleted in this order: unassigned, not running, not ready, low deletion cost, many on the node, ready
+    for a shorter time, more restarts, younger."""
     key = deletion_order(COST, {"n": 2, "m": 1})
     for first, second in pairwise(ORDER):
         assert key(first) < key(second), (first["metadata"]["name"], second["metadata"]["name"])

@@ -17,7 +17,7 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
 
 
 def test_oldest_finished_pods_beyond_the_threshold_are_deleted(tmp_path: Path) -> None:
-    """Finished pods are deleted by age, whenever they finished; running pods do not count."""
+    """The oldest finished pods are deleted, by creation time; running pods do not count."""
     cluster = Cluster(tmp_path, ["podgc"], ["--terminated-pod-gc-threshold=2"])
     cluster.namespace()
     try:

@@ -1,4 +1,4 @@
-"""What deployments, jobs and cron jobs record, in the reference's words."""
+"""Events of deployments, jobs and cron jobs have the reference's reasons and messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def notes(cluster: Cluster, kind: str) -> list[tuple[str, str, str]]:
 
 
 def test_deployment_events(cluster: Cluster) -> None:
-    """Every change of the size of a replica set."""
+    """Each change of a replica set's size is recorded."""
     spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template({"a": "b"})}
     cluster.create(DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": spec})
     cluster.settle()
@@ -36,7 +36,7 @@ def job(**spec: Any) -> dict[str, Any]:
 
 
 def test_job_events(cluster: Cluster) -> None:
-    """Suspension, resumption and the end of a job; its start time survives suspension."""
+    """Suspension, resumption and the end of a job are recorded; its completion keeps the start time."""
     cluster.create(JOBS, job())
     cluster.settle()
     before = cluster.get(JOBS, "j")
@@ -55,7 +55,7 @@ def test_job_events(cluster: Cluster) -> None:
 
 
 def test_failed_job_event(cluster: Cluster) -> None:
-    """A job that fails says why."""
+    """The Event of a failed job has the reason."""
     cluster.create(JOBS, job(activeDeadlineSeconds=1))
     cluster.settle(3)
     assert ("Warning", "DeadlineExceeded", "Job was active longer than specified deadline") in notes(cluster, "Job")
@@ -74,7 +74,7 @@ def cron(**spec: Any) -> dict[str, Any]:
 
 
 def test_cron_job_events(cluster: Cluster) -> None:
-    """Jobs that are made, that end, that were made by others, and times that are left out."""
+    """Created, finished and foreign jobs, and skipped times, are recorded."""
     cluster.create(CRON_JOBS, cron(concurrencyPolicy="Forbid"))
     cluster.settle(61)
     (first,) = cluster.names(JOBS)
@@ -96,7 +96,7 @@ def test_cron_job_events(cluster: Cluster) -> None:
 
 
 def test_missed_time_events(cluster: Cluster) -> None:
-    """Very many missed times are warned of, and so is one that is too late."""
+    """Too many missed times, and a single one that is too late, are warnings."""
     cluster.create(CRON_JOBS, cron(suspend=True))
     cluster.settle()
     cluster.patch(CRON_JOBS, "c", {"status": {"lastScheduleTime": "2027-01-01T00:00:00Z"}}, subresource="status")
@@ -106,7 +106,7 @@ def test_missed_time_events(cluster: Cluster) -> None:
 
 
 def test_foreign_owner_event(cluster: Cluster) -> None:
-    """An object whose owner is in another namespace is collected, and an Event names the reference."""
+    """An object with an owner in another namespace is deleted, and an Event names the reference."""
     cluster.namespace("b")
     cluster.settle()
     uid = cluster.create(CONFIG_MAPS, {"metadata": {"name": "o"}}, "b")["metadata"]["uid"]

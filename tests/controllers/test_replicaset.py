@@ -21,7 +21,7 @@ def create(cluster: Cluster, replicas: int, name: str = "r", *, owner: str = "",
     chosen = {**LABELS, **tags}
     metadata: dict[str, Any] = {"name": name}
     if owner:
-        # A kind that is not served: the garbage collector waits, and the sets are one family.
+        # A kind that is not served: the garbage collector waits, and the sets are related.
         reference = {"apiVersion": "example.com/v1", "kind": "Family", "name": owner, "uid": owner, "controller": True}
         metadata["ownerReferences"] = [reference]
     spec = {"replicas": replicas, "selector": {"matchLabels": chosen}, "template": template(chosen)}
@@ -39,7 +39,7 @@ def notes(cluster: Cluster, kind: str = "ReplicaSet") -> list[tuple[str, str, st
 
 
 def test_unready_pods_are_deleted_first(cluster: Cluster) -> None:
-    """When a set shrinks, its pods that are not ready go and the ready ones stay."""
+    """Unready pods of a shrinking set are deleted before ready ones."""
     create(cluster, 4)
     cluster.make_ready()
     bad = sorted(cluster.names(PODS))[1:3]
@@ -52,7 +52,7 @@ def test_unready_pods_are_deleted_first(cluster: Cluster) -> None:
 
 
 def test_pods_on_crowded_nodes_are_deleted_first(cluster: Cluster) -> None:
-    """Of equal pods those go that share their node with pods of sets of the same owner."""
+    """Of equal pods, those that share a node with pods of related sets are deleted first."""
     create(cluster, 2, owner="o")
     create(cluster, 1, "s", owner="o", other="set")
     mine = sorted(p["metadata"]["name"] for p in cluster.items(PODS) if "other" not in labels(p))
@@ -72,8 +72,8 @@ def bind(cluster: Cluster, name: str, body: dict[str, Any]) -> None:
 
 
 def test_pod_is_released_and_adopted_by_its_labels(cluster: Cluster) -> None:
-    """A pod whose labels no longer match is released and replaced; when they match again it is adopted, and a pod is
-    deleted."""
+    """A pod whose labels no longer match is released and replaced; when they match again it is adopted, and a surplus
+    pod is deleted."""
     create(cluster, 1)
     (first,) = cluster.names(PODS)
     cluster.patch(PODS, first, {"metadata": {"labels": {"a": "other"}}})
@@ -85,7 +85,7 @@ def test_pod_is_released_and_adopted_by_its_labels(cluster: Cluster) -> None:
 
 
 def test_pod_changes_are_recorded(cluster: Cluster) -> None:
-    """Pods that are made and deleted are recorded about their set."""
+    """Created and deleted pods are recorded for their set."""
     create(cluster, 1)
     (name,) = cluster.names(PODS)
     scale(cluster, 0)
@@ -98,7 +98,7 @@ def test_pod_changes_are_recorded(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("kind", ["ReplicaSet", "ReplicationController"])
 def test_replica_failure_is_in_the_condition_and_an_event(cluster: Cluster, kind: str) -> None:
-    """A refusal of the server is in the condition and in an Event, of replication controllers too."""
+    """A rejected pod is reported in the condition and an Event, also by replication controllers."""
     cluster.create(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "0"}}})
     cluster.settle()
     if kind == "ReplicaSet":
@@ -120,7 +120,7 @@ def test_replica_failure_is_in_the_condition_and_an_event(cluster: Cluster, kind
 
 
 def test_ready_pod_becomes_available_after_min_ready_seconds(cluster: Cluster) -> None:
-    """The status counts a pod as available once it has been ready for minReadySeconds, without a further event."""
+    """A pod is counted as available once it has been ready for minReadySeconds, without a further event."""
     create(cluster, 1)
     cluster.patch(REPLICA_SETS, "r", {"spec": {"minReadySeconds": 10}})
     condition = {"type": "Ready", "status": "True", "lastTransitionTime": timestamp(NOW + cluster.passed)}

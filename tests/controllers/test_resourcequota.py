@@ -1,4 +1,4 @@
-"""The resource quota controller: status of quotas from what their namespaces hold."""
+"""The resource quota controller: the status of quotas is computed from their namespaces."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def used(cluster: Cluster, name: str = "q") -> dict[str, str]:
 
 
 def test_existing_objects_are_counted(cluster: Cluster) -> None:
-    """A new quota counts what its namespace has already, and shows its limits in the status."""
+    """A new quota counts existing objects, and has its limits in the status."""
     cluster.create(PODS, pod("a", "250m"))
     cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": [{"port": 1}]}})
     cluster.create(QUOTAS, quota(pods="2", requests_cpu="1", services_nodeports="1", limits_cpu="1"))
@@ -56,7 +56,7 @@ def test_existing_objects_are_counted(cluster: Cluster) -> None:
 
 
 def test_ended_and_deleted_pods_count_no_more(cluster: Cluster) -> None:
-    """A pod that has ended, and one that was deleted, count no more; what is created is counted by admission."""
+    """Ended and deleted pods no longer count; new ones are counted by admission."""
     cluster.create(QUOTAS, quota(pods="2"))
     cluster.settle()
     for name in ("a", "b"):
@@ -71,10 +71,10 @@ def test_ended_and_deleted_pods_count_no_more(cluster: Cluster) -> None:
 
 
 def test_object_counts_of_any_kind(cluster: Cluster) -> None:
-    """count/NAME counts built-in kinds and custom ones, also one that is defined after the quota was made."""
+    """count/NAME counts built-in and custom kinds, also kinds that are defined after the quota."""
     cluster.create(QUOTAS, quota(count__configmaps="5", configmaps="5", count__things_example_com="2"))
     cluster.create(CONFIG_MAPS, {"metadata": {"name": "m"}})
-    # The namespace has the map with the server's authority too.
+    # The namespace also has the ConfigMap with the cluster's CA.
     assert used(cluster) == {"configmaps": "2", "count/configmaps": "2"}
     cluster.create(DEFINITIONS, DEFINITION, "")
     cluster.settle(8)
@@ -96,7 +96,7 @@ def test_quota_counts_pods_in_all_its_scopes(cluster: Cluster) -> None:
 
 
 def test_claims_are_counted_by_storage_class(cluster: Cluster) -> None:
-    """Claims count as a whole and by storage class, in number and size."""
+    """Claims are counted in total and by storage class, in number and size."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "3Gi"}}, "storageClassName": "gold"}
     cluster.create(CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
     names = ("persistentvolumeclaims", "requests.storage", "gold.storageclass.storage.orch.io/requests.storage",
@@ -106,7 +106,7 @@ def test_claims_are_counted_by_storage_class(cluster: Cluster) -> None:
 
 
 def test_status_follows_changed_limits(cluster: Cluster) -> None:
-    """Names that a quota has no more leave its status; new ones are counted."""
+    """Removed limits leave the status; new ones are counted."""
     cluster.create(PODS, pod("a"))
     cluster.create(QUOTAS, quota(pods="2"))
     assert used(cluster) == {"pods": "1"}
@@ -115,7 +115,7 @@ def test_status_follows_changed_limits(cluster: Cluster) -> None:
 
 
 def test_wrong_status_is_corrected_by_full_recalculation(cluster: Cluster) -> None:
-    """A status that another client changed is corrected at the next full recalculation."""
+    """A status that another client changed is corrected by the next full recalculation."""
     cluster.create(QUOTAS, quota(pods="2"))
     cluster.settle()
     cluster.patch(QUOTAS, "q", {"status": {"used": {"pods": "7"}}}, subresource="status")
@@ -125,7 +125,7 @@ def test_wrong_status_is_corrected_by_full_recalculation(cluster: Cluster) -> No
 
 
 def test_removed_status_is_restored_at_once(cluster: Cluster) -> None:
-    """Without what is used admission knows nothing: it is written at once."""
+    """Admission needs the usage, so a missing status is written at once."""
     cluster.create(QUOTAS, quota(pods="2"))
     cluster.settle()
     cluster.patch(QUOTAS, "q", {"status": {"used": None}}, subresource="status")
@@ -133,7 +133,7 @@ def test_removed_status_is_restored_at_once(cluster: Cluster) -> None:
 
 
 def test_pod_past_its_grace_period_counts_no_more(cluster: Cluster) -> None:
-    """A pod whose grace has passed counts no more, though nothing confirms its end."""
+    """A pod past its grace period no longer counts, even if it still exists."""
     cluster.create(NODES, {"metadata": {"name": "n"}}, "")
     cluster.create(PODS, pod("a", nodeName="n", terminationGracePeriodSeconds=30))
     cluster.create(QUOTAS, quota(pods="2", count__pods="2"))
@@ -145,7 +145,7 @@ def test_pod_past_its_grace_period_counts_no_more(cluster: Cluster) -> None:
 
 
 def test_replica_set_continues_when_the_quota_has_room(cluster: Cluster) -> None:
-    """A set that a quota has held back makes its pods once the quota has room for them."""
+    """A set that was limited by a quota creates its pods when the quota allows them."""
     cluster.create(QUOTAS, quota(pods="0"))
     cluster.settle()
     selector = {"matchLabels": {"a": "b"}}

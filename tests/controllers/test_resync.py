@@ -1,4 +1,4 @@
-"""Resyncs and the pause between the starts of controllers."""
+"""Periodic resyncs, and the interval between the starts of controllers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROLES = ResourceRef("rbac.authorization.orch.io", "v1", "clusterroles")
 
 
 def test_all_objects_are_reconciled_within_two_resync_periods(tmp_path: Path) -> None:
-    """All objects are looked at again within two resync periods."""
+    """All objects are reconciled again within two resync periods."""
     cluster = Cluster(tmp_path, ["serviceaccount"], ["--min-resync-period=8s"])
     cluster.namespace()
     cluster.settle()
@@ -26,7 +26,7 @@ def test_all_objects_are_reconciled_within_two_resync_periods(tmp_path: Path) ->
 
 
 def _pass(cluster: Cluster, seconds: int) -> None:
-    """In steps in which the leader renews its lease."""
+    """Advance in steps in which the leader renews its lease."""
     for _ in range(seconds):
         cluster.settle(1)
 
@@ -38,7 +38,7 @@ def _worked(cluster: Cluster) -> int:
 
 
 def test_controllers_start_at_intervals(tmp_path: Path) -> None:
-    """With --controller-start-interval a controller starts one to two intervals after the one before it."""
+    """With --controller-start-interval a controller starts one to two intervals after the previous one."""
     cluster = Cluster(tmp_path, ["serviceaccount", "root-ca-cert-publisher"], ["--controller-start-interval=10s"])
     cluster.namespace()
     cluster.settle(9)

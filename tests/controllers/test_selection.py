@@ -1,4 +1,4 @@
-"""The pods that objects select, kept with every change of a pod."""
+"""The pods that objects select, updated with every change of a pod."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Bench:
 
 @pytest.mark.parametrize("selector", [{"x": "1"}, {}])
 def test_groups_follow_pod_changes(selector: dict[str, str]) -> None:
-    """Pods that come, change their labels and go are in the group as their labels say, with their newest state."""
+    """Added, relabelled and deleted pods are in the groups of their labels, in their newest state."""
     bench, one = Bench(), owner("s", **selector)
     for each in (pod("p", x="1"), pod("q", x="2"), pod("r", "b", x="1")):
         bench.informer.put(each)
@@ -61,7 +61,7 @@ def test_groups_follow_pod_changes(selector: dict[str, str]) -> None:
 
 
 def test_changed_selector_has_another_group() -> None:
-    """An object that selects something else has another group, and one that went away has none."""
+    """An object with a changed selector has a new group, a deleted object none."""
     bench = Bench()
     for each in (pod("p", x="1"), pod("q", x="2")):
         bench.informer.put(each)
@@ -91,7 +91,7 @@ def end(bench: Bench) -> None:
 
 
 def test_changes_during_a_fill_are_included() -> None:
-    """A large group is filled in several turns; what changes meanwhile is in it as it is at the end."""
+    """A large group is filled over several turns; it includes changes that happen meanwhile."""
     bench = Bench()
     outcome = filling(bench)
     bench.informer.remove("a", "p99")
@@ -104,7 +104,7 @@ def test_changes_during_a_fill_are_included() -> None:
 
 
 def test_changed_owner_restarts_the_fill() -> None:
-    """The pass over it is given up and made again."""
+    """When its owner changes, the fill is abandoned and repeated."""
     bench = Bench()
     outcome = filling(bench)
     bench.selected.forget(("a", "s"))
@@ -123,8 +123,8 @@ def controlled(name: str, uid: str, kind: str = "Job") -> dict[str, Any]:
 
 
 def test_pods_are_found_by_owner() -> None:
-    """Pods are found by their namespace and their controller of one kind, or without a controller; those of other namespaces
-    that claim to be a controller's do not count."""
+    """Pods are found by namespace and controller of one kind, or without a controller; those in other namespaces are
+    not."""
     views = PodsByOwner("Job")
 
     def names(owner_uid: str, within: str = "a") -> list[str]:
@@ -146,7 +146,7 @@ def test_pods_are_found_by_owner() -> None:
 
 
 def test_pod_views_keep_the_pods_shape() -> None:
-    """A view is a small part of a pod, in its shape."""
+    """A view has a subset of the pod's fields, in the same structure."""
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}
     port = {"name": "web", "containerPort": 80}
     whole = {

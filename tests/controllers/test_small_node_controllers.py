@@ -1,4 +1,4 @@
-"""Pod ranges of nodes and the annotation that says for how long they may trust what they have read."""
+"""Pod CIDRs of nodes, and the TTL annotation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ranges(cluster: Cluster, name: str) -> list[str]:
 
 
 def test_nodes_get_free_ranges_of_both_families(tmp_path: Path) -> None:
-    """Nodes get ranges of both families, those that others have are left out, and what nodes had is given again."""
+    """Nodes get free CIDRs of both families; released ones are reused."""
     flags = ["--allocate-node-cidrs", "--cluster-cidr=10.1.0.0/22,fd00::/62", "--node-cidr-mask-size-ipv4=24"]
     cluster = Cluster(tmp_path, ["nodeipam"], flags)
     for name in ("a", "b"):
@@ -53,7 +53,7 @@ def test_nodes_get_free_ranges_of_both_families(tmp_path: Path) -> None:
 
 
 class Patches:
-    """A client that keeps what it is asked to patch."""
+    """A client that records patches."""
 
     def __init__(self) -> None:
         self.ranges: dict[str, list[str]] = {}
@@ -64,7 +64,7 @@ class Patches:
 
 
 def test_ranges_in_use_are_known_before_any_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a restart no node gets a range before those are known that nodes have, however late news of them come."""
+    """After a restart no node gets a CIDR before those in use are known, however late informers are."""
     informers, client, clock = MemoryInformers(), Patches(), Clock()
     nodes = informers.informer(NODES)
     for name, spec in (("new", {}), ("old", {"podCIDRs": ["10.1.0.0/24"]})):
@@ -74,12 +74,12 @@ def test_ranges_in_use_are_known_before_any_is_given(monkeypatch: pytest.MonkeyP
     given |= {"dialect": ORCH, "client": lambda account: client, "recorder": lambda component: None, "informers": informers}
     given["random"] = Random(1)
     controller = NodeIpamController(Environment(**{**given, "clock": clock, "settings": settings}))
-    # Listeners hear of the new node at once and of the other one later.
+    # Listeners see the new node at once and the other one later.
     monkeypatch.setattr(nodes, "add_listener", lambda listener: listener("ADDED", None, nodes.get("", "new")))
     run(controller.start())
     clock.advance(1)
     assert client.ranges == {"new": ["10.1.1.0/24"]}
-    # The node is looked at again before the informer has its range.
+    # The node is reconciled again before the informer has its CIDR.
     client.ranges.clear()
     controller.enqueue("MODIFIED", None, nodes.get("", "new"))
     clock.advance(1)
@@ -87,7 +87,7 @@ def test_ranges_in_use_are_known_before_any_is_given(monkeypatch: pytest.MonkeyP
 
 
 def test_without_the_flag_nodes_get_no_range(tmp_path: Path) -> None:
-    """No node gets a range unless it is asked for."""
+    """Nodes get CIDRs only with --allocate-node-cidrs."""
     cluster = Cluster(tmp_path, ["nodeipam", "service", "route"])
     cluster.create(NODES, {"metadata": {"name": "a"}}, "")
     cluster.settle()
@@ -105,14 +105,14 @@ def test_without_the_flag_nodes_get_no_range(tmp_path: Path) -> None:
     ({"cluster_cidr": ("10.0.0.0/16",), "cidr_allocator_type": "CloudAllocator"}, "--cidr-allocator-type"),
 ])
 def test_invalid_range_flags_are_refused(fields: dict[str, Any], word: str) -> None:
-    """Ranges that cannot be are refused at start, with the flag's name."""
+    """Invalid CIDRs fail the start; the error names the flag."""
     networks = tuple(ip_network(text) for text in fields.pop("cluster_cidr", ()))
     with pytest.raises(ValueError, match=word):
         range_sets(ControllerSettings(cluster_cidr=networks, allocate_node_cidrs=True, **fields))
 
 
 def test_service_ranges_are_not_given_to_nodes() -> None:
-    """Ranges that overlap the services' are not given to nodes."""
+    """CIDRs that overlap the services' are not allocated."""
     settings = ControllerSettings(
         cluster_cidr=(ip_network("10.0.0.0/22"),), service_cluster_ip_range=(ip_network("10.0.0.0/23"),)
     )
@@ -121,7 +121,7 @@ def test_service_ranges_are_not_given_to_nodes() -> None:
 
 
 def test_range_is_given_once_until_released() -> None:
-    """A range is given once until it is released."""
+    """A CIDR is allocated once until it is released."""
     found = RangeSet(ip_network("fd00::/126"), 128)
     taken = [found.take() for _ in range(5)]
     assert [str(n) for n in taken] == ["fd00::/128", "fd00::1/128", "fd00::2/128", "fd00::3/128", "None"]
@@ -135,12 +135,12 @@ def test_range_is_given_once_until_released() -> None:
     (0, 100, 0), (0, 101, 1), (1, 95, 1), (1, 89, 0), (1, 501, 2), (0, 5000, 4), (4, 1800, 4), (4, 10, 0),
 ])
 def test_ttl_steps_overlap(step: int, nodes: int, then: int) -> None:
-    """Steps overlap, so that one node more or less changes nothing."""
+    """The steps of the TTL have hysteresis, so that one node more or less changes nothing."""
     assert step_for(step, nodes) == then
 
 
 def test_ttl_annotation_is_written_and_restored(tmp_path: Path) -> None:
-    """The annotation is written, and restored when it is changed or removed."""
+    """The annotation is set, and restored when it is changed or removed."""
     cluster = Cluster(tmp_path, ["ttl"])
     cluster.create(NODES, {"metadata": {"name": "a"}}, "")
     for spoilt in (None, "77"):
@@ -152,6 +152,6 @@ def test_ttl_annotation_is_written_and_restored(tmp_path: Path) -> None:
 
 
 def test_mismatched_signing_files_are_refused(tmp_path: Path) -> None:
-    """Files of authorities that do not go together are refused at start."""
+    """A key that does not match its certificate fails the start."""
     with pytest.raises(ValueError, match="--cluster-signing-cert-file and --cluster-signing-key-file go together"):
         make_server(tmp_path, "--cluster-signing-cert-file=/nowhere")

@@ -1,4 +1,4 @@
-"""Stateful sets: one pod after the other, each with its own name and volume."""
+"""Stateful sets: ordered pods, each with its own name and volume."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def status(cluster: Cluster) -> dict[str, Any]:
 
 
 def test_pods_start_in_order_and_stop_in_reverse(cluster: Cluster) -> None:
-    """The next pod comes when the one before it is ready, and the last goes first; volumes stay."""
+    """The next pod is created when the previous one is ready, the last is deleted first; claims stay."""
     cluster.create(STATEFUL_SETS, stateful())
     cluster.settle()
     assert cluster.names(PODS) == ["s-0"]
@@ -55,14 +55,14 @@ def test_pods_start_in_order_and_stop_in_reverse(cluster: Cluster) -> None:
 
 
 def test_parallel_set_starts_all_pods_at_once(cluster: Cluster) -> None:
-    """A set that needs no order has all pods at once."""
+    """With podManagementPolicy Parallel all pods are created at once."""
     cluster.create(STATEFUL_SETS, stateful(3, podManagementPolicy="Parallel"))
     cluster.settle()
     assert cluster.names(PODS) == ["s-0", "s-1", "s-2"]
 
 
 def test_rolling_update_goes_down_to_the_partition(cluster: Cluster) -> None:
-    """A new template replaces pods from the last to the first, down to the partition."""
+    """A new template replaces pods from the last one down to the partition."""
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
     cluster.create(STATEFUL_SETS, stateful(updateStrategy=strategy))
     cluster.settle()
@@ -83,7 +83,7 @@ def test_rolling_update_goes_down_to_the_partition(cluster: Cluster) -> None:
 
 
 def test_revisions_carry_the_sets_annotations(cluster: Cluster) -> None:
-    """A revision has the annotations that its set had: the history shows causes of changes."""
+    """A revision has the annotations of its set, so that the history has change causes."""
     made = stateful()
     notes = {"example.com/change-cause": "first"}
     cluster.create(STATEFUL_SETS, {**made, "metadata": {**made["metadata"], "annotations": notes}})

@@ -1,4 +1,4 @@
-"""Steps of a stateful set one by one: which pod is made, deleted or replaced next, and which is left alone."""
+"""Single steps of a stateful set: which pod is created, deleted or replaced next."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def create(cluster: Cluster, replicas: int, **spec: Any) -> None:
 
 
 def up(cluster: Cluster, replicas: int, **spec: Any) -> None:
-    """A set all of whose pods are ready."""
+    """A set with all pods ready."""
     create(cluster, replicas, podManagementPolicy="Parallel", **spec)
     cluster.make_ready()
     assert len(cluster.names(PODS)) == replicas
 
 
 def down(cluster: Cluster, *names: str) -> None:
-    """Pods that are not ready any more."""
+    """Make pods unready."""
     for name in names:
         condition = {"type": "Ready", "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"}
         cluster.patch(PODS, name, {"status": {"conditions": [condition]}}, subresource="status")
 
 
 def hold(cluster: Cluster, *names: str) -> None:
-    """Pods whose deletion is completed by the test."""
+    """Keep deleted pods terminating until the test completes their deletion."""
     for name in names:
         cluster.patch(PODS, name, {"metadata": {"finalizers": ["example.com/hold"]}})
 
@@ -53,7 +53,7 @@ def going(cluster: Cluster) -> list[str]:
 
 
 def revisions(cluster: Cluster) -> dict[str, bool]:
-    """Pods, and whether they are of the updated template."""
+    """Pods, and whether they are of the updated revision."""
     parent = cluster.get(STATEFUL_SETS, "s")
     assert parent is not None
     newest = parent["status"]["updateRevision"]
@@ -72,7 +72,7 @@ def scale(cluster: Cluster, replicas: int) -> None:
 
 
 def test_surplus_pods_are_deleted_one_at_a_time_from_the_last(cluster: Cluster) -> None:
-    """Surplus pods go from the last to the first, the next when the one before is gone."""
+    """Surplus pods are deleted from the last to the first, the next one when the previous is gone."""
     ordered(cluster, 4)
     scale(cluster, 1)
     assert going(cluster) == ["s-3"]
@@ -86,7 +86,7 @@ def test_surplus_pods_are_deleted_one_at_a_time_from_the_last(cluster: Cluster) 
 
 
 def test_first_unhealthy_pod_blocks_deletion_of_others(cluster: Cluster) -> None:
-    """While a pod before it is not well, a surplus pod goes only if it is well itself or the first that is not."""
+    """While an earlier pod is unhealthy, a surplus pod is deleted only if it is healthy or the first unhealthy one."""
     ordered(cluster, 4)
     down(cluster, "s-3")
     scale(cluster, 2)
@@ -96,7 +96,7 @@ def test_first_unhealthy_pod_blocks_deletion_of_others(cluster: Cluster) -> None
 
 
 def test_unhealthy_surplus_pod_waits_for_earlier_unhealthy_pods(cluster: Cluster) -> None:
-    """A surplus pod that is not well waits until an unhealthy pod before it has gone."""
+    """An unhealthy surplus pod waits until earlier unhealthy pods are gone."""
     ordered(cluster, 4)
     down(cluster, "s-2", "s-3")
     scale(cluster, 2)
@@ -104,7 +104,7 @@ def test_unhealthy_surplus_pod_waits_for_earlier_unhealthy_pods(cluster: Cluster
 
 
 def test_scale_down_waits_for_remaining_pods_to_be_ready(cluster: Cluster) -> None:
-    """Nothing is taken away while a pod that is to stay is not ready."""
+    """Surplus pods are not deleted while a remaining pod is not ready."""
     ordered(cluster, 3)
     down(cluster, "s-0")
     scale(cluster, 2)
@@ -112,7 +112,7 @@ def test_scale_down_waits_for_remaining_pods_to_be_ready(cluster: Cluster) -> No
 
 
 def test_parallel_scale_down(cluster: Cluster) -> None:
-    """A set without an order deletes all surplus pods at once."""
+    """A parallel set deletes all surplus pods at once."""
     up(cluster, 4)
     hold(cluster, *cluster.names(PODS))
     scale(cluster, 1)
@@ -128,7 +128,7 @@ def rolling(partition: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("partition", [0, 1, 2, 3])
 def test_pods_from_the_partition_on_are_replaced(cluster: Cluster, partition: int) -> None:
-    """Exactly the pods from the partition on are replaced."""
+    """Only the pods from the partition on are replaced."""
     up(cluster, 3, updateStrategy=rolling(partition))
     cluster.patch(STATEFUL_SETS, "s", CHANGE)
     for _ in range(4):
@@ -137,7 +137,7 @@ def test_pods_from_the_partition_on_are_replaced(cluster: Cluster, partition: in
 
 
 def test_pods_below_the_partition_keep_the_old_template(cluster: Cluster) -> None:
-    """A pod below the partition that is lost has the old template again; one above has the new one."""
+    """A lost pod below the partition is created from the old template, one above from the new one."""
     up(cluster, 3, updateStrategy=rolling(2))
     cluster.patch(STATEFUL_SETS, "s", CHANGE)
     cluster.make_ready()
@@ -149,7 +149,7 @@ def test_pods_below_the_partition_keep_the_old_template(cluster: Cluster) -> Non
 
 
 def test_update_replaces_one_pod_at_a_time(cluster: Cluster) -> None:
-    """The next pod is replaced when the one after it is ready again, also in a set without an order."""
+    """The next pod is replaced when the previous one is ready again, also in a parallel set."""
     up(cluster, 3)
     cluster.patch(STATEFUL_SETS, "s", CHANGE)
     assert revisions(cluster) == {"s-0": False, "s-1": False, "s-2": True}
@@ -160,7 +160,7 @@ def test_update_replaces_one_pod_at_a_time(cluster: Cluster) -> None:
 
 
 def test_on_delete_replaces_only_deleted_pods(cluster: Cluster) -> None:
-    """With OnDelete only deleted pods are replaced with the new template."""
+    """With OnDelete only deleted pods are created from the new template."""
     up(cluster, 2, updateStrategy={"type": "OnDelete"})
     cluster.patch(STATEFUL_SETS, "s", CHANGE)
     cluster.make_ready()
@@ -170,7 +170,7 @@ def test_on_delete_replaces_only_deleted_pods(cluster: Cluster) -> None:
 
 
 def test_pods_are_adopted_only_by_a_fitting_name(cluster: Cluster) -> None:
-    """A pod with the right labels and another name is left alone; one with a fitting name is adopted and labelled."""
+    """A pod with matching labels is adopted and labelled only if its name fits the set."""
     for name in ("other", "s-x", "t-0", "s-1"):
         cluster.create(PODS, {"metadata": {"name": name, "labels": LABELS}, "spec": template({})["spec"]})
     up_label = "statefulset.orch.io/pod-name"
@@ -183,7 +183,7 @@ def test_pods_are_adopted_only_by_a_fitting_name(cluster: Cluster) -> None:
 
 
 def test_set_events_have_the_references_words(cluster: Cluster) -> None:
-    """What the set does to its pods is recorded in the reference's words."""
+    """The set's Events have the reference's messages."""
     up(cluster, 1)
     cluster.patch(PODS, "s-0", {"status": {"phase": "Failed"}}, subresource="status")
     cluster.settle()
@@ -197,7 +197,7 @@ def test_set_events_have_the_references_words(cluster: Cluster) -> None:
 
 
 def test_min_ready_seconds_delays_the_next_pod(cluster: Cluster) -> None:
-    """With an order and minReadySeconds, being ready is not enough."""
+    """In an ordered set, the next pod waits for minReadySeconds after the previous one is ready."""
     create(cluster, 2, minReadySeconds=10)
     since = timestamp(NOW + cluster.passed)
     condition = {"type": "Ready", "status": "True", "lastTransitionTime": since}
@@ -229,7 +229,7 @@ def test_current_revision_changes_when_all_pods_are_updated_and_ready(cluster: C
 
 
 def test_replaced_pod_is_not_deleted_in_place_of_the_old_one(start_lagging: StartLagging) -> None:
-    """A surplus pod is deleted by its uid: another pod of the name stays, and that is no failure."""
+    """A surplus pod is deleted by its uid: a new pod of that name stays, which is no failure."""
     cluster = start_lagging(StatefulSetController)
     spec = {"replicas": 2, "serviceName": "s", "selector": {"matchLabels": LABELS}, "template": template(LABELS)}
     cluster.create(STATEFUL_SETS, {"metadata": {"name": "s"}, "spec": {**spec, "podManagementPolicy": "Parallel"}})

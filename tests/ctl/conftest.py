@@ -1,4 +1,4 @@
-"""A server in process, in both dialects, and the command line on it."""
+"""An in-process server in each dialect, and the command line as its client."""
 
 from __future__ import annotations
 

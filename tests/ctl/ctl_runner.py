@@ -1,4 +1,4 @@
-"""The command line against a server in process: no sockets, and time that goes on only while a command waits."""
+"""The command line against an in-process server: no sockets, and a clock that advances only while a command waits."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from orchd.ctl.session import Session, Work, warn
 from orchd.testing.server import InProcessServer
 from orchd.txkit.coroutines import start
 
-#: Seconds of the server's clock after which a command that still waits is interrupted.
+#: Seconds of the server's clock after which a waiting command is interrupted.
 PATIENCE = 120
 
 
 @dataclass
-class Ran:
-    """What a command left behind."""
+class CommandResult:
+    """The output, errors and status of a command."""
 
     status: int
     out: str
@@ -35,7 +35,7 @@ class Ran:
 
 
 class Ctl:
-    """Call it with arguments; `send` is standard input. `while_waiting` is called after each second that passes."""
+    """Runs a command line; `send` is its standard input. `while_waiting` is called for each second that passes."""
 
     def __init__(self, server: InProcessServer, namespace: str = "default") -> None:
         self.server = server
@@ -69,7 +69,7 @@ class Ctl:
             outcome[0].raiseException()
         return outcome[0]
 
-    def __call__(self, *arguments: str, send: str = "", status: int = 0) -> Ran:
+    def __call__(self, *arguments: str, send: str = "", status: int = 0) -> CommandResult:
         session = Session(self._connect, {"HOME": "/dev/null"}, lambda text: self.edit(text))
         self.connections, self.flags = 0, session.flags
         runner = CliRunner()
@@ -79,7 +79,7 @@ class Ctl:
             sys.stdout.flush()
             sys.stderr.flush()
             texts = (each.getvalue().decode(errors="replace") for each in (out, error))
-        ran = Ran(codes[0], *texts)
+        ran = CommandResult(codes[0], *texts)
         assert ran.status == status, f"{arguments} ended with {ran.status}: {ran.out}{ran.error}"
         if status and not ran.error.startswith("Usage:"):
             assert len(ran.error.splitlines()) == 1, ran.error

@@ -38,17 +38,17 @@ VALUE = {
     ],
 )
 def test_jsonpath_template_output(template: str, text: str) -> None:
-    """Paths, ranges, filters, slices, unions and descent give these texts."""
+    """Paths, ranges, filters, slices, unions and recursive descent produce these texts."""
     assert Template.parse(template).render(VALUE) == text
 
 
 @pytest.mark.parametrize("template", ["{.a", "{range .a}", "{end}", "{.a[}", "{.a[x y]}", "{.a[?(@.b==c)]}", "{.a b}"])
 def test_invalid_templates_are_refused(template: str) -> None:
-    """What cannot be read is refused in words."""
+    """The error describes what is wrong with the template."""
     with pytest.raises(CommandError, match="jsonpath"):
         Template.parse(template)
 
 
 def test_paths_without_braces_are_accepted() -> None:
-    """Columns and --sort-by take paths without braces and without the first dot."""
+    """Column paths and --sort-by accept paths without braces and without the leading dot."""
     assert find(VALUE, "items[1].n") == find(VALUE, "{.items[1].n}") == [12]

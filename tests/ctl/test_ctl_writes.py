@@ -18,7 +18,8 @@ MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n"
 
 
 def test_apply_creates_then_configures(ctl: Ctl, tmp_path: Path) -> None:
-    """Apply says what it did; a folder gives all of its files; a dry run keeps nothing."""
+    """Apply prints whether it created or configured each object; a folder stands for its files; a dry run stores
+    nothing."""
     folder = tmp_path / "manifests"
     folder.mkdir()
     (folder / "m.yaml").write_text(MAP)
@@ -32,7 +33,7 @@ def test_apply_creates_then_configures(ctl: Ctl, tmp_path: Path) -> None:
 
 
 def test_create_from_files_of_variables(ctl: Ctl, tmp_path: Path) -> None:
-    """Comments and empty lines do not count; a wrong line, or another source beside the file, is refused."""
+    """Comments and empty lines are ignored; an invalid line, or another source besides the file, is rejected."""
     file = tmp_path / "env"
     file.write_text("\ufeffA=1\n# no\n\n  B=two = words \nABSENT\n")
     ctl("create", "configmap", "vars", f"--from-env-file={file}")
@@ -47,7 +48,7 @@ def test_create_from_files_of_variables(ctl: Ctl, tmp_path: Path) -> None:
 
 
 def test_an_error_of_one_object_does_not_stop_the_others(ctl: Ctl) -> None:
-    """Create, apply and delete go on, and name every error at the end."""
+    """Create, apply and delete continue after an error, and print every error at the end."""
     maps = [MAP.replace("name: m", f"name: m{number}") for number in range(4)]
     wrong = MAP.replace("data: {a: b}", "data: {a: {}}").replace("name: m", "name: wrong")
     ctl("create", "-f", "-", send=maps[1])
@@ -62,7 +63,7 @@ def test_an_error_of_one_object_does_not_stop_the_others(ctl: Ctl) -> None:
 
 
 def test_diff_shows_changes_and_sets_the_exit_status(ctl: Ctl) -> None:
-    """Diff prints what apply would change, and its exit status says whether that is anything."""
+    """Diff prints what apply would change; its exit status says whether there are differences."""
     ctl("apply", "-f", "-", send=MAP)
     assert ctl("diff", "-f", "-", send=MAP).out == ""
     runner = Ctl(ctl.server)
@@ -71,7 +72,7 @@ def test_diff_shows_changes_and_sets_the_exit_status(ctl: Ctl) -> None:
 
 
 def test_field_conflict_is_refused_unless_forced(ctl: Ctl) -> None:
-    """A field of another manager is refused until --force-conflicts takes it over."""
+    """Fields of another manager are not changed without --force-conflicts."""
     ctl("apply", "-f", "-", "--field-manager=other", send=MAP)
     error = ctl("apply", "-f", "-", status=1, send=MAP.replace("a: b", "a: c")).error
     assert "--force-conflicts takes over the fields" in error
@@ -89,12 +90,12 @@ def test_field_conflict_is_refused_unless_forced(ctl: Ctl) -> None:
     ],
 )
 def test_invalid_manifest_is_named_with_its_place(ctl: Ctl, text: str, says: str) -> None:
-    """A broken file is refused with its place or the missing field."""
+    """The error for an invalid file names the place or the missing field."""
     assert says in ctl("apply", "-f", "-", status=1, send=text).error
 
 
 def test_create_from_arguments(ctl: Ctl, tmp_path: Path) -> None:
-    """Simple kinds are made of arguments."""
+    """Simple kinds are created from arguments."""
     (tmp_path / "f").write_bytes(b"\xff")
     ctl("create", "configmap", "m", "--from-literal=a=b", f"--from-file={tmp_path / 'f'}")
     assert ctl("get", "cm/m", "-o", "jsonpath={.data.a} {.binaryData.f}").out == "b /w=="
@@ -105,7 +106,7 @@ def test_create_from_arguments(ctl: Ctl, tmp_path: Path) -> None:
 
 
 def test_patch_label_annotate(ctl: Ctl) -> None:
-    """Values that are there are changed only with --overwrite; KEY- removes."""
+    """Existing values are changed only with --overwrite; KEY- removes one."""
     ctl("apply", "-f", "-", send=MAP)
     ctl("patch", "cm", "m", "--type=json", "-p", '[{"op":"add","path":"/data/x","value":"y"}]')
     assert ctl("get", "cm/m", "-o", "jsonpath={.data.x}").out == "y"
@@ -119,7 +120,8 @@ def test_patch_label_annotate(ctl: Ctl) -> None:
 
 
 def test_edit_sends_changes_and_reopens_after_a_refusal(ctl: Ctl) -> None:
-    """What the editor changed is sent; nothing changed is no request; a refusal opens the text again with the reason."""
+    """The edited object is sent; without a change there is no request; after a rejection the editor opens again with
+    the reason."""
     ctl("apply", "-f", "-", send=MAP)
     ctl.edit = lambda text: text.replace("a: b", "a: edited")
     assert ctl("edit", "cm", "m").lines == ["configmap/m edited"]
@@ -165,7 +167,7 @@ def test_difference_is_a_merge_patch() -> None:
 
 
 def test_scale_and_rollout(ctl: Ctl) -> None:
-    """Scale goes through the subresource; restart marks the template; pause is kept in the object."""
+    """Scale uses the subresource; restart annotates the template; pause sets spec.paused."""
     ctl("create", "deployment", "web", "--image=nginx:1", "-r", "2")
     assert "has 2 replicas, not 5" in ctl("scale", "deploy/web", "--replicas=3", "--current-replicas=5", status=1).error
     ctl("scale", "deploy/web", "--replicas=3")
@@ -180,7 +182,7 @@ def test_scale_and_rollout(ctl: Ctl) -> None:
 
 
 def test_rollout_undo(ctl: Ctl) -> None:
-    """Undo takes the template of an earlier replica set, without the label of that set."""
+    """Undo restores the template of an earlier ReplicaSet, without its pod-template-hash label."""
     ctl("create", "deployment", "web", "--image=nginx:1")
     owner = ctl("get", "deploy/web", "-o", "jsonpath={.metadata.uid}").out.strip()
     key = ctl.server.dialect("deployment.{long}.io/revision")
@@ -219,7 +221,7 @@ def test_rollout_status_completes_when_all_replicas_are_updated() -> None:
 
 
 def test_delete_waits_for_the_object_to_be_gone(ctl: Ctl) -> None:
-    """Delete waits until the object is gone, and says why it is not when the time is over."""
+    """Delete waits until the object is gone; at the timeout it prints why the object still exists."""
     ctl("apply", "-f", "-", send=MAP)
     assert ctl("delete", "cm", "m").lines == ['configmap "m" deleted']
     assert "not found" in ctl("delete", "cm", "m", status=1).error
@@ -232,7 +234,7 @@ def test_delete_waits_for_the_object_to_be_gone(ctl: Ctl) -> None:
 
 
 def test_wait_ends_with_the_condition_or_the_timeout(ctl: Ctl) -> None:
-    """Wait ends with the condition, and fails when its time is over first."""
+    """Wait ends when the condition is true, and fails at the timeout."""
     ctl("apply", "-f", "-", send=MAP)
     assert ctl("wait", "cm/m", "--for=jsonpath={.data.a}=b").lines == ["configmap/m condition met"]
     assert "timed out" in ctl("wait", "cm/m", "--for=condition=Ready", "--timeout=3s", status=1).error
@@ -247,7 +249,7 @@ def test_wait_ends_with_the_condition_or_the_timeout(ctl: Ctl) -> None:
 
 
 def test_condition_counts_for_its_observed_generation() -> None:
-    """A condition counts for the generation that it was observed at."""
+    """A condition of an older observed generation is not counted."""
     obj: dict[str, Any] = {"metadata": {"generation": 2}, "status": {"conditions": [{"type": "Ready", "status": "True", "observedGeneration": 1}]}}
     assert not parse_test("condition=ready")(obj)
     obj["status"]["conditions"][0]["observedGeneration"] = 2
@@ -259,7 +261,7 @@ def test_condition_counts_for_its_observed_generation() -> None:
 
 
 def test_create_kinds_from_arguments(ctl: Ctl) -> None:
-    """Jobs, roles and bindings are made of arguments; names of groups are the server's."""
+    """Jobs, roles and bindings are created from arguments; API groups are resolved by the server's discovery."""
     dialect = ctl.server.dialect
     rbac = dialect("rbac.authorization.{abbr}.io")
     assert ctl("create", "job", "j", "--image=a", "--", "sh", "-c", "x").out == "job.batch/j created\n"
@@ -283,7 +285,7 @@ def test_create_kinds_from_arguments(ctl: Ctl) -> None:
 
 
 def test_create_under_short_names(ctl: Ctl) -> None:
-    """Kinds have their short names, and a secret its sort in front of its name."""
+    """Create accepts short names of kinds, and the type of a secret before its name."""
     ctl("create", "ns", "n")
     ctl("create", "secret", "generic", "s", "--from-literal=a=b")
     assert "needs --cert and --key" in ctl("create", "secret", "tls", "t", status=1).error
@@ -292,7 +294,7 @@ def test_create_under_short_names(ctl: Ctl) -> None:
 
 
 def test_boolean_flags_take_values(ctl: Ctl) -> None:
-    """``--switch=false`` is as if it were not given, or its opposite; the last one counts, and -- ends them."""
+    """`--switch=false` sets a boolean flag to false; the last value counts, and -- ends the flags."""
     ctl("create", "cm", "m")
     ctl("label", "cm", "m", "a=b")
     assert "--overwrite" in ctl("label", "cm", "m", "a=c", "--overwrite", "--overwrite=false", status=1).error
@@ -303,14 +305,14 @@ def test_boolean_flags_take_values(ctl: Ctl) -> None:
 
 
 def test_missing_features_name_the_replacement(ctl: Ctl, tmp_path: Path) -> None:
-    """Kustomizations and commands that are elsewhere are refused with what does the same."""
+    """The errors for kustomizations and commands that do not exist name what to use instead."""
     assert "kustomize build d | " in ctl("apply", "-k", "d", status=1).error
     assert "no command 'debug': describe" in ctl("debug", "pod/a", status=1).error
     assert "no command 'create x'" in ctl("create", "x", status=1).error
 
 
 def test_failed_diff_has_its_own_status(ctl: Ctl, tmp_path: Path) -> None:
-    """The exit status of a failed diff is 2, since 1 means that there are differences; nothing is printed but the error."""
+    """A failed diff exits with status 2, since 1 means differences, and prints only the error."""
     absent = ctl("diff", "-f", str(tmp_path / "absent"), status=2)
     unknown_field = ctl("diff", "-f", "-", send=MAP.replace("\ndata:", "\nnosuch:"), status=2)
     unknown_kind = ctl("diff", "-f", "-", send=MAP.replace("ConfigMap", "NoSuch"), status=2)

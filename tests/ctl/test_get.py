@@ -1,4 +1,4 @@
-"""`get` in all forms."""
+"""The output formats of `get`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAPS = "".join(
 
 
 def test_tables_come_from_the_server(ctl: Ctl) -> None:
-    """The columns of a table are the server's; wide adds those of low priority."""
+    """Tables have the server's columns; wide adds those of low priority."""
     assert ctl("get", "namespaces").lines[0].split() == ["NAME", "STATUS", "AGE"]
     assert "default" in ctl("get", "ns").out
     ctl("create", "deployment", "web", "--image=nginx:1")
@@ -37,7 +37,7 @@ def test_selectors_are_applied_by_the_server(ctl: Ctl) -> None:
 
 
 def test_output_forms(ctl: Ctl) -> None:
-    """yaml and json are whole objects or lists; paths, names and columns are texts."""
+    """yaml and json print whole objects or lists; paths, names and columns print texts."""
     ctl("create", "-f", "-", send=MAPS)
     one = yaml.safe_load(ctl("get", "cm/a", "-o", "yaml").out)
     assert (one["kind"], one["data"], "managedFields" in one["metadata"]) == ("ConfigMap", {"num": "3"}, False)
@@ -80,7 +80,7 @@ def test_keys_that_a_template_names_may_have_to_be_there(ctl: Ctl) -> None:
 
 
 def test_label_columns(ctl: Ctl) -> None:
-    """-L adds a column per label, --show-labels one for all, --no-headers leaves the headings out."""
+    """-L adds a column per label, --show-labels one column for all, --no-headers omits the headings."""
     ctl("create", "-f", "-", send=MAPS)
     lines = ctl("get", "cm", "-L", "tier", "--show-labels").lines
     assert lines[0].split()[-2:] == ["TIER", "LABELS"]
@@ -95,7 +95,7 @@ def test_sort_by_orders_rows(ctl: Ctl) -> None:
 
 
 def test_several_types_have_their_own_headings(ctl: Ctl) -> None:
-    """Types with commas, TYPE/NAME pairs and the category all are each printed under headings of their own."""
+    """Types with commas, TYPE/NAME pairs and the category all print a table per type."""
     ctl("create", "-f", "-", send=MAPS)
     ctl("create", "deployment", "web", "--image=nginx:1")
     out = ctl("get", "cm,deploy").out
@@ -106,7 +106,7 @@ def test_several_types_have_their_own_headings(ctl: Ctl) -> None:
 
 
 def test_all_namespaces_adds_a_namespace_column(ctl: Ctl) -> None:
-    """-A puts the namespace in front; a name with it is refused."""
+    """-A adds a namespace column; a name with -A is rejected."""
     ctl("create", "namespace", "other")
     ctl("-n", "other", "create", "-f", "-", send=MAPS)
     assert ctl("get", "cm", "-A").lines[0].split()[0] == "NAMESPACE"
@@ -115,7 +115,7 @@ def test_all_namespaces_adds_a_namespace_column(ctl: Ctl) -> None:
 
 
 def test_missing_object_is_an_error_after_the_others_are_printed(ctl: Ctl) -> None:
-    """A missing object is an error in one line; those that are there are printed all the same."""
+    """A missing object is an error of one line; the existing ones are printed."""
     ctl("create", "-f", "-", send=MAPS)
     ran = ctl("get", "cm", "a", "zz", status=1)
     assert ran.error == 'orchctl: configmaps "zz" not found\n'
@@ -125,12 +125,12 @@ def test_missing_object_is_an_error_after_the_others_are_printed(ctl: Ctl) -> No
 
 
 def test_watch_prints_the_state_then_changes(ctl: Ctl) -> None:
-    """-w prints what is there, then every change, until it is interrupted."""
+    """-w prints the current objects, then every change, until it is interrupted."""
     ctl("create", "-f", "-", send=MAPS)
 
     def change(second: int) -> None:
         if second == 1:
-            # Not by a second command, whose output would be taken for that of the first.
+            # Not with a second command, whose output would be mixed with the first one's.
             run(ctl.server.client().patch(CONFIG_MAPS, "default", "a", {"data": {"m": "4"}}, content_type=MERGE))
 
     ctl.while_waiting, ctl.patience = change, 5

@@ -1,4 +1,4 @@
-"""Logs of pods, with a double in place of the node."""
+"""Logs of pods, with a double for the node."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ spec: {nodeName: n1, containers: [{name: c, image: i}, {name: d, image: i}]}
 
 
 class _Body:
-    """A log in two pieces that do not end where lines do."""
+    """A log in two pieces that are not split at lines."""
 
     def start(self, sink: Any) -> None:
         sink.write(b"one\n\ntw")
@@ -36,7 +36,7 @@ class _Body:
 
 
 class Node:
-    """Answers every request with the same log, and remembers the addresses."""
+    """Answers every request with the same log and records the addresses."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -70,7 +70,8 @@ def ctl(tmp_path: Path, node: Node) -> Iterator[Ctl]:
 
 
 def test_log_bytes_are_printed_unchanged(ctl: Ctl, node: Node) -> None:
-    """Empty lines and bytes that are no text stay; flags become parameters; the first container is the default."""
+    """Empty lines and invalid UTF-8 are printed unchanged; flags become query parameters; the first container is the
+    default."""
     ran = ctl("logs", "p1", "-f", "--tail=5", "--since=2m", "--timestamps")
     assert ran.out == "one\n\ntwo\ufffd\n"
     assert "Defaulted container c of: c, d" in ran.error
@@ -78,7 +79,7 @@ def test_log_bytes_are_printed_unchanged(ctl: Ctl, node: Node) -> None:
 
 
 def test_logs_of_selectors_workloads_and_containers(ctl: Ctl, node: Node) -> None:
-    """A selector means all of its pods, a workload one of them, --all-containers each container."""
+    """A selector reads all of its pods, a workload one of its pods, --all-containers every container."""
     ctl("logs", "-l", "app=web", "-c", "d")
     assert node.asked == ["default/p1/d?tailLines=10", "default/p2/d?tailLines=10"]
     ctl("create", "deployment", "web", "--image=i")
@@ -91,7 +92,8 @@ def test_logs_of_selectors_workloads_and_containers(ctl: Ctl, node: Node) -> Non
 
 
 def test_prefixed_and_interleaved_logs(ctl: Ctl, node: Node) -> None:
-    """Every line says whose it is with --prefix; lines of logs that are followed together are whole; POD CONTAINER names both."""
+    """--prefix prints the source of each line; lines of logs that are followed together are not split; POD CONTAINER
+    selects both."""
     ran = ctl("logs", "-f", "-l", "app=web", "--all-containers", "--prefix", "--tail=-1")
     lines = [f"[pod/{pod}/{name}] {line}" for pod in ("p1", "p2") for name in ("c", "d") for line in ("one", "", "two\ufffd")]
     assert sorted(ran.lines) == sorted(lines)
@@ -101,7 +103,7 @@ def test_prefixed_and_interleaved_logs(ctl: Ctl, node: Node) -> None:
 
 
 def test_selectors_are_converted_to_text() -> None:
-    """Selectors of services and of workloads become the text that the API takes."""
+    """Selectors of services and workloads are converted to the API's text form."""
     assert selector_of({"spec": {"selector": {"b": "2", "a": "1"}}}) == "a=1,b=2"
     expressions = [{"key": "k", "operator": "In", "values": ["x", "y"]}, {"key": "z", "operator": "DoesNotExist"}]
     assert selector_of({"spec": {"selector": {"matchLabels": {"a": "1"}, "matchExpressions": expressions}}}) == "a=1,k in (x,y),!z"
@@ -109,5 +111,5 @@ def test_selectors_are_converted_to_text() -> None:
 
 
 def test_usage_is_printed_in_millicores_and_mebibytes() -> None:
-    """Cores become thousandths, bytes become Mi."""
+    """Cores are printed in millicores, bytes in Mi."""
     assert usage_cells(*usage_of({"cpu": "1500000n", "memory": "2048Ki"})) == ["2m", "2Mi"]

@@ -1,4 +1,4 @@
-"""Nodes: cordon, drain, taint; and why pods are where they are."""
+"""Commands for nodes: cordon, drain, taint, and placement explanations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p1, labels: {app: a}}\nspec: 
 
 @pytest.fixture
 def cluster(ctl: Ctl) -> Ctl:
-    """One node with one pod that no controller has made."""
+    """A node with a pod that has no controller."""
     ctl("create", "-f", "-", send=NODE)
     ctl("create", "serviceaccount", "default")
     ctl("create", "-f", "-", send=POD)
@@ -26,7 +26,7 @@ def cluster(ctl: Ctl) -> Ctl:
 
 
 def test_cordon_and_uncordon_change_the_node_once(cluster: Ctl) -> None:
-    """Cordon and uncordon change spec.unschedulable once."""
+    """Cordon and uncordon change spec.unschedulable; a repeated command changes nothing."""
     assert cluster("cordon", "n1").lines == ["node/n1 cordoned"]
     assert cluster("cordon", "n1").lines == ["node/n1 already cordoned"]
     assert cluster("get", "node/n1", "-o", "jsonpath={.spec.unschedulable}").out == "true"
@@ -35,7 +35,7 @@ def test_cordon_and_uncordon_change_the_node_once(cluster: Ctl) -> None:
 
 
 def test_drain_names_the_missing_flag(cluster: Ctl) -> None:
-    """Drain refuses pods that would be lost, names the flag, and evicts them with it."""
+    """Drain refuses to delete pods that would be lost, names the flag that allows it, and evicts them with it."""
     cluster("cordon", "n1")
     assert "--force (pods without a controller): default/p1" in cluster("drain", "n1", status=1).error
     assert cluster("drain", "n1", "--force", "--dry-run").lines[1] == "evicting pod default/p1 (server dry run)"
@@ -45,7 +45,8 @@ def test_drain_names_the_missing_flag(cluster: Ctl) -> None:
 
 
 def test_drain_retries_refused_evictions(cluster: Ctl) -> None:
-    """An eviction that a budget refuses is tried again until the time is over; --disable-eviction does not ask."""
+    """An eviction that a disruption budget refuses is repeated until the timeout; --disable-eviction deletes instead.
+    """
     cluster("create", "-f", "-", send="""
 apiVersion: policy/v1
 kind: PodDisruptionBudget
@@ -62,7 +63,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: a}}}
 
 
 def test_mirror_and_daemon_pods_are_not_evicted() -> None:
-    """Mirror pods stay, daemon sets' pods stay when that is said, emptyDir data needs a flag."""
+    """Mirror pods are skipped, pods of daemon sets with --ignore-daemonsets; pods with emptyDir data need a flag."""
     def pod(name: str, owner: str = "", volumes: list[Object] | None = None, **annotations: str) -> Object:
         owners = [{"kind": owner, "controller": True}] if owner else []
         metadata = {"name": name, "namespace": "x", "ownerReferences": owners, "annotations": annotations}
@@ -76,7 +77,7 @@ def test_mirror_and_daemon_pods_are_not_evicted() -> None:
 
 
 def test_taints_are_set_overwritten_and_removed(cluster: Ctl) -> None:
-    """Taints are set, changed with --overwrite only, and removed by key."""
+    """Taints are added, changed only with --overwrite, and removed by key."""
     cluster("taint", "node", "n1", "a=b:NoSchedule")
     keys = "jsonpath={.spec.taints[?(@.key=='a')].value}"
     assert cluster("get", "node/n1", "-o", keys).out == "b"
@@ -89,7 +90,7 @@ def test_taints_are_set_overwritten_and_removed(cluster: Ctl) -> None:
 
 
 def test_taint_arguments() -> None:
-    """A key without a value is a taint; names may follow the type."""
+    """A taint may have no value; names may follow the type."""
     names, changes = split_taints(("node", "n1", "n2", "k:NoExecute", "x:NoSchedule-"))
     assert names == ["n1", "n2"]
     assert changes == [({"key": "k", "effect": "NoExecute"}, False), ({"key": "x", "effect": "NoSchedule"}, True)]
@@ -98,7 +99,7 @@ def test_taint_arguments() -> None:
 
 
 def test_describe_shows_related_objects_and_events(cluster: Ctl) -> None:
-    """Pods and nodes are described with what belongs to them; events follow."""
+    """Pods and nodes are described with related objects, then events."""
     pod = cluster("describe", "pod", "p1").out
     assert "Node:            n1" in pod
     assert "Image:           nginx" in pod
@@ -124,7 +125,7 @@ lastTimestamp: "2027-01-15T07:58:30Z"
 
 
 def test_explanation_lists_feasible_and_refused_nodes() -> None:
-    """Feasible nodes come best first, refused ones with the plugin, its reasons and a remedy."""
+    """Feasible nodes are listed by descending score; refused ones with the plugin, its reasons and a remedy."""
     answer = {
         "node": "b", "feasible": {"a": {"total": 1, "plugins": {}}, "b": {"total": 9, "plugins": {"P": 9}}},
         "filtered": {"c": {"plugin": "Q", "reasons": ["full"], "remedy": "free 1 CPU"}},
@@ -136,7 +137,7 @@ def test_explanation_lists_feasible_and_refused_nodes() -> None:
 
 
 def test_missing_server_features_are_named(cluster: Ctl) -> None:
-    """Without a scheduler, metrics or streams the commands say what is missing."""
+    """Without a scheduler, metrics or streams the error says what is missing."""
     assert "--scheduler=true" in cluster("explain-scheduling", "p1", status=1).error
     assert "no metrics API (metrics." in cluster("top", "nodes", status=1).error
     assert "container x is not in pod p1" in cluster("logs", "p1", "-c", "x", status=1).error

@@ -1,4 +1,4 @@
-"""What the server serves, who one is, and commands without a server."""
+"""Commands about the server and the user, and commands that need no server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: w}, targetCPUUti
 
 
 def test_api_resources_and_versions(ctl: Ctl) -> None:
-    """Resources with their short names, versions, and the version of the server."""
+    """Lists resources with their short names, API versions, and the version of the server."""
     lines = ctl("api-resources", "--api-group=apps", "--no-headers").lines
     assert ["deployments", "deploy", "apps/v1", "true", "Deployment"] in [line.split() for line in lines]
     assert "nodes" in ctl("api-resources", "--namespaced=false", "-o", "name").lines
@@ -42,13 +42,14 @@ def test_api_resources_and_versions(ctl: Ctl) -> None:
 
 @pytest.mark.parametrize("word", ["deploy", "deployment", "Deployment", "deployments.apps", "deployments.v1.apps"])
 def test_resource_names_that_are_accepted(ctl: Ctl, word: str) -> None:
-    """Short names, kinds, groups and versions all name a resource."""
+    """Short names, kinds, groups and versions are accepted as names of a resource."""
     ctl("create", "deployment", "web", "--image=nginx:1")
     assert ctl("get", word, "web", "-o", "name").lines == ["deployment.apps/web"]
 
 
 def test_explain_describes_fields(ctl: Ctl) -> None:
-    """Fields are described from the server's OpenAPI document; a wrong one is refused with those that exist."""
+    """Fields are described from the server's OpenAPI document; the error for an unknown field lists the existing ones.
+    """
     out = ctl("explain", "deploy.spec.template.spec.containers").out
     assert "FIELD:      containers <[]Container>" in out
     assert "  image\t<string>" in out
@@ -57,7 +58,7 @@ def test_explain_describes_fields(ctl: Ctl) -> None:
 
 
 def test_can_i_exit_status_and_list(ctl: Ctl) -> None:
-    """Yes with status 0, no with status 1; the rules as a list."""
+    """The exit status is 0 for yes and 1 for no; --list prints the rules."""
     assert ctl("auth", "can-i", "delete", "nodes").out == "yes\n"
     ctl.user = ("eve", "nobodies")
     ran = Ctl(ctl.server)
@@ -70,7 +71,7 @@ def test_can_i_exit_status_and_list(ctl: Ctl) -> None:
 
 
 def test_created_token_names_account_and_audience(ctl: Ctl) -> None:
-    """A token names its service account and audience, and is good for as long as it was asked for."""
+    """A token names its service account and audience, and is valid for the requested time."""
     ctl("create", "serviceaccount", "robot")
     text = ctl("token", "create", "robot", "--duration=10m", "--audience=x").out.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
@@ -79,7 +80,7 @@ def test_created_token_names_account_and_audience(ctl: Ctl) -> None:
 
 
 def test_certificate_approval_is_decided_once(ctl: Ctl) -> None:
-    """Approve adds the condition once; a request that is approved cannot be denied."""
+    """Approve adds the condition once; an approved request cannot be denied."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name.from_rfc4514_string("CN=robot")
     pem = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
@@ -97,7 +98,7 @@ def test_certificate_approval_is_decided_once(ctl: Ctl) -> None:
 
 
 def test_convert_between_built_in_versions(ctl: Ctl) -> None:
-    """Built-in kinds are converted here; a version that does not exist is refused with those that do."""
+    """Built-in kinds are converted locally; the error for an unknown version lists the existing ones."""
     done = yaml.safe_load(ctl("convert", "-f", "-", "--output-version=v2", send=HPA).out)
     assert done["apiVersion"] == "autoscaling/v2"
     assert done["spec"]["metrics"][0]["resource"]["target"] == {"averageUtilization": 50, "type": "Utilization"}
@@ -106,7 +107,7 @@ def test_convert_between_built_in_versions(ctl: Ctl) -> None:
 
 
 def test_completion_scripts_for_every_shell(ctl: Ctl) -> None:
-    """Every shell has a script, and the program answers it."""
+    """Each shell has a script, which the program answers."""
     for shell in ("bash", "zsh", "fish"):
         assert "_ORCHCTL_COMPLETE" in ctl("completion", shell).out
     done = CliRunner().invoke(
@@ -135,12 +136,12 @@ def test_help_and_unknown_commands(ctl: Ctl) -> None:
 
 @pytest.mark.parametrize(("text", "value"), [("30", 30), ("1m30s", 90), ("500ms", 0.5), ("2h", 7200), ("-1s", -1)])
 def test_durations_with_and_without_units(text: str, value: float) -> None:
-    """Durations have units; a number alone is seconds."""
+    """Durations have units; a number without one is seconds."""
     assert seconds(text) == value
 
 
 def test_invalid_durations_are_refused() -> None:
-    """Other texts are refused."""
+    """Other texts are rejected."""
     with pytest.raises(CommandError, match="is not a duration"):
         seconds("1x")
 
@@ -158,7 +159,8 @@ def configuration_file(path: Path, name: str, *, current: str = "") -> Path:
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 def test_configuration_files_are_merged(tmp_path: Path, dialect: object) -> None:
-    """Several files of the environment are one; the first current-context counts; paths start at their own file."""
+    """Several files of the environment variable are merged; the first current-context counts; paths are relative to
+    their own file."""
     (tmp_path / "x").mkdir()
     one = configuration_file(tmp_path / "one", "one", current="one")
     two = configuration_file(tmp_path / "x" / "two", "two", current="two")
@@ -171,7 +173,7 @@ def test_configuration_files_are_merged(tmp_path: Path, dialect: object) -> None
 
 
 def test_configuration_in_the_home_folder(tmp_path: Path) -> None:
-    """Without flag and environment the home folder's file counts; without any, the message says what to do."""
+    """The default is the file in the home folder; without it the error says what to do."""
     with pytest.raises(CommandError, match="name one with --config"):
         configuration.load(GlobalFlags(), {"HOME": str(tmp_path)})
     dialect = next(iter(DIALECTS.values()))
@@ -183,7 +185,7 @@ def test_configuration_in_the_home_folder(tmp_path: Path) -> None:
 
 
 def test_config_view_and_use_context(ctl: Ctl, tmp_path: Path) -> None:
-    """View hides secrets; use-context changes the file, keeps its mode, and refuses unknown names."""
+    """View redacts secrets; use-context edits the file, keeps its mode, and rejects unknown names."""
     path = configuration_file(tmp_path / "config", "one", current="gone")
     path.chmod(0o600)
     assert "REDACTED" in ctl("config", "view", "--config", str(path)).out
@@ -196,7 +198,7 @@ def test_config_view_and_use_context(ctl: Ctl, tmp_path: Path) -> None:
 
 
 def test_config_entries_are_edited(ctl: Ctl, tmp_path: Path) -> None:
-    """Clusters, users and contexts are added, changed, renamed and removed; others stay as they are."""
+    """Clusters, users and contexts are added, changed, renamed and removed; the other entries stay."""
     path = configuration_file(tmp_path / "config", "one", current="one")
     authority = tmp_path / "ca.pem"
     authority.write_text("-----BEGIN CERTIFICATE-----\n")
@@ -282,13 +284,13 @@ def test_exec_plugins_and_flattened_views(ctl: Ctl, tmp_path: Path) -> None:
 
 
 def test_store_commands_pass_the_exit_status_on(ctl: Ctl, tmp_path: Path) -> None:
-    """The commands of orchd-store are there, with their exit status."""
+    """The commands of orchd-store are available, with their exit status."""
     with pytest.raises(AssertionError, match="orchd-store: "):
         ctl("store", "check", f"--data-dir={tmp_path}")
 
 
 def test_resources_that_the_preferred_version_does_not_have(ctl: Ctl) -> None:
-    """They are listed in the version that has them, and found by name with and without their group."""
+    """Such resources are listed in the version that has them, and found by name with and without their group."""
     names = ctl("api-resources", "-o", "name").lines
     assert len(names) == len(set(names))
     [qualified] = [name for name in names if name.startswith("podsecuritypolicies.")]

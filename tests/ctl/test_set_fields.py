@@ -19,7 +19,7 @@ MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n"
 
 @pytest.fixture
 def web(ctl: Ctl) -> Ctl:
-    """With a deployment of two containers."""
+    """A server with a deployment of two containers."""
     ctl("create", "deployment", "web", "--image=nginx:1", "--image=busybox")
     return ctl
 
@@ -30,7 +30,7 @@ def spec(ctl: Ctl, what: str = "deploy/web") -> Any:
 
 
 def test_set_image_changes_one_container_or_all(web: Ctl) -> None:
-    """One container or all; unknown ones are refused with those that there are; what is so already is not written again."""
+    """The error for an unknown container lists the existing ones; an unchanged image causes no write."""
     assert web("set", "image", "deploy/web", "nginx=nginx:2").lines == ["deployment.apps/web image updated"]
     assert [each["image"] for each in spec(web)["containers"]] == ["nginx:2", "busybox"]
     assert web("set", "image", "deploy/web", "nginx=nginx:2").out == ""
@@ -44,7 +44,7 @@ def test_set_image_changes_one_container_or_all(web: Ctl) -> None:
 
 
 def test_set_image_finds_the_pod_template_of_each_kind(ctl: Ctl) -> None:
-    """The template of a cron job lies in its job template; that of a pod is the pod."""
+    """The template of a CronJob is in its job template; that of a pod is the pod."""
     ctl("create", "-f", "-", send=json.dumps({
         "apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c"},
         "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": {
@@ -56,7 +56,7 @@ def test_set_image_finds_the_pod_template_of_each_kind(ctl: Ctl) -> None:
 
 
 def test_set_env_sets_lists_and_removes_variables(web: Ctl) -> None:
-    """Variables are set, listed, taken from config maps, and removed, in the containers that match."""
+    """Variables are set, listed, imported from config maps and removed, in the selected containers."""
     web("set", "env", "deploy/web", "A=b", "B=c=d", "-c", "ngi*")
     assert spec(web)["containers"][0]["env"] == [{"name": "A", "value": "b"}, {"name": "B", "value": "c=d"}]
     assert "env" not in spec(web)["containers"][1]
@@ -73,7 +73,7 @@ def test_set_env_sets_lists_and_removes_variables(web: Ctl) -> None:
 
 
 def test_set_resources_merges_quantities(web: Ctl) -> None:
-    """Given quantities are merged with those that are there."""
+    """Given quantities are merged with the existing ones."""
     web("set", "resources", "deploy/web", "-c", "nginx", "--limits=cpu=200m,memory=1Gi")
     web("set", "resources", "deploy/web", "-c", "nginx", "--limits=cpu=300m", "--requests=cpu=1m")
     assert spec(web)["containers"][0]["resources"] == {"limits": {"cpu": "300m", "memory": "1Gi"}, "requests": {"cpu": "1m"}}
@@ -86,7 +86,7 @@ def test_set_resources_merges_quantities(web: Ctl) -> None:
 
 
 def test_set_selector_replaces_and_set_subject_adds(web: Ctl) -> None:
-    """A service's selector is replaced; subjects are added once, in the group of the dialect."""
+    """The selector of a service is replaced; subjects are added once, in the dialect's group."""
     web("expose", "deploy/web", "--port=80")
     assert web("set", "selector", "service", "web", "x=y,z=").lines == ["service/web selector updated"]
     assert spec(web, "svc/web")["selector"] == {"x": "y", "z": ""}
@@ -99,7 +99,7 @@ def test_set_selector_replaces_and_set_subject_adds(web: Ctl) -> None:
 
 
 def test_concurrent_change_is_kept_by_set(web: Ctl) -> None:
-    """A change by somebody else between the reading and the writing of `set` is not undone."""
+    """A concurrent change between the read and the write of `set` is not undone."""
     other = Ctl(web.server)
     writes = iter(range(2))
     plain = web._connect
@@ -127,7 +127,7 @@ def test_concurrent_change_is_kept_by_set(web: Ctl) -> None:
 
 
 def test_run_creates_a_pod_and_service(ctl: Ctl) -> None:
-    """A pod of one container; with --expose a service beside it; overrides are merged."""
+    """Run creates a pod with one container; --expose adds a service; overrides are merged."""
     ctl("create", "serviceaccount", "default")
     ran = ctl("run", "a", "--image=i:1", "--port=80", "--expose", "--env=A=b", "-l", "x=y", "--restart=Never", "--", "one", "two")
     assert ran.lines == ["service/a created", "pod/a created"]
@@ -145,7 +145,7 @@ def test_run_creates_a_pod_and_service(ctl: Ctl) -> None:
 
 
 def test_run_fails_if_the_pod_does_not_start(ctl: Ctl) -> None:
-    """A pod that does not start in time is an error that says so; with --rm it is deleted."""
+    """A pod that does not start in time is reported as an error; --rm deletes it."""
     ctl("create", "serviceaccount", "default")
     error = ctl("run", "a", "--image=i", "-i", "--rm", "--pod-running-timeout=3s", status=1).error
     assert "does not run after 3 s" in error
@@ -153,7 +153,7 @@ def test_run_fails_if_the_pod_does_not_start(ctl: Ctl) -> None:
 
 
 def test_expose_derives_a_service_from_the_object(web: Ctl) -> None:
-    """Selector, labels and ports come from the object, unless flags say otherwise."""
+    """Selector, labels and ports come from the object unless flags override them."""
     assert "names no ports: give --port" in web("expose", "deploy/web", status=1).error
     assert web("expose", "deploy/web", "--port=80,443", "--target-port=http", "--name=s").lines == ["service/s exposed"]
     found = spec(web, "svc/s")
@@ -166,7 +166,7 @@ def test_expose_derives_a_service_from_the_object(web: Ctl) -> None:
 
 
 def test_autoscale_creates_an_autoscaler(web: Ctl) -> None:
-    """An autoscaler of the object's name; only of what can be scaled."""
+    """The autoscaler has the object's name; kinds without a scale subresource are rejected."""
     assert web("autoscale", "deploy/web", "--min=2", "--max=5", "--cpu-percent=80").lines == ["horizontalpodautoscaler.autoscaling/web autoscaled"]
     assert web("get", "hpa/web", "-o", "jsonpath={.spec.minReplicas} {.spec.maxReplicas} {.spec.scaleTargetRef.name}").out == "2 5 web"
     web("create", "configmap", "m")
@@ -175,7 +175,7 @@ def test_autoscale_creates_an_autoscaler(web: Ctl) -> None:
 
 
 def test_replace_and_forced_replace(ctl: Ctl, tmp_path: Path) -> None:
-    """What the file leaves out goes; with --force the object is another one; what is not there is refused."""
+    """Fields that the file omits are removed; --force deletes and creates the object; a missing object is an error."""
     assert "not found" in ctl("replace", "-f", "-", send=MAP, status=1).error
     ctl("create", "configmap", "m", "--from-literal=x=y")
     uid = ctl("get", "cm/m", "-o", "jsonpath={.metadata.uid}").out
@@ -194,18 +194,18 @@ def test_replace_and_forced_replace(ctl: Ctl, tmp_path: Path) -> None:
 
 
 def test_get_subresource(web: Ctl) -> None:
-    """get --subresource is of one object that has it."""
+    """get --subresource reads a subresource of one object."""
     assert web("get", "deploy/web", "--subresource=scale", "-o", "jsonpath={.kind} {.spec.replicas}").out == "Scale 1"
     assert "those that it has are scale, status" in web("get", "deploy/web", "--subresource=x", status=1).error
     assert "of one object" in web("get", "deploy", "--subresource=scale", status=1).error
 
 
 def test_output_watch_events(web: Ctl) -> None:
-    """--output-watch-events puts what happened in front, in tables and in objects."""
+    """--output-watch-events prefixes tables and objects with the type of the event."""
 
     def change(second: int) -> None:
         if second == 1:
-            # Not by a second command, whose output would be taken for that of the first.
+            # Not with a second command, whose output would be mixed with the first one's.
             run(web.server.client().patch(DEPLOYMENTS, "default", "web", {"spec": {"paused": True}}, content_type=MERGE))
 
     web.while_waiting, web.patience = change, 5
@@ -215,7 +215,7 @@ def test_output_watch_events(web: Ctl) -> None:
 
 
 def test_a_dry_run_deletes_nothing(ctl: Ctl) -> None:
-    """Neither here nor by the server, with a name and with a selector."""
+    """A dry run deletes nothing, client-side or server-side, by name or by selector."""
     ctl("create", "configmap", "m")
     for words in (("cm/m",), ("cm", "--all")):
         assert ctl("delete", *words, "--dry-run=server").lines == ['configmap "m" deleted (server dry run)']
@@ -233,14 +233,14 @@ def test_interactive_deletion(ctl: Ctl) -> None:
 
 
 def test_options_and_get_raw(ctl: Ctl) -> None:
-    """options prints the flags of every command; get --raw any path."""
+    """`options` prints the flags of every command; get --raw requests any path."""
     assert "--as-group GROUP" in ctl("options").out
     assert ctl("get", "--raw=/readyz?verbose=&exclude=etcd").out.startswith("[+]")
     assert "a path begins with /" in ctl("get", "--raw=x", status=1).error
 
 
 def test_create_generators(ctl: Ctl) -> None:
-    """Services, ingresses, cron jobs, quotas, budgets, priority classes and tokens from arguments."""
+    """Services, ingresses, cron jobs, quotas, budgets, priority classes and tokens are created from arguments."""
     ctl("create", "service", "nodeport", "s", "--tcp=80:web", "--tcp=443")
     found = spec(ctl, "svc/s")
     assert (found["type"], found["selector"]) == ("NodePort", {"app": "s"})
@@ -268,7 +268,7 @@ def test_create_generators(ctl: Ctl) -> None:
 
 
 def test_describe_shows_texts_but_no_secrets(ctl: Ctl) -> None:
-    """Keys of config maps stay as they are, their lines too; of secrets only sizes are printed."""
+    """Values of config maps are printed with their line breaks; of secrets only sizes are printed."""
     ctl("create", "configmap", "m", "--from-literal=aKey=one\ntwo")
     assert "aKey:\n----\none\ntwo\n" in ctl("describe", "cm", "m").out
     ctl("create", "secret", "s", "--from-literal=password=hunter22")
@@ -277,7 +277,8 @@ def test_describe_shows_texts_but_no_secrets(ctl: Ctl) -> None:
 
 
 def test_unchanged_objects_are_reported(ctl: Ctl) -> None:
-    """A label that is so already, a patch without effect, a deployment that is paused already."""
+    """Commands that change nothing say so: an equal label, a patch without effect, a deployment that is already paused.
+    """
     ctl("create", "configmap", "m")
     ctl("label", "cm/m", "a=b")
     assert ctl("label", "cm/m", "a=b").lines == ["configmap/m not labeled"]

@@ -1,1 +1,1 @@
-"""The floor under the recorded exchanges."""
+"""The minimum of recorded exchanges that must be exact."""

@@ -1,9 +1,9 @@
 """An API server and its controllers in two processes, for recorded exchanges.
 
-    python tests/exchange/apart.py DIALECT STATE PORT [SERVER-FLAG...] --- [MANAGER-FLAG...] --- [SERVER-FLAG...]
+python tests/exchange/apart.py DIALECT STATE PORT [SERVER-FLAG...] --- [MANAGER-FLAG...] --- [SERVER-FLAG...]
 
-Runs the server without controllers on the folder STATE and, when its client configuration is there, the controller manager
-as a client of it. Ends both on SIGTERM, and when one of them ends.
+Runs the server without controllers on the folder STATE and, once its kubeconfig exists, the controller manager as its
+client. Ends both on SIGTERM, and when one of them ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RUN = "from twisted.scripts.twistd import run; run()"
 
 
 def split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Flags of the server, and those of the manager between the two separators."""
+    """Split flags of the server from those of the manager between the two separators."""
     first = arguments.index("---")
     second = arguments.index("---", first + 1)
     return arguments[:first] + arguments[second + 1 :], arguments[first + 1 : second]

@@ -1,4 +1,4 @@
-"""``python tests/exchange/check_floor.py [--raise] REPORT...``: no area of the recordings may lose ground.
+"""``python tests/exchange/check_floor.py [--raise] REPORT...``: compare recorded exchanges with a minimum per area.
 
 A REPORT is what the exchange program or the scheduler's program writes with ``--json``; profiles that the server cannot be
 started with count for nothing. ``floor.json`` has, per area, how many steps have to be exact; areas of the scheduler stand
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 FLOOR = Path(__file__).with_name("floor.json")
-#: How many steps of an area a run may lose to deadlines that the scenarios set.
+# How many steps of an area may fail because of deadlines in the scenarios.
 _SLACK = 3
 
 
@@ -27,9 +27,9 @@ def below(floor: Mapping[str, int], exact: Mapping[str, int]) -> list[str]:
     return [area for area, least in floor.items() if exact.get(area, 0) < least]
 
 
-#: In front of the areas of the scheduler's recordings.
+#: Prefix of the areas of the scheduler's recordings.
 _SCHEDULER = "scheduler/"
-#: The area that is played against a server with controllers, in a report of its own.
+#: The area that runs against a server with controllers and has a report of its own.
 _CONTROLLERS = "controllers"
 
 
@@ -66,7 +66,7 @@ def table(floor: Mapping[str, int], areas: Mapping[str, Mapping[str, int]]) -> s
 
 
 def main(arguments: list[str]) -> int:
-    """Compare, print, and perhaps raise."""
+    """Compare, print, and raise the minimum if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("reports", type=Path, nargs="+")
     parser.add_argument("--raise", dest="lift", action="store_true")

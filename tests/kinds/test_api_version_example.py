@@ -1,4 +1,4 @@
-"""The version of docs/extending/api-version.md, served with its table, its registration and its conversion."""
+"""The version of docs/extending/api-version.md is served with its table, registration and conversion."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEW = "/apis/coordination.orch.io/v1/namespaces/default/leases"
 
 
 def stored_in_v1(row: Row) -> Row:
-    """The row of the kind with the storage version that it needs once it has several."""
+    """The row of the kind with the storage version, which it needs once it has several versions."""
     assert isinstance(row, KindRow)
     return dataclasses.replace(row, storage_version="coordination.{abbr}.io/v1")
 
@@ -45,7 +45,7 @@ def server(tmp_path: Path, builtin_tables: pytest.MonkeyPatch) -> Iterator[InPro
 
 
 def test_both_versions_show_one_object(server: InProcessServer) -> None:
-    """What is written in one version is read in the other, with the warning of the deprecated one."""
+    """An object that is written in one version is read in the other; the deprecated one has a warning."""
     lease = {"metadata": {"name": "a"}, "spec": {"holder": "me", "leaseDurationSeconds": 5}}
     made = run(server.request("POST", OLD, body=lease))
     assert made.code == 201 and made.json["spec"] == lease["spec"]
@@ -58,8 +58,8 @@ def test_both_versions_show_one_object(server: InProcessServer) -> None:
     assert (listed["apiVersion"], listed["items"][0]["spec"]["holder"]) == ("coordination.orch.io/v1beta1", "you")
 
 
-def test_discovery_lists_it(server: InProcessServer) -> None:
-    """The group shows both versions, the preferred one first; explain's document has the field."""
+def test_discovery_lists_the_version(server: InProcessServer) -> None:
+    """The group lists both versions, the preferred one first; the OpenAPI document has the field."""
     group = run(server.request("GET", "/apis/coordination.orch.io")).json
     assert [each["version"] for each in group["versions"]] == ["v1", "v1beta1"]
     listed = run(server.request("GET", "/apis/coordination.orch.io/v1beta1")).json["resources"]

@@ -1,4 +1,4 @@
-"""The work on a body is bounded by its values, and grows with its length in proportion."""
+"""The work on a request body is bounded by its number of values and linear in its length."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CATALOG = builtin_catalog(ORCH)
 
 
 def lines(work: Callable[[], object]) -> int:
-    """Lines of Python that `work` runs: a measure of its time that is the same on every machine."""
+    """Executed lines of Python during `work`: a measure of time that is the same on every machine."""
     count = 0
 
     def trace(frame: Any, event: str, arg: Any) -> Any:
@@ -45,7 +45,7 @@ def lines(work: Callable[[], object]) -> int:
 
 
 class Compared(str):
-    """A text that counts how often it is compared."""
+    """A text that counts its comparisons."""
 
     times = 0
 
@@ -61,7 +61,7 @@ class Compared(str):
     [b"[" + b"1," * MAX_VALUES + b"1]", b"{}," * MAX_VALUES, b"[" * (MAX_VALUES + 1), b'"a"' * (2 * MAX_VALUES + 2) + b"," * 60_000],
 )
 def test_json_of_too_many_values_is_refused(text: bytes) -> None:
-    """A text of too many values is refused before it is decoded, whether it is valid or not."""
+    """JSON with too many values is rejected before it is decoded, whether it is valid or not."""
     with pytest.raises(ApiError) as refused:
         check_json(text)
     assert refused.value.code == 413
@@ -69,7 +69,7 @@ def test_json_of_too_many_values_is_refused(text: bytes) -> None:
 
 @pytest.mark.parametrize("inside", [b",[{", b'\\",', b"\\\\"])
 def test_text_in_strings_counts_as_one_value(inside: bytes) -> None:
-    """A long text with commas and brackets in it is one value."""
+    """A string with many commas and brackets counts as one value."""
     text = b'{"a":"' + inside * MAX_VALUES + b'","b":[1,2]}'
     assert json_values(text) < 10
     check_json(text)
@@ -84,14 +84,14 @@ def test_text_in_strings_counts_as_one_value(inside: bytes) -> None:
     ],
 )
 def test_yaml_of_too_many_values_is_refused(document: bytes) -> None:
-    """So is YAML, where aliases and the depth at which values stand count as well."""
+    """YAML with too many values is rejected; aliases and nesting depth count as well."""
     with pytest.raises(yaml_.YAMLError, match="more than"):
         yaml_.decode(document)
 
 
 @pytest.mark.parametrize("anchored", [False, True])
 def test_alias_cost_does_not_depend_on_the_depth(anchored: bool) -> None:
-    """What an alias costs does not depend on the depth at which it stands."""
+    """The cost of an alias does not depend on its depth."""
 
     def document(depth: int) -> bytes:
         opening = b"".join(b"&n%d [" % i for i in range(depth)) if anchored else b"[" * depth
@@ -116,12 +116,12 @@ def test_alias_cost_does_not_depend_on_the_depth(anchored: bool) -> None:
     ],
 )
 def test_protobuf_of_too_many_fields_is_refused(raw: bytes) -> None:
-    """So is protobuf of too many fields, known or not, in groups or in messages within it."""
+    """Protobuf with too many fields is rejected, known or unknown, in groups or in nested messages."""
     kind = CATALOG.kind("v1", "ConfigMap")
     assert kind is not None
     with pytest.raises(ProtobufError, match="more than"):
         protobuf.decode_message(raw, kind.type)
-    # The count begins anew with each message.
+    # Each message is counted separately.
     assert protobuf.decode_message(b"", kind.type) is not None
 
 
@@ -137,7 +137,7 @@ def test_protobuf_of_too_many_fields_is_refused(raw: bytes) -> None:
     ],
 )
 def test_json_repair_steps_depend_on_values_not_bytes(work: Callable[[int], object], unit: int) -> None:
-    """To say what is wrong with a JSON text, or to mend it, takes steps for its values and not for its bytes."""
+    """Locating and repairing errors of JSON takes steps per value, not per byte."""
     assert lines(lambda: work(10 * unit)) == lines(lambda: work(unit))
 
 
@@ -155,7 +155,7 @@ def test_steps_grow_in_proportion(work: Callable[[int], object]) -> None:
 
 
 def test_duplicate_owners_are_found_in_linear_time() -> None:
-    """Owner references that say the same are found without comparing each with all."""
+    """Duplicate owner references are found without comparing all pairs."""
     owners = [{"uid": Compared(i)} for i in range(100)]
     Compared.times = 0
     single_owners({"metadata": {"ownerReferences": owners}}, lambda _: None)
@@ -176,13 +176,13 @@ def test_enum_check_takes_constant_time() -> None:
 
 
 def test_number_of_causes_is_bounded() -> None:
-    """A refusal names so many causes and no more."""
+    """The number of causes in a rejection is bounded."""
     error = invalid("", "A", "a", [Cause("FieldValueInvalid", f"wrong {i}", f"spec.a{i}") for i in range(MAX_CAUSES + 1)])
     assert len((error.details or {})["causes"]) == MAX_CAUSES and f"wrong {MAX_CAUSES}" not in str(error)
 
 
 def test_long_selectors_are_refused() -> None:
-    """A selector of more text than one needs is refused before it is read."""
+    """A selector beyond the limit of length is rejected before it is parsed."""
     pods = CATALOG.resource("", "v1", "pods")
     assert pods is not None
     for parse in (LabelSelector.parse, lambda text: FieldSelector.parse(text, pods)):

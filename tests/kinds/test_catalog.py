@@ -1,4 +1,4 @@
-"""What is served: looking up, adding and taking away, versions in order, and what flags leave on."""
+"""The catalog: look-up, added and removed resources, order of versions, runtime configuration."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def catalog() -> Catalog:
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=lambda d: d.name)
 def test_builtin_tables_are_consistent(dialect: Dialect) -> None:
-    """Every resource is of a served group and version, under one plural and one kind; what is stored has a type to be
-    stored in, and every version of it is kept under the same key and storage version."""
+    """Every resource is of a served group and version, under one plural and one kind; a stored one has a type, and all
+    its versions share the store key and the storage version."""
     made = builtin_catalog(dialect)
     assert len({(r.group, r.version, r.plural) for r in made.resources}) == len(made.resources)
     kept: dict[str, str] = {}
@@ -42,7 +42,7 @@ def test_builtin_tables_are_consistent(dialect: Dialect) -> None:
 
 
 def test_lookup_by_path_kind_and_version(catalog: Catalog) -> None:
-    """By path, by kind, by group and version; None for what is not served."""
+    """Look-up by path, by kind, and by group and version; None for what is not served."""
     found = catalog.resource("apps", "v1", "deployments")
     assert found is not None and found is catalog.kind("apps/v1", "Deployment")
     assert found in catalog.in_version("apps", "v1") and found.list_kind == "DeploymentList"
@@ -52,18 +52,18 @@ def test_lookup_by_path_kind_and_version(catalog: Catalog) -> None:
 
 @pytest.mark.parametrize(("group", "version", "text"), [("", "v1", "v1"), ("apps", "v1", "apps/v1")])
 def test_api_version_text(group: str, version: str, text: str) -> None:
-    """The core group is not named."""
+    """The core group has no name in apiVersion."""
     assert group_version(group, version) == text and split_group_version(text) == (group, version)
 
 
 def test_version_priority_order() -> None:
-    """Stable before beta before alpha, newer first, then the rest by name."""
+    """Stable before beta before alpha, newer first, then other names alphabetically."""
     order = ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10", "v1beta", "vx"]
     assert sorted(set(order), key=version_priority) == order
 
 
 def test_storage_version_hash(catalog: Catalog) -> None:
-    """What discovery shows of the storage version: eight bytes, the same for every served version."""
+    """The hash that discovery shows has eight bytes and is the same for every served version."""
     first, second = (catalog.resource("autoscaling", v, "horizontalpodautoscalers") for v in ("v1", "v2"))
     assert first is not None and second is not None
     assert first.storage_version_hash == second.storage_version_hash and len(first.storage_version_hash) == 12
@@ -89,14 +89,14 @@ class TestAdding:
         assert none.group("cars.example") is None and [g.name for g in none.groups] == [g.name for g in catalog.groups]
 
     def test_versions_without_resources_are_not_served(self, catalog: Catalog) -> None:
-        """A version without resources is not announced; neither is a group without versions."""
+        """A version without resources is not listed, nor a group without versions."""
         without = catalog.adding((), without=lambda r: (r.group, r.version) == ("autoscaling", "v1") or r.group == "apps")
         group = without.group("autoscaling")
         assert group is not None and "v1" not in group.versions and group.preferred in group.versions
         assert without.group("apps") is None and without.group("batch") is catalog.group("batch")
 
     def test_replaced_resource_takes_its_place(self, catalog: Catalog) -> None:
-        """A resource takes the place of the one dropped in the same step."""
+        """A resource replaces one that is dropped in the same step."""
         first = wheel(catalog, "v1")
         made = catalog.adding([first])
         second = replace(first, singular="wheel")
@@ -106,14 +106,14 @@ class TestAdding:
 
 class TestRuntime:
     def test_disabled_versions_are_not_served(self) -> None:
-        """A version that is off is not there; a group without versions neither; the preferred one is one that is left."""
+        """A disabled version is not served, nor a group without versions; the preferred version is a remaining one."""
         made = builtin_catalog(ORCH, enabled=lambda group, version, default: default and (group, version) not in {("autoscaling", "v1"), ("apps", "v1")})
         assert made.group("apps") is None and made.resource("apps", "v1", "deployments") is None
         group = made.group("autoscaling")
         assert group is not None and group.preferred == "v2"
 
     def test_versions_off_by_default_can_be_enabled(self) -> None:
-        """What is off by default can be had."""
+        """A version that is off by default can be enabled."""
         usual = builtin_catalog(ORCH)
         everything = builtin_catalog(ORCH, enabled=lambda group, version, default: True)
         assert len(everything.resources) > len(usual.resources)
@@ -128,5 +128,6 @@ class TestRuntime:
     ],
 )
 def test_deprecation_texts(removed: str, replacement: str, text: str) -> None:
-    """A warning says since when, until when and what instead, as far as that is known."""
+    """A warning says since which release a version is deprecated, when it is removed, and the replacement, as far as
+    known."""
     assert Deprecation(since="v1.21", removed=removed, replacement=replacement).warning("K", "g/v1") == text

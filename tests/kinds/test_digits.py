@@ -1,4 +1,4 @@
-"""Numbers and texts of any length from outside cost bounded time and memory."""
+"""Numbers and texts of any length in requests take bounded time and memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orchd.kinds.objects.validate import cron, names
 from orchd.kinds.patch import fieldset
 from orchd.kinds.shorttexts import LONGEST, remember_short
 
-#: More than Python reads as a number.
+#: More digits than Python converts to an int.
 MANY = "1" * 5000
 
 
@@ -27,13 +27,13 @@ MANY = "1" * 5000
     [("0", 0), ("-12", -12), ("+7", 7), ("0" * 5000 + "12", 12), (MANY, BEYOND), ("-" + MANY, -BEYOND), ("+" + MANY, BEYOND)],
 )
 def test_ascii_digits_are_parsed(text: str, number: int) -> None:
-    """Digits of any number are read; beyond every range they say only that."""
+    """ASCII digits are parsed; numbers beyond every range become one large value."""
     assert integer(text) == number
 
 
 @pytest.mark.parametrize("text", ["", "-", "1_000", "\u00b2", "\u0661", "a", "-" * 5000, MANY + "a", MANY + "_1"])
 def test_other_digits_are_refused(text: str) -> None:
-    """Only ASCII digits are a number, whatever Python takes besides."""
+    """Only ASCII digits are accepted, although Python parses others."""
     assert not is_whole(text)
     with pytest.raises(ValueError, match=r"not a number|invalid literal"):
         integer(text)
@@ -60,7 +60,7 @@ def test_other_digits_are_refused(text: str) -> None:
     ],
 )
 def test_parsers_accept_or_refuse_huge_numbers(read: Callable[[], Any]) -> None:
-    """A number of thousands of digits is read, or refused with an error of the reader's own."""
+    """A number of thousands of digits is parsed or rejected with the parser's own error."""
     try:
         read()
     except (json_.JSONError, yaml_.YAMLError, scalars.ScalarError, DurationError, ApiError, fieldset.FieldSetError) as error:
@@ -68,20 +68,20 @@ def test_parsers_accept_or_refuse_huge_numbers(read: Callable[[], Any]) -> None:
 
 
 def test_huge_numbers_in_schedules_are_out_of_range() -> None:
-    """A number in a schedule is out of range like any other that is too large."""
+    """A huge number in a schedule is out of range like any other too large number."""
     with pytest.raises(ValueError, match="value out of range"):
         cron._number(MANY, {})
 
 
 def test_resource_versions_have_64_bits() -> None:
-    """A resourceVersion is an unsigned number of 64 bits."""
+    """A resourceVersion is an unsigned 64-bit integer."""
     assert list_options.parse_version(str(2**64 - 1)) == 2**64 - 1
     with pytest.raises(ApiError, match="value out of range"):
         list_options.parse_version(str(2**64))
 
 
 def test_long_texts_are_not_cached() -> None:
-    """A client that sends long texts, each another one, does not fill the memory with them."""
+    """Long texts are not cached, so that a client cannot fill the memory with different ones."""
     made: list[int] = []
 
     @remember_short(10)
@@ -96,6 +96,6 @@ def test_long_texts_are_not_cached() -> None:
 
 
 def test_accept_header_clauses_are_bounded() -> None:
-    """The clauses that count, and so the time to sort them, are bounded."""
+    """The number of Accept clauses that are considered, and so the time to sort them, is bounded."""
     text = ",".join(f"a/b{i};q=0.{i}" for i in range(1000))
     assert len(parse_accept(text)) == 64

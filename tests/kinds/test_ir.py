@@ -1,4 +1,4 @@
-"""The schema's nodes: inlined members, types made when first asked for, other semantics for one field."""
+"""Schema nodes: inlined structs, lazily loaded types, overrides of merge semantics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchd.kinds.ir import Field, Type, TypeTable
 
 
 def test_inlined_structs() -> None:
-    """`members` has an inlined struct as one, `fields` has its fields by JSON name."""
+    """`members` has an inlined struct as one member, `fields` has its fields by JSON name."""
     inner = Type("struct", members=[Field("a", Type("string"), number=1)])
     outer = Type("struct", members=[Field("", inner, inline=True), Field("b", Type("int32"))])
     assert list(outer.fields) == ["a", "b"] and [m.name for m in outer.members] == ["", "b"]
@@ -31,7 +31,7 @@ def test_members_are_resolved_once_and_late() -> None:
 
 
 def test_walking_all_kinds_caches_no_members() -> None:
-    """A walk over every kind leaves no members behind."""
+    """Walking over every kind leaves no members cached."""
     node = Type("struct", name="x/v1.A", resolve=lambda: (Field("a", Type("string")),))
     seen = node.uncached()
     assert list(seen.fields) == ["a"] and node.members_ is None and seen.name == node.name
@@ -39,14 +39,14 @@ def test_walking_all_kinds_caches_no_members() -> None:
 
 
 def test_field_overrides_merge_semantics() -> None:
-    """A field may give its type other merge semantics; the shape is the same."""
+    """A field may override its type's merge semantics; the shape is the same."""
     node = Type("list", element=Type("string"), list_type="atomic")
     merged = node.with_semantics(list_type="set")
     assert (merged.list_type, node.list_type, merged.element) == ("set", "atomic", node.element)
 
 
 def test_type_table_lookups() -> None:
-    """A named type is made once; unknown ones are KeyError; recursion ends."""
+    """A named type is created once; unknown names raise KeyError; recursive types are finite."""
     types: TypeTable = builtin_types(ORCH)
     pod = types.get("core/v1.Pod")
     assert pod is types.get("core/v1.Pod") and pod.fields["spec"].type.fields["containers"].type.merge_key == "name"
@@ -58,6 +58,6 @@ def test_type_table_lookups() -> None:
 
 
 def test_names_are_spelled_in_the_dialect() -> None:
-    """OpenAPI names and members that carry the product word are those of the dialect."""
+    """OpenAPI names and members with the product word are spelled in the dialect."""
     found = [builtin_types(d).get("core/v1.Pod").definition for d in (ORCH, KUBERNETES)]
     assert found[0] != found[1] and ORCH.long in found[0] and KUBERNETES.abbr in found[1]

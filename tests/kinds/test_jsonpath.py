@@ -1,4 +1,4 @@
-"""Paths of printer columns."""
+"""JSONPath expressions of printer columns."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ OBJECT: Any = {
     ],
 )
 def test_path_results(path: str, found: list[Any]) -> None:
-    """A path finds every value that it describes, in order, and nothing is an error."""
+    """A path finds all matching values in order; no match is not an error."""
     compiled = compile_path(path)
     assert compiled.find(OBJECT) == found
     assert [*compiled.first(OBJECT)] == found[:1]
@@ -66,7 +66,7 @@ def test_path_results(path: str, found: list[Any]) -> None:
 
 @pytest.mark.parametrize("path", ["a", ".a[", ".a[x]", ".a['b]", ".l[::0]", ".a.c[?(@.n==q)]", ".a b", "." + "."])
 def test_invalid_paths_are_refused(path: str) -> None:
-    """Text that is no path is refused."""
+    """An invalid path is rejected."""
     with pytest.raises(JsonPathError):
         compile_path(path)
 
@@ -75,7 +75,7 @@ def test_invalid_paths_are_refused(path: str) -> None:
     st.text(max_size=20), st.recursive(st.integers() | st.text(), lambda s: st.lists(s) | st.dictionaries(st.text(), s))
 )
 def test_any_text_is_a_path_or_an_error(path: str, value: Any) -> None:
-    """No text makes anything else than a path or its own error, and no value makes a path fail."""
+    """Any text parses to a path or raises its own error, and no value makes a path fail."""
     try:
         compiled = compile_path("." + path)
     except JsonPathError:
@@ -87,6 +87,6 @@ def test_any_text_is_a_path_or_an_error(path: str, value: Any) -> None:
 @example(key="',", value=0)
 @example(key="\\',\\\\", value=0)
 def test_any_key_can_be_quoted(key: str, value: int) -> None:
-    """A name in quotes may hold anything."""
+    """A quoted name may contain any characters."""
     quoted = key.replace("\\", "\\\\").replace("'", "\\'")
     assert compile_path(f"['{quoted}']").find({key: value}) == [value]

@@ -1,4 +1,4 @@
-"""The kind of docs/extending/kind.md, served with its module and its functions where the page puts them."""
+"""The kind of docs/extending/kind.md is served with its module and functions in the places that the page names."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def backup(**spec: object) -> dict[str, object]:
     return {"metadata": {"name": "a"}, "spec": {"claimName": "data", **spec}}
 
 
-def test_it_is_stored_defaulted_and_validated(server: InProcessServer) -> None:
-    """Defaults come from the types, errors from the row's functions, generation and status from the row."""
+def test_example_is_stored_defaulted_and_validated(server: InProcessServer) -> None:
+    """Defaults come from the types, validation errors from the row's functions, generation and status from the row."""
     made = run(server.request("POST", BACKUPS, body=backup()))
     assert made.code == 201 and made.json["spec"] == {"claimName": "data", "copies": 3}
     assert made.json["metadata"]["generation"] == 1
@@ -52,8 +52,8 @@ def test_it_is_stored_defaulted_and_validated(server: InProcessServer) -> None:
     assert (told["spec"]["copies"], told["status"]["lastBackupTime"]) == (5, "2026-01-01T00:00:00Z")
 
 
-def test_it_is_listed_selected_and_printed(server: InProcessServer) -> None:
-    """Discovery, field selectors and tables follow from the row."""
+def test_example_is_listed_selected_and_printed(server: InProcessServer) -> None:
+    """Discovery, field selectors and tables are derived from the row."""
     run(server.request("POST", BACKUPS, body=backup()))
     listed = {each["name"]: each for each in run(server.request("GET", "/apis/backup.orch.io/v1")).json["resources"]}
     assert listed["backups"]["shortNames"] == ["bk"] and "backups/status" in listed

@@ -1,4 +1,4 @@
-"""The rows of built-in kinds are complete, everything that they name exists, and no table about kinds stands elsewhere."""
+"""The rows of built-in kinds are complete and consistent, and no other table is keyed by kind."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def functions_of(row: KindRow) -> Iterator[tuple[str, int]]:
 
 
 def test_each_kind_has_one_row() -> None:
-    """One row per stored kind; versions of one kind share its store key, and no two kinds do."""
+    """Each stored kind has one row; versions of one kind share its store key, and no two kinds do."""
     written = [(package, row) for package, row, _ in EVERY if isinstance(row, KindRow)]
     keys = [row.key for _, row in written if row.key]
     assert len(keys) == len(set(keys))
@@ -69,7 +69,7 @@ def test_each_kind_has_one_row() -> None:
 
 
 def test_every_resource_has_its_row() -> None:
-    """What is served is what the rows say, in both dialects."""
+    """The served resources are those of the rows, in both dialects."""
     served = {(r.group, r.version, r.kind) for r in CATALOG.resources}
     templates = {g: version.split() for g, version, _, _ in groups.GROUPS}
     listed = {
@@ -85,7 +85,7 @@ def test_every_resource_has_its_row() -> None:
 
 @pytest.mark.parametrize(("package", "row"), [(p, c) for p, _, c in EVERY], ids=[f"{p}.{r.kind}" for p, r, _ in EVERY])
 def test_rows_name_existing_functions_and_kinds(package: str, row: KindRow) -> None:
-    """Functions exist and take what they are given; strategies, verbs, kinds and paths exist."""
+    """The named functions exist with these parameters; strategies, verbs, kinds and paths exist."""
     for name, count in functions_of(row):
         assert parameters(resolve(name)) == count, name
     assert row.strategy == "" or row.strategy in STRATEGIES
@@ -122,7 +122,7 @@ MEMBER = re.compile(r"\.(\w+)")
 
 
 def test_each_member_of_a_row_is_read() -> None:
-    """No member of a row stands for nothing: some module reads it."""
+    """Some module reads each member of a row."""
     read = set()
     for path in (ROOT / "orchd").rglob("*.py"):
         if path.parent.name != "builtin" and path.name != "rows.py":
@@ -132,7 +132,7 @@ def test_each_member_of_a_row_is_read() -> None:
 
 
 def test_each_member_is_set_in_some_row() -> None:
-    """Every member differs from its default in some row."""
+    """Each member differs from its default in some row."""
     complete = [c for _, _, c in EVERY]
     for member in dataclasses.fields(KindRow):
         assert len({repr(getattr(row, member.name)) for row in complete}) > 1, member.name
@@ -165,7 +165,7 @@ ALLOWED = {
 
 
 def keys_of(node: ast.AST) -> list[str]:
-    """The texts that a table is keyed by: keys of a dict, members of a set, words of a text that is split."""
+    """The keys of a table: keys of a dict, members of a set, words of a text that is split."""
     if isinstance(node, ast.Constant):
         return [node.value] if isinstance(node.value, str) else []
     if isinstance(node, ast.Dict):
@@ -220,6 +220,6 @@ def test_no_other_table_is_keyed_by_kind() -> None:
     'class A:\n    B = ("apps/Deployment", "batch/Job")', 'A = {"pods/exec": 1, "services/proxy": 2}',
 ])  # fmt: skip
 def test_tables_keyed_by_kind_are_detected(tmp_path: Path, text: str) -> None:
-    """However it is keyed."""
+    """Tables are detected in each form of keys."""
     (tmp_path / "a.py").write_text(text)
     assert any(kinds_in(keys_of(value)) > 1 for _, value in tables(tmp_path / "a.py"))

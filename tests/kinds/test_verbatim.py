@@ -1,4 +1,4 @@
-"""Objects of which the text counts."""
+"""Objects whose exact JSON text matters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ values = st.recursive(
 @example({"a": {"data": 1}, "data": {"b": [":", ","]}}, None)
 @example({"data": ""}, 1)
 def test_a_member_is_found_in_any_document(document: dict[str, Any], indent: int | None) -> None:
-    """Found in any spelling; the same text in other members or strings is ignored."""
+    """The member is found in any formatting; the same text in other members or strings is ignored."""
     text = json.dumps(document, indent=indent).encode()
     found = member_text(text, "data")
     assert b"\n" not in found
@@ -36,12 +36,12 @@ def test_a_member_is_found_in_any_document(document: dict[str, Any], indent: int
     (b'{"data": {"a": 1} , "x": 1}', b'{"a": 1}'), (b'{"x":[{"data":1}],"data":\n{\n"a":1}\n}', b'{ "a":1}'), (b"{}", b""),
 ])
 def test_member_texts_are_single_line(document: bytes, text: bytes) -> None:
-    """Blanks at the ends are no part of it; line breaks are spaces."""
+    """White space at the ends is stripped; line breaks become spaces."""
     assert member_text(document, "data") == text
 
 
 def test_text_of_a_member_is_preserved() -> None:
-    """The member keeps the text that was sent; other values have the compact encoding."""
+    """The member keeps the text that was sent; other values are encoded compactly."""
     revision = {"kind": "ControllerRevision", "data": {"b": 1, "a": [1, 2]}}
     made = preserve_text(revision, json.dumps(revision).encode(), "data")
     assert made == revision and isinstance(made["data"], Verbatim)

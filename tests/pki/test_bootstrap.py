@@ -1,4 +1,4 @@
-"""A data folder gets its keys once."""
+"""A data folder gets its keys at the first start."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_first_start_creates_private_files(tmp_path: Path) -> None:
-    """Folders are 0700, files 0600, the serving certificate names the server, the admin is in the masters' group."""
+    """Folders are 0700 and files 0600, the serving certificate has the server's names, and the admin is in the masters'
+    group."""
     data = tmp_path / "data"
     files = _ensure(data)
     assert all(path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600) for path in [data, *data.rglob("*")])
@@ -49,7 +50,7 @@ def test_first_start_creates_private_files(tmp_path: Path) -> None:
 
 
 def test_second_start_reuses_all_files(tmp_path: Path) -> None:
-    """Nothing is written again while everything is good."""
+    """Valid files are not written again."""
     _ensure(tmp_path)
     before = _contents(tmp_path)
     _ensure(tmp_path, NOW + timedelta(days=100))
@@ -57,7 +58,7 @@ def test_second_start_reuses_all_files(tmp_path: Path) -> None:
 
 
 def test_expiring_certificates_are_renewed(tmp_path: Path) -> None:
-    """Leaves that are about to expire are renewed; the authority and the signing key stay."""
+    """Certificates that expire soon are renewed; the authority and the signing key stay."""
     _ensure(tmp_path)
     before = _contents(tmp_path)
     files = _ensure(tmp_path, NOW + timedelta(days=350))
@@ -69,7 +70,7 @@ def test_expiring_certificates_are_renewed(tmp_path: Path) -> None:
 
 
 def test_new_address_renews_the_serving_certificate(tmp_path: Path) -> None:
-    """Another address makes another serving certificate; another port only another configuration file."""
+    """A new address renews the serving certificate; a new port only the kubeconfig."""
     _ensure(tmp_path)
     before = _contents(tmp_path)
     files = _ensure(tmp_path, names=("10.0.0.1", "192.0.2.7"), url="https://192.0.2.7:1")
@@ -79,13 +80,13 @@ def test_new_address_renews_the_serving_certificate(tmp_path: Path) -> None:
 
 
 def test_configuration_file_is_named_after_the_dialect(tmp_path: Path) -> None:
-    """The configuration file is called as the dialect's users call it."""
+    """The name of the client configuration file is the dialect's."""
     files = ensure(tmp_path, dialect=KUBERNETES, server_url=URL, now=NOW)
     assert files.admin_config.name == f"admin.{KUBERNETES.config_file_kind}"
 
 
 def test_damaged_file_is_named_and_kept(tmp_path: Path) -> None:
-    """A damaged file is an error that names it, never replaced."""
+    """A damaged file is an error that names it; it is never replaced."""
     files = _ensure(tmp_path)
     files.ca_certificate.write_text("nothing")
     with pytest.raises(ValueError, match=r"ca\.crt"):

@@ -1,4 +1,4 @@
-"""Client configuration files are read and written as stock clients do it."""
+"""Client configuration files (kubeconfig) are read and written as stock clients do."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchd.pki.clientconfig import ClientConfig, ClientConfigError, Impersonatio
 
 
 def test_client_configuration_round_trips() -> None:
-    """What is rendered is what is read."""
+    """A rendered configuration is read back."""
     config = ClientConfig(
         server="https://h:1",
         authority=b"ca",
@@ -28,7 +28,7 @@ def test_client_configuration_round_trips() -> None:
 
 
 def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
-    """Relative paths start where the file is."""
+    """Relative paths are relative to the file."""
     (tmp_path / "ca.crt").write_bytes(b"authority")
     path = tmp_path / "config"
     path.write_text(
@@ -53,7 +53,7 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
     ],
 )
 def test_unusable_configuration_names_what_is_missing(text: str, message: str) -> None:
-    """An error says what is missing."""
+    """The error names what is missing."""
     with pytest.raises(ClientConfigError, match=message):
         parse(text)
 
@@ -71,19 +71,19 @@ def document(user: dict[str, Any], cluster: dict[str, Any] | None = None) -> str
 
 
 def test_cluster_fields_are_read() -> None:
-    """Everything that a cluster may say is read."""
+    """All fields of a cluster are read."""
     found = parse(document({}, {"tls-server-name": "s", "insecure-skip-tls-verify": True, "proxy-url": "http://p:3128"}))
     assert (found.server_name, found.insecure, found.proxy, found.namespace) == ("s", True, "http://p:3128", "n")
 
 
 def test_server_override() -> None:
-    """A server that is given replaces the file's; the file then need not have one."""
+    """A server given by flag replaces the file's, which then need not have one."""
     assert parse(document({}), server="https://other").server == "https://other"
     assert parse(document({}, {"server": ""}), server="https://other").server == "https://other"
 
 
 def test_certificate_files_are_reread(tmp_path: Path) -> None:
-    """Certificates that came from files follow the files; the others stay."""
+    """Certificates that were read from files are read again when these change; inline ones stay."""
     for name in ("ca", "crt", "key"):
         (tmp_path / name).write_text(f"{name} 1")
     path = tmp_path / "config"
@@ -111,7 +111,7 @@ EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./bin/get",
 
 
 def test_exec_plugin_fields_are_read(tmp_path: Path) -> None:
-    """All fields of an exec plugin; a relative command with a slash is beside the file."""
+    """All fields of an exec plugin are read; a relative command with a slash is relative to the file."""
     plugin = {
         **EXEC, "args": ["a", 1], "env": [{"name": "N", "value": "V"}], "installHint": "get it", "provideClusterInfo": True
     }
@@ -131,7 +131,7 @@ def test_exec_plugin_fields_are_read(tmp_path: Path) -> None:
 
 
 def test_interactive_mode_of_the_older_version() -> None:
-    """The mode may be left out in v1beta1, where it is IfAvailable, and not in v1."""
+    """interactiveMode defaults to IfAvailable in v1beta1 and is required in v1."""
     older = {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": "get"}
     found = parse(document({"exec": older})).exec
     assert found is not None and found.interactive_mode == "IfAvailable"
@@ -140,7 +140,7 @@ def test_interactive_mode_of_the_older_version() -> None:
 
 
 def test_exec_plugins_may_be_refused() -> None:
-    """Those who run no programs refuse a configuration that asks for one."""
+    """A caller that runs no programs rejects a configuration with an exec plugin."""
     with pytest.raises(ClientConfigError, match="exec is not supported here"):
         without_exec(parse(document({"exec": EXEC})))
 
@@ -167,7 +167,7 @@ def test_exec_plugins_may_be_refused() -> None:
     ],
 )
 def test_unsupported_fields_are_refused(user: dict[str, Any], cluster: dict[str, Any], message: str) -> None:
-    """What cannot be meant is refused, and the message says what."""
+    """The error names the unsupported field."""
     with pytest.raises(ClientConfigError, match=message):
         parse(document(user, cluster))
 

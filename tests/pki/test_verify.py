@@ -1,4 +1,4 @@
-"""Which client chains are believed."""
+"""Verification of client certificate chains."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def _intermediate() -> Signed:
 
 
 def test_trusted_certificate_names_user_and_groups() -> None:
-    """A leaf of a trusted authority names its user and groups."""
+    """A certificate of a trusted authority names its user and groups."""
     verified = ClientVerifier(chain_pem(OTHER.certificate, CA.certificate)).verify(_der(_client()), now=NOW)
     assert verified.identity == Identity(name="jane", groups=("dev", "ops"))
 
 
 def test_chains_with_intermediates() -> None:
-    """A chain may lead over certificates that the client sends, and an intermediate may itself be the anchor."""
+    """A chain may use intermediates that the client sends, and an intermediate may be a trust anchor."""
     middle = _intermediate()
     leaf = _client(middle)
     assert ClientVerifier(chain_pem(CA.certificate)).verify(_der(leaf, middle), now=NOW).expires < NOW + timedelta(11)
@@ -84,7 +84,7 @@ def test_chains_with_intermediates() -> None:
     ids=["none", "garbage", "other-authority", "server-usage", "expired", "not-yet", "self-signed"],
 )
 def test_invalid_chains_are_refused(chain: Callable[[], list[bytes]]) -> None:
-    """No certificate, no trust: each way in which a chain can be wrong is one error."""
+    """Each defect of a chain is an error."""
     with pytest.raises(VerificationError):
         ClientVerifier(chain_pem(CA.certificate)).verify(chain(), now=NOW)
 

@@ -1,4 +1,5 @@
-"""A scheduler without a server: informers that a test fills, a client that applies what the scheduler writes to them."""
+"""A scheduler without a server: informers that a test fills, and a client that applies the scheduler's writes to them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ HOST, ZONE = "orch.io/hostname", "topology.orch.io/zone"
 
 
 def node(name: str, *, cpu: Any = 4, memory: str = "8Gi", pods: int = 110, zone: str = "", labels: Any = None, **spec: Any) -> Object:
-    """A node; what else is given is its spec."""
+    """A node; keyword arguments become its spec."""
     known = {HOST: name, **({ZONE: zone} if zone else {}), **(labels or {})}
     allocatable = {"cpu": str(cpu), "memory": memory, "pods": str(pods)}
     return {"metadata": {"name": name, "uid": f"node-{name}", "labels": known}, "spec": spec, "status": {"allocatable": allocatable}}
@@ -43,7 +44,7 @@ def pod(
     name: str, *, cpu: Any = None, on: str = "", priority: int = 0, labels: Any = None, start: str = "", namespace: str = "ns",
     image: str = "app:v1", deleting: bool = False, **spec: Any,
 ) -> Object:  # fmt: skip
-    """A pod; what else is given is its spec."""
+    """A pod; keyword arguments become its spec."""
     requests = {} if cpu is None else {"cpu": str(cpu)}
     containers = [{"name": "c", "image": image, "resources": {"requests": requests}}]
     metadata: Object = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "labels": labels or {}, "resourceVersion": "1"}
@@ -56,18 +57,19 @@ def pod(
 
 
 class FakeApi:
-    """What the scheduler writes. Bindings reach the informers at once unless `late`; `refuse` fails the next ones."""
+    """Receives the scheduler's writes. Bindings reach the informers at once unless `late`; `refuse` makes the next ones
+    fail."""
 
     def __init__(self, informers: MemoryInformers) -> None:
         self.informers = informers
         self.bound: list[tuple[str, str]] = []
         self.deleted: list[str] = []
-        #: Options of the deletions, by name.
+        #: The DeleteOptions of each deletion, by pod name.
         self.delete_options: dict[str, Any] = {}
         self.patches: list[tuple[str, Object]] = []
         self.late = False
         self.refuse: list[ApiError] = []
-        #: Bindings that wait to be answered, while `hold` is set.
+        #: Bindings that wait for a response while `hold` is set.
         self.hold = False
         self.held: list[Deferred[None]] = []
 
@@ -85,7 +87,7 @@ class FakeApi:
         return {}
 
     def confirm(self, namespace: str, name: str, node_name: str) -> None:
-        """Let the informer see a binding."""
+        """Show a binding to the informer."""
         found = self.informers.informer(PODS).get(namespace, name)
         assert found is not None
         self.informers.put(PODS, {**found, "spec": {**found["spec"], "nodeName": node_name}})
@@ -104,7 +106,7 @@ class FakeApi:
 
 
 class Events:
-    """Remembers events: (name of the object, reason, note)."""
+    """Records events: (name of the object, reason, note)."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, str, str]] = []
@@ -122,8 +124,8 @@ class _ExtenderConnection:
 
 
 class Bed:
-    """A running scheduler. `settle` lets time pass. With `lagging`, its informers can be held back through `late`.
-    `extender` is called for the answer to each request of an extender that filters; it may raise ExtenderError."""
+    """A running scheduler. `settle` advances the time. With `lagging`, `late` holds its informers back. `extender` is
+    called for the response to each request of a filter extender; it may raise ExtenderError."""
 
     def __init__(
         self, config: Mapping[str, Any] | None = None, *, seed: int = 1, factories: Any = None, lagging: bool = False,
@@ -139,7 +141,7 @@ class Bed:
         if config is not None:
             head = {"apiVersion": "orchscheduler.config.orch.io/v1beta3", "kind": "OrchSchedulerConfiguration"}
             chosen = decode_configuration(orjson.dumps({**head, **config}), ORCH)
-        # Those have the methods that the scheduler calls.
+        # They implement the methods that the scheduler calls.
         client: Any = self.api
         events: Any = self.events
         environment = Environment(
@@ -163,12 +165,12 @@ class Bed:
         return (HttpExtender(config, connection, nodes, pods, snapshot),)
 
     def put(self, *objects: Object) -> None:
-        """Nodes and pods, told apart by their namespace."""
+        """Add nodes and pods, told apart by their namespace."""
         for obj in objects:
             self.informers.put(PODS if "namespace" in obj["metadata"] else NODES, obj)
 
     def settle(self, seconds: float = 0.0) -> None:
-        """Let everything happen that is due within `seconds`."""
+        """Run everything that is due within `seconds`."""
         for _ in range(20):
             self.clock.advance(0)
         while seconds > 0:

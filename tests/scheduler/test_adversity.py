@@ -1,4 +1,4 @@
-"""Late news, refused bindings, vanishing nodes, crowds of pods that fit nowhere: no pod is lost, none is bound twice."""
+"""Delayed events, rejected bindings, deleted nodes, many unschedulable pods: no pod is lost or bound twice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.scheduler.scheduler_support import NODES, PODS, Bed, node, pod
 
 
 def wait(bed: Bed, seconds: int) -> None:
-    """Time passes; what happens to pods is seen a second later."""
+    """Advance the time; informers show changes a second later."""
     for _ in range(seconds):
         seen = bed.late.informer(PODS).waiting
         bed.settle(1)
@@ -22,8 +22,8 @@ def wait(bed: Bed, seconds: int) -> None:
 
 
 def test_late_watch_causes_no_overcommitment() -> None:
-    """Bindings count before they are seen: no node gets more than it has room for, no pod is bound twice, and room that
-    deletions make is used once they are seen."""
+    """Bindings count before informers show them: no node gets more than fits, no pod is bound twice, and space of
+    deleted pods is used once the deletion is seen."""
     bed = Bed(lagging=True)
     bed.late.hold(PODS)
     bed.put(*(node(f"n{n}", cpu=5) for n in range(3)), *(pod(f"p{n}", cpu=1) for n in range(20)))
@@ -39,7 +39,7 @@ def test_late_watch_causes_no_overcommitment() -> None:
 
 
 def test_late_pod_deletion_leaves_nothing_behind() -> None:
-    """Its binding is refused because it is gone; when that is seen, nothing is left of it."""
+    """The binding of a deleted pod fails; when the deletion is seen, no state of the pod is left."""
     bed = Bed(lagging=True)
     bed.put(pod("a", cpu=1))
     bed.settle()
@@ -56,7 +56,7 @@ def test_late_pod_deletion_leaves_nothing_behind() -> None:
     [ApiError(403, "Forbidden", "not allowed"), conflict("", "pods/binding", "a", "not now"), ApiError(500, "InternalError", "x")],
 )
 def test_refused_binding_is_reported_and_retried(refusal: ApiError) -> None:
-    """The condition has the reason of the server; the pod is bound as soon as the server allows it."""
+    """The condition has the server's reason; the pod is bound as soon as the server accepts it."""
     bed = Bed()
     bed.api.refuse = [refusal] * 3
     bed.put(node("n1"), pod("a", cpu=1))
@@ -68,7 +68,7 @@ def test_refused_binding_is_reported_and_retried(refusal: ApiError) -> None:
 
 
 def test_unreachable_extender_delays_pods() -> None:
-    """The pod waits and says why; it is tried again after a minute even if nothing else happens, and as soon as a node changes."""
+    """The pod waits with a message; it is retried after a minute, and as soon as a node changes."""
     answers: list[Any] = []
 
     def answer() -> Any:
@@ -95,7 +95,7 @@ def test_unreachable_extender_delays_pods() -> None:
 
 
 def test_node_removed_before_binding_is_replaced() -> None:
-    """The refused pod goes to another node; nothing is counted on the one that is gone."""
+    """The pod goes to another node; nothing is reserved on the deleted one."""
     bed = Bed()
     bed.api.hold = True
     bed.put(node("n1"), pod("a", cpu=1))
@@ -113,8 +113,8 @@ def test_node_removed_before_binding_is_replaced() -> None:
 
 
 def test_unschedulable_pods_cause_no_attempts_between_flushes() -> None:
-    """Between the flushes of the reference (pods are tried again after a minute) there is no attempt, whatever nodes report
-    about themselves, and timers do not grow with the number of pods."""
+    """Between the periodic flushes (one a minute per pod) no pod is tried, whatever nodes report, and the number of
+    timers does not depend on the number of pods."""
     bed = Bed()
     bed.put(*(node(f"n{n}") for n in range(10)), *(pod(f"p{n}", cpu=1000) for n in range(500)))
     bed.settle(15)
@@ -141,7 +141,8 @@ def test_unschedulable_pods_cause_no_attempts_between_flushes() -> None:
     ],
 )
 def test_a_score_without_its_pre_score_fails_the_pod(plugin: str, text: str) -> None:
-    """The pod says which plugin misses what; on a single feasible node nothing is scored, and it is bound."""
+    """The error names the plugin and the missing pre-score; with a single feasible node nothing is scored, and the pod
+    is bound."""
     disabled = {"preScore": {"disabled": [{"name": plugin}]}}
     bed = Bed({"profiles": [{"schedulerName": "default-scheduler", "plugins": disabled}]})
     bed.put(node("n1"), pod("single", cpu=1))
@@ -153,7 +154,7 @@ def test_a_score_without_its_pre_score_fails_the_pod(plugin: str, text: str) -> 
 
 
 def test_node_affinity_scores_without_its_pre_score() -> None:
-    """It computes what it needs itself, as the reference does."""
+    """NodeAffinity computes its state itself, as in the reference."""
     disabled = {"preScore": {"disabled": [{"name": "NodeAffinity"}]}}
     bed = Bed({"profiles": [{"schedulerName": "default-scheduler", "plugins": disabled}]})
     bed.put(node("n1"), node("n2"), pod("a", cpu=1))

@@ -1,4 +1,4 @@
-"""Property: over random clusters, columns and the plain form of every plugin say the same, also after changes."""
+"""Property: over random clusters, the columnar and the plain form of every plugin agree, also after changes."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _assert_agreement(bed: Bed, evaluation: Evaluation, incoming: Pod) -> None:
 
 
 def _check_sums(bed: Bed) -> None:
-    """The columns hold what the pods of each node add up to."""
+    """The columns hold the sums of the pods of each node."""
     at = bed.scheduler.snapshot
     for row in at.rows().tolist():
         view = at.node(row)
@@ -179,8 +179,8 @@ def _check_sums(bed: Bed) -> None:
 @settings(max_examples=60)
 @given(st.data())
 def test_columnar_and_plain_plugins_agree(data: st.DataObject) -> None:
-    """Filters give the same statuses and scores the same numbers; and so they do when results were kept while nodes and pods
-    came, changed and went."""
+    """Filters give the same statuses and scores the same numbers, also with results that were cached while nodes and
+    pods changed."""
     bed = Bed()
     if data.draw(st.booleans()):
         bed.informers.put(SERVICES, {"metadata": {"name": "s", "namespace": "ns"}, "spec": {"selector": {"app": "a"}}})
@@ -201,7 +201,7 @@ def test_columnar_and_plain_plugins_agree(data: st.DataObject) -> None:
 
 
 def _change(bed: Bed, data: st.DataObject) -> None:
-    """One thing in the cluster is different."""
+    """Change one object of the cluster."""
     kind = data.draw(st.sampled_from(["node", "pod", "no node", "no pod"]))
     if kind == "node":
         bed.put(data.draw(nodes(f"n{data.draw(st.integers(0, 5))}")))

@@ -1,4 +1,4 @@
-"""Plugins from modules beside the product: the example of docs/extending/scheduler-plugin.md."""
+"""Drop-in scheduler plugins: the example of docs/extending/scheduler-plugin.md."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _configuration() -> dict[str, object]:
-    """The one on the page."""
+    """The configuration of the page."""
     found = re.search(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert found is not None
     whole = yaml.safe_load(found[1])
@@ -34,7 +34,7 @@ def _configuration() -> dict[str, object]:
 
 
 def test_documented_example_decides_where_pods_go(folder: Path) -> None:
-    """With the module and the configuration of the page, pods go where the label is the highest."""
+    """With the module and the configuration of the page, pods go to the nodes with the highest label."""
     (folder / "drop_in_rack_power.py").write_text(EXAMPLE.read_text(encoding="utf-8"))
     bed = Bed(_configuration())
     for name, power in (("n1", "10"), ("n2", "90"), ("n3", "40")):
@@ -45,7 +45,7 @@ def test_documented_example_decides_where_pods_go(folder: Path) -> None:
 
 
 def test_invalid_plugin_arguments_are_named(folder: Path) -> None:
-    """What `make` says about arguments ends the start."""
+    """An error that `make` raises for its arguments fails the start."""
     (folder / "drop_in_rack_power.py").write_text(EXAMPLE.read_text(encoding="utf-8"))
     config = _configuration()
     config["profiles"][0]["pluginConfig"][0]["args"] = {"lable": "x"}  # type: ignore[index]  # JSON data
@@ -54,7 +54,7 @@ def test_invalid_plugin_arguments_are_named(folder: Path) -> None:
 
 
 def test_drop_in_cannot_replace_a_built_in_plugin(folder: Path) -> None:
-    """A drop-in cannot replace a built-in plugin unnoticed."""
+    """A drop-in with the name of a built-in plugin is rejected."""
     (folder / "drop_in_taken.py").write_text(EXAMPLE.read_text(encoding="utf-8").replace('"RackPower"', '"NodeName"'))
     with pytest.raises(ConfigError, match=r'scheduler plugin "NodeName" of .* has a name that is taken'):
         plugin_factories()
@@ -94,14 +94,14 @@ _ENABLED = {"profiles": [{"schedulerName": "default-scheduler", "plugins": {"mul
 
 
 def test_invalid_events_are_named(folder: Path) -> None:
-    """Events of another type are an error that names the plugin."""
+    """An event of the wrong type is an error that names the plugin."""
     (folder / "drop_in_odd_events.py").write_text(_FILTER.replace("events = ANY_EVENT", "events = (ANY_EVENT,)"))
     with pytest.raises(ConfigError, match='initializing plugin "Odd": events must be a sequence of ClusterEvent'):
         Bed(_ENABLED)
 
 
 def test_plain_filter_is_called_for_every_remaining_node(folder: Path) -> None:
-    """It is asked about every node that is left, and its reasons are counted with the others."""
+    """A plain filter is called for every remaining node, and its reasons are counted with the others."""
     (folder / "drop_in_odd.py").write_text(_FILTER)
     bed = Bed(_ENABLED)
     bed.put(node("n1", cpu=8), node("n2", cpu=1), pod("small", cpu=1), pod("large", cpu=4))
@@ -111,7 +111,7 @@ def test_plain_filter_is_called_for_every_remaining_node(folder: Path) -> None:
 
 
 def test_permit_plugin_delays_the_binding(folder: Path) -> None:
-    """A permit plugin holds a pod until it lets it go, or for as long as it said."""
+    """A permit plugin delays a pod until it allows it, or until its timeout."""
     (folder / "drop_in_odd.py").write_text(_FILTER)
     bed = Bed(_ENABLED)
     bed.put(node("n2"), pod("a", labels={"wait": "1"}), pod("b", labels={"wait": "1"}), pod("c"))
@@ -127,9 +127,10 @@ def test_permit_plugin_delays_the_binding(folder: Path) -> None:
 
 
 def test_the_example_with_state_lets_pods_wait_for_a_seat(folder: Path) -> None:
-    """Pods beyond the seats of their label wait; the first one is bound when a seat becomes free, the next one gives up."""
+    """Pods beyond the seats of their label wait; the first is bound when a seat becomes free, the next reaches its
+    timeout."""
     (folder / "drop_in_licences.py").write_text((EXAMPLE.parent / "scheduler_permit_plugin.py").read_text(encoding="utf-8"))
-    page = re.search(r"```yaml\n(  plugins:.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    page = re.search(r"```yaml\n(  plugins:\n    reserve.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert page is not None
     profile = yaml.safe_load(page[1])
     assert profile["pluginConfig"][0]["args"].keys() == {"label", "seats", "waitSeconds"}
@@ -143,3 +144,22 @@ def test_the_example_with_state_lets_pods_wait_for_a_seat(folder: Path) -> None:
     assert bed.where("b") == "n1" and bed.where("c") == ""
     bed.settle(31)
     assert bed.message("c") == "rejected due to timeout after waiting on permit at plugin Licences"
+
+
+def test_the_example_with_state_of_a_cycle_spreads_pods(folder: Path) -> None:
+    """What is counted once decides the scores; a full node is refused, and room made by a deletion is used."""
+    (folder / "drop_in_tenants.py").write_text((EXAMPLE.parent / "scheduler_spread_plugin.py").read_text(encoding="utf-8"))
+    page = re.search(r"```yaml\n(  plugins:\n    multiPoint.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert page is not None
+    bed = Bed({"profiles": [{"schedulerName": "default-scheduler", **yaml.safe_load(page[1])}]})
+    bed.put(node("n1"), node("n2"), pod("other"))
+    for name in "abc":
+        bed.put(pod(name, labels={"tenant": "x"}))
+        bed.settle(1)
+    assert sorted((bed.where("a"), bed.where("b"))) == ["n1", "n2"]
+    assert bed.message("c") == "0/2 nodes are available: 2 too many pods of the tenant."
+    assert bed.message("other") == "0/2 nodes are available: 2 the pod has no label tenant."
+    freed = bed.where("b")
+    bed.informers.informer(PODS).remove("ns", "b")
+    bed.settle(61)
+    assert bed.where("c") == freed

@@ -1,4 +1,4 @@
-"""Why a pod is where it is: decisions as data."""
+"""Explanations of scheduling decisions as data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _explain(bed: Bed, name: str) -> Any:
 
 
 def test_bound_pod_shows_its_past_decision(bed: Bed) -> None:
-    """Later changes of the cluster do not change it."""
+    """Later changes of the cluster do not change the explanation."""
     bed.put(pod("a", cpu=2))
     bed.settle()
     before = _explain(bed, "a")
@@ -40,7 +40,8 @@ def test_bound_pod_shows_its_past_decision(bed: Bed) -> None:
 
 
 def test_a_pending_pod_shows_what_would_help(bed: Bed) -> None:
-    """Per node the filter that refused it, and the changes ranked by the nodes that they would open."""
+    """The explanation has the rejecting filter per node, and changes ranked by the number of nodes that they would make
+    feasible."""
     bed.put(pod("a", cpu=16))
     bed.settle()
     found = _explain(bed, "a")
@@ -63,7 +64,7 @@ def test_a_pending_pod_shows_what_would_help(bed: Bed) -> None:
     ],
 )
 def test_remedies_by_plugin_and_node(bed: Bed, spec: Any, change: str) -> None:
-    """Each plugin says it in its own terms, for each node."""
+    """Each plugin suggests a remedy in its own terms for each node."""
     bed.put(pod("web", on="n1", containers=[{"ports": [{"hostPort": 80}]}]))
     found = result_of(dry_run(bed.scheduler, pod("a", **spec)))
     wanted = found["filtered"].get("n1", {}).get("remedy")
@@ -71,7 +72,7 @@ def test_remedies_by_plugin_and_node(bed: Bed, spec: Any, change: str) -> None:
 
 
 def test_remedies_for_taints_and_cordoned_nodes() -> None:
-    """What is to be tolerated is named."""
+    """The remedy names the taint to tolerate."""
     bed = Bed()
     taint = {"key": "k", "value": "v", "effect": "NoExecute"}
     bed.put(node("n1", taints=[taint]), node("n2", unschedulable=True))
@@ -81,7 +82,7 @@ def test_remedies_for_taints_and_cordoned_nodes() -> None:
 
 
 def test_explaining_a_new_pod_changes_nothing(bed: Bed) -> None:
-    """A pod that does not exist is placed on paper only."""
+    """A posted pod is evaluated without being created or assumed."""
     found = result_of(dry_run(bed.scheduler, pod("a", cpu=2, nodeSelector={HOST: "n1"})))
     assert found["node"] == "n1"
     bed.settle()
@@ -99,21 +100,21 @@ def test_explaining_a_new_pod_changes_nothing(bed: Bed) -> None:
     ],
 )
 def test_invalid_posted_pod_is_refused(bed: Bed, spec: Any, message: str) -> None:
-    """The answer says what is wrong with it."""
+    """The response says what is wrong with the pod."""
     with pytest.raises(ApiError, match=message) as caught:
         result_of(dry_run(bed.scheduler, pod("a", **spec)))
     assert caught.value.code == 400
 
 
 def test_unknown_pod_is_404(bed: Bed) -> None:
-    """404, as anywhere."""
+    """A pod that does not exist is 404."""
     with pytest.raises(ApiError) as caught:
         _explain(bed, "none")
     assert caught.value.code == 404
 
 
 def test_decision_history_is_bounded() -> None:
-    """The oldest decisions give way."""
+    """The oldest decisions are evicted."""
     bed = Bed()
     bed.scheduler.history._limit = 5000
     bed.put(node("n1"), node("n2"), *(pod(f"p{n}") for n in range(20)))

@@ -1,4 +1,4 @@
-"""What extenders are sent, and what becomes of their answers."""
+"""Requests to scheduler extenders and the use of their responses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PODS = {"a": pod("a", "ua"), "b": pod("b", "ub")}
 
 
 class Connection:
-    """Notes what is posted and gives the next answer."""
+    """Records what is posted and returns the next response."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
@@ -78,7 +78,7 @@ FULL = {"filter_verb": "f", "prioritize_verb": "p", "preempt_verb": "v", "bind_v
 
 
 def test_node_names_are_sent_to_extenders_with_a_cache() -> None:
-    """An extender with a cache of nodes gets names, others the objects."""
+    """An extender with a node cache gets names, others get objects."""
     extender, connection = made({"Nodes": {"items": [NODES["n2"]]}}, **FULL)
     assert result(extender.filter(POD, ["n1", "n2"])).nodes == ["n2"]
     assert connection.posted == [
@@ -90,13 +90,13 @@ def test_node_names_are_sent_to_extenders_with_a_cache() -> None:
 
 
 def test_node_names_are_ignored_from_extenders_without_a_cache() -> None:
-    """NodeNames of an extender that was sent whole nodes are not looked at: nothing is left."""
+    """NodeNames of an extender that got whole nodes are ignored: no node is left."""
     extender, _ = made({"NodeNames": ["n1"]}, **FULL)
     assert result(extender.filter(POD, ["n1"])).nodes == []
 
 
 def test_failed_nodes_come_with_reasons() -> None:
-    """Nodes that fail come with their reasons, resolvable or not; names of members have any case."""
+    """Failed nodes have reasons, resolvable or not; member names are case-insensitive."""
     answer = {"nodenames": [], "failedNodes": {"n1": "no"}, "FAILEDANDUNRESOLVABLENODES": {"n2": "never"}}
     extender, _ = made(answer, node_cache_capable=True, **FULL)
     verdict = result(extender.filter(POD, ["n1", "n2"]))
@@ -104,7 +104,7 @@ def test_failed_nodes_come_with_reasons() -> None:
 
 
 def test_extender_without_a_verb_is_not_called() -> None:
-    """An extender that does not filter leaves every node, one that does not score gives 0."""
+    """Without a filter verb all nodes pass; without a prioritize verb the score is 0."""
     extender, connection = made(None)
     assert result(extender.filter(POD, ["n1"])).nodes == ["n1"]
     assert result(extender.prioritize(POD, ["n1"])) == {"n1": 0}
@@ -112,14 +112,14 @@ def test_extender_without_a_verb_is_not_called() -> None:
 
 
 def test_extender_scores() -> None:
-    """Scores come as a list of hosts."""
+    """The response is a list of host scores."""
     extender, connection = made([{"Host": "n1", "Score": 7}, {"host": "n2"}], **FULL)
     assert result(extender.prioritize(POD, ["n1", "n2"])) == {"n1": 7, "n2": 0}
     assert connection.posted[0][0] == "p"
 
 
 def test_extender_preemption() -> None:
-    """Victims go out whole or as uids, and come back as uids of pods on the node."""
+    """Victims are sent as objects or uids, and returned as uids of pods on the node."""
     victims = {"n1": ExtenderVictims([TEMPLATES.pod(PODS["a"])], 2), "n2": ExtenderVictims([], 0)}
     answer = {"NodeNameToMetaVictims": {"n1": {"Pods": [{"UID": "ub"}], "NumPDBViolations": 1}}}
     extender, connection = made(answer, **FULL)
@@ -135,14 +135,14 @@ def test_extender_preemption() -> None:
 
 
 def test_extender_binding_is_not_retried() -> None:
-    """A binding names pod and node, and is not repeated by itself."""
+    """A binding has the pod and the node, and is not retried."""
     extender, connection = made({}, **FULL)
     assert result(extender.bind(TEMPLATES.pod(PODS["a"]), "n1")) is None
     assert connection.posted == [("b", {"PodName": "a", "PodNamespace": "s", "PodUID": "ua", "Node": "n1"}, False)]
 
 
 def test_managed_resources_select_pods() -> None:
-    """An extender with managed resources takes only pods that name one of them, in requests or limits."""
+    """An extender with managed resources gets only pods that request, or limit, one of them."""
     managed = (ManagedResource("x/y", True), ManagedResource("x/z", False))
     extender, _ = made(None, managed_resources=managed)
     plain, wanting = TEMPLATES.pod(PODS["a"]), TEMPLATES.pod(pod("c", "uc", **{"x/z": "1"}))
@@ -173,7 +173,7 @@ FAILURES: dict[str, tuple[str, Any, str]] = {
 
 @pytest.mark.parametrize("case", FAILURES)
 def test_failed_extender_calls_are_extender_errors(case: str) -> None:
-    """An answer that is an error, or no answer at all, is an ExtenderError that says why."""
+    """An error response, or none at all, raises ExtenderError with the reason."""
     verb, answer, expected = FAILURES[case]
     extender, _ = made(answer, node_cache_capable=True, **FULL)
     calls: dict[str, Callable[[], Any]] = {
@@ -188,7 +188,7 @@ def test_failed_extender_calls_are_extender_errors(case: str) -> None:
 
 
 def test_ignorable_extenders_come_last() -> None:
-    """The order of the configuration holds otherwise."""
+    """Otherwise the order of the configuration is kept."""
     configs = [ExtenderConfig(url_prefix=f"http://{name}", ignorable=name in "ac") for name in "abcd"]
     found = make_extenders(
         configs, reactor=Clock(), dialect=ORCH, informers=MemoryInformers(), snapshot=cast("Any", Snapshot())

@@ -1,4 +1,4 @@
-"""DefaultPreemption: who has to go, from which node, and what becomes of the pod for which room is made."""
+"""DefaultPreemption: victims, the node that is chosen, and the nominated pod."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _budget(name: str, allowed: int, app: str) -> Any:
     ],
 )
 def test_candidate_selection_rules(pods: list[tuple[str, int, str, str]], wanted: str, victims: list[str]) -> None:
-    """Two full nodes of two cores; a pod of priority 10 comes."""
+    """With two full nodes of two cores, a pod of priority 10 chooses the node by the reference's rules."""
     bed = Bed()
     bed.put(node("n1", cpu=2), node("n2", cpu=2))
     bed.put(*(pod(name, cpu=cpu, on=on, priority=priority, start=_EARLY) for on, priority, cpu, name in pods))
@@ -42,7 +42,7 @@ def test_candidate_selection_rules(pods: list[tuple[str, int, str, str]], wanted
 
 
 def test_latest_start_decides_between_equal_candidates() -> None:
-    """Of two nodes that are alike, the one whose victim started later is chosen."""
+    """Of two equal candidates the one whose victim started later is chosen."""
     bed = Bed()
     bed.put(node("n1", cpu=1), node("n2", cpu=1))
     bed.put(pod("old", cpu=1, on="n1", start=_EARLY), pod("young", cpu=1, on="n2", start=_LATE))
@@ -53,7 +53,7 @@ def test_latest_start_decides_between_equal_candidates() -> None:
 
 
 def test_budgets_are_violated_last() -> None:
-    """A node without a violation is preferred, even when its victims are more important."""
+    """A node without a budget violation is preferred, even if its victims have a higher priority."""
     bed = Bed()
     bed.informers.put(BUDGETS, _budget("b", 0, "guarded"))
     bed.put(node("n1", cpu=1), node("n2", cpu=1))
@@ -64,7 +64,7 @@ def test_budgets_are_violated_last() -> None:
 
 
 def test_budget_allowance_is_used_up_by_victims() -> None:
-    """One disruption is allowed, so that of two guarded pods on a node only the second is a violation."""
+    """With one allowed disruption, only the second of two guarded pods on a node is a violation."""
     bed = Bed()
     bed.informers.put(BUDGETS, _budget("b", 1, "guarded"))
     bed.put(node("n1", cpu=2), node("n2", cpu=2))
@@ -76,7 +76,7 @@ def test_budget_allowance_is_used_up_by_victims() -> None:
 
 
 def test_room_is_reserved_for_the_nominated_pod() -> None:
-    """A pod of lower priority does not take the room of victims that have gone; a higher one may."""
+    """A pod of lower priority does not get the space of terminated victims; one of higher priority may."""
     bed = Bed()
     bed.put(node("n1", cpu=2), pod("old", cpu=2, on="n1"))
     bed.put(pod("new", cpu=2, priority=10))
@@ -92,7 +92,7 @@ def test_room_is_reserved_for_the_nominated_pod() -> None:
 
 
 def test_no_second_preemption_while_victims_end() -> None:
-    """The victim is terminating on the nominated node: the pod waits, and keeps its nomination."""
+    """While the victim terminates on the nominated node, the pod waits and keeps its nomination."""
     bed = Bed()
     old = pod("old", cpu=2, on="n1")
     bed.put(node("n1", cpu=2), node("n2", cpu=2), old, pod("other", cpu=2, on="n2", priority=5))
@@ -105,7 +105,7 @@ def test_no_second_preemption_while_victims_end() -> None:
 
 
 def test_preemption_policy_never() -> None:
-    """preemptionPolicy Never waits like any other pod."""
+    """A pod with preemptionPolicy Never preempts no other pod."""
     bed = Bed()
     bed.put(node("n1", cpu=1), pod("old", cpu=1, on="n1"), pod("new", cpu=1, priority=10, preemptionPolicy="Never"))
     bed.settle()
@@ -113,7 +113,7 @@ def test_preemption_policy_never() -> None:
 
 
 def test_nodes_that_removal_cannot_help_are_not_tried() -> None:
-    """A node that the pod's labels exclude keeps its pods."""
+    """A node that rejects the pod by its labels keeps its pods."""
     bed = Bed()
     bed.put(node("n1", cpu=1), node("n2", cpu=1), pod("a", cpu=1, on="n1"), pod("b", cpu=1, on="n2", priority=5))
     bed.put(pod("new", cpu=1, priority=10, nodeSelector={HOST: "n2"}))
@@ -122,7 +122,7 @@ def test_nodes_that_removal_cannot_help_are_not_tried() -> None:
 
 
 def test_preemption_resolves_anti_affinity() -> None:
-    """What-if runs count affinity terms of the pods that are left."""
+    """The simulation counts affinity terms of the remaining pods."""
     term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "new"}}}
     against = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     bed = Bed()
@@ -133,7 +133,7 @@ def test_preemption_resolves_anti_affinity() -> None:
 
 
 def test_lower_nominations_are_cleared() -> None:
-    """A pod of higher priority takes the node; the nomination of the other pod is cleared."""
+    """When a pod of higher priority takes the node, the nomination of the other pod is cleared."""
     bed = Bed()
     bed.put(node("n1", cpu=2), pod("old", cpu=2, on="n1"))
     bed.put(pod("mid", cpu=2, priority=5))
@@ -156,7 +156,7 @@ def test_lower_nominations_are_cleared() -> None:
     ],
 )
 def test_pods_by_importance(pods: list[tuple[str, int, str]], order: str) -> None:
-    """Higher priority, then the earlier start; those that have not started come in reverse."""
+    """Pods are sorted by priority, then earlier start; those that have not started come in reverse order."""
     templates = Templates()
     records = [templates.pod(pod(name, priority=priority, start=start)) for name, priority, start in pods]
     assert "".join(each.name for each in by_importance(records)) == order
@@ -164,7 +164,7 @@ def test_pods_by_importance(pods: list[tuple[str, int, str]], order: str) -> Non
 
 @pytest.mark.parametrize("seed", range(6))
 def test_search_continues_until_a_candidate_without_violation(seed: int) -> None:
-    """Enough candidates end the search only if one of them violates no budget."""
+    """A sufficient number of candidates ends the search only if one of them violates no budget."""
     args = {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 1}
     bed = Bed({"profiles": [{"pluginConfig": [{"name": "DefaultPreemption", "args": args}]}]}, seed=seed)
     bed.informers.put(BUDGETS, _budget("b", 0, "guarded"))

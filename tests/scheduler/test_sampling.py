@@ -1,4 +1,4 @@
-"""How many nodes are looked at, and which."""
+"""Sampling of nodes: how many feasible nodes are searched for, and where the search starts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.scheduler.scheduler_support import Bed, node
     ],
 )  # fmt: skip
 def test_number_of_nodes_to_find(percentage: int, nodes: int, wanted: int) -> None:
-    """The reference's rule: at least 100, adaptive from 50% down to 5%."""
+    """As in the reference: at least 100, adaptive from 50% down to 5%."""
     assert Sampling(percentage).count_feasible(nodes) == wanted
 
 
 def test_search_continues_at_the_next_node() -> None:
-    """Each search takes the next nodes in visiting order, one of each zone in turn, and wraps around."""
+    """Each search starts at the next node in visiting order, one per zone in turn, and wraps around."""
     bed = Bed()
     bed.put(*(node(f"n{n}", zone=f"z{n // 100}") for n in range(300)))
     snapshot, sampling = bed.scheduler.snapshot, Sampling(1)
@@ -38,7 +38,7 @@ def test_search_continues_at_the_next_node() -> None:
 
 @pytest.mark.parametrize("feasible", [99, 100, 101, 150])
 def test_search_of_all_nodes_starts_again_at_the_same_place(feasible: int) -> None:
-    """Without one more feasible node the search has looked at all nodes, so that the next one starts at the same place."""
+    """If all nodes were visited without an additional feasible one, the next search starts at the same node."""
     bed = Bed()
     bed.put(*(node(f"n{n}") for n in range(200)))
     snapshot, sampling = bed.scheduler.snapshot, Sampling(1)
@@ -49,7 +49,7 @@ def test_search_of_all_nodes_starts_again_at_the_same_place(feasible: int) -> No
 
 
 def test_search_without_feasible_nodes_covers_all_nodes() -> None:
-    """All nodes were looked at; the next search starts at the same place."""
+    """A search without feasible nodes visits all of them; the next one starts at the same node."""
     bed = Bed()
     bed.put(*(node(f"n{n}") for n in range(150)))
     sampling = Sampling(50)

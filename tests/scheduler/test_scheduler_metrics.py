@@ -18,7 +18,7 @@ def family(bed: Bed, name: str) -> Metric:
 
 
 def counts(bed: Bed, name: str, *labels: str) -> dict[tuple[str, ...], float]:
-    """Observations by the values of `labels`."""
+    """Counts of observations by the values of `labels`."""
     out: dict[tuple[str, ...], float] = {}
     for sample in family(bed, name).samples:
         if sample.name == f"{name}_count":
@@ -36,7 +36,7 @@ def bed() -> Bed:
 
 
 def test_every_extension_point_is_timed(bed: Bed) -> None:
-    """Extension points without plugins are timed too, and the post-filter if a pod fits nowhere."""
+    """Extension points without plugins are timed too, and PostFilter for a pod that fits nowhere."""
     name = "scheduler_framework_extension_point_duration_seconds"
     assert counts(bed, name, "extension_point", "profile", "status") == {
         (point, "default-scheduler", "Success"): 2.0 for point in POINTS
@@ -48,7 +48,7 @@ def test_every_extension_point_is_timed(bed: Bed) -> None:
 
 
 def test_plugins_are_timed_in_one_of_ten_cycles(bed: Bed) -> None:
-    """The first and then every tenth cycle is timed. A filter is timed for one node, up to the filter that rejects it."""
+    """The first and then every tenth cycle is timed; a filter for one node, up to the filter that rejects it."""
     name = "scheduler_plugin_execution_duration_seconds"
     first = counts(bed, name, "plugin", "extension_point", "status")
     assert first["DefaultBinder", "Bind", "Success"] == 1
@@ -65,14 +65,14 @@ def test_plugins_are_timed_in_one_of_ten_cycles(bed: Bed) -> None:
 
 
 def test_bounds_of_plugins_are_those_of_the_reference(bed: Bed) -> None:
-    """Dashboards select buckets by the text of their bound."""
+    """Bucket bounds have the reference's text, by which dashboards select them."""
     bounds = [each.labels["le"] for each in family(bed, "scheduler_plugin_execution_duration_seconds").samples if "le" in each.labels]
     assert bounds[:4] == ["1e-05", "1.5000000000000002e-05", "2.2500000000000005e-05", "3.375000000000001e-05"]
     assert bounds[19] == "0.02216837820053101"
 
 
 def test_attempts_by_profile_and_result(bed: Bed) -> None:
-    """Attempts and their whole time have the labels profile and result."""
+    """Attempts and the end-to-end duration have the labels profile and result."""
     bed.put(pod("big", cpu=100))
     bed.settle()
     for name in ("scheduler_scheduling_attempt_duration_seconds", "scheduler_e2e_scheduling_duration_seconds"):

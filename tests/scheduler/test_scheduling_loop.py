@@ -1,4 +1,4 @@
-"""The loop from a pending pod to a bound one, and back when something fails."""
+"""The scheduling loop: from a pending pod to a bound one, and retries after failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def bed() -> Bed:
 
 
 def test_a_pod_is_bound_as_soon_as_a_node_exists(bed: Bed) -> None:
-    """Without nodes the pod says so; a node makes it bound, with an event."""
+    """Without nodes the pod gets a condition; with a node it is bound, with an event."""
     bed.put(pod("a", cpu=1))
     bed.settle()
     assert bed.message("a") == "no nodes available to schedule pods"
@@ -28,7 +28,7 @@ def test_a_pod_is_bound_as_soon_as_a_node_exists(bed: Bed) -> None:
 
 
 def test_failure_message_counts_and_sorts_reasons(bed: Bed) -> None:
-    """Every node counts once for each of its reasons; the parts are sorted as text."""
+    """Every node is counted once for each of its reasons; the parts are sorted as text."""
     bed.put(node("n1", cpu=1), node("n2", cpu=1, unschedulable=True))
     bed.put(*(node(f"t{n}", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}]) for n in range(10)))
     bed.put(pod("a", cpu=2))
@@ -41,7 +41,7 @@ def test_failure_message_counts_and_sorts_reasons(bed: Bed) -> None:
 
 
 def test_unchanged_condition_is_written_once(bed: Bed) -> None:
-    """Attempts that fail alike write nothing more."""
+    """Repeated failures with the same message write nothing."""
     bed.put(node("n1", cpu=1), pod("a", cpu=2))
     bed.settle(200)
     assert len(bed.api.patches) == 1
@@ -49,7 +49,7 @@ def test_unchanged_condition_is_written_once(bed: Bed) -> None:
 
 
 def test_assumed_pod_uses_resources_at_once(bed: Bed) -> None:
-    """Its room is taken although no watch has shown it on the node."""
+    """The resources of an assumed pod are in use before a watch shows it on the node."""
     bed.api.late = True
     bed.put(node("n1", cpu=1), pod("a", cpu=1), pod("b", cpu=1))
     bed.settle()
@@ -58,7 +58,7 @@ def test_assumed_pod_uses_resources_at_once(bed: Bed) -> None:
 
 
 def test_bindings_overlap_with_the_next_decisions(bed: Bed) -> None:
-    """Other pods are decided and sent while a binding has not been answered."""
+    """Other pods are scheduled and bound while a binding has no response yet."""
     bed.api.hold = True
     bed.put(node("n1"), *(pod(name, cpu=1) for name in "abc"))
     bed.settle()
@@ -66,7 +66,7 @@ def test_bindings_overlap_with_the_next_decisions(bed: Bed) -> None:
 
 
 def test_a_failed_binding_is_undone_and_retried(bed: Bed) -> None:
-    """The room is free again, the pod tells why, and it is bound when its pause has ended."""
+    """The resources are released, the pod's condition has the error, and it is bound after its backoff."""
     bed.api.refuse = [ApiError(500, "InternalError", "no")]
     bed.put(node("n1", cpu=1), pod("a", cpu=1))
     bed.settle()
@@ -77,7 +77,7 @@ def test_a_failed_binding_is_undone_and_retried(bed: Bed) -> None:
 
 
 def test_binding_with_a_lost_response_is_not_repeated(bed: Bed) -> None:
-    """The answer was lost, but the watch shows the pod on its node."""
+    """If the response was lost but the watch shows the pod on its node, it is not bound again."""
     bed.api.hold = True
     bed.put(node("n1", cpu=1), pod("a", cpu=1))
     bed.settle()
@@ -90,7 +90,7 @@ def test_binding_with_a_lost_response_is_not_repeated(bed: Bed) -> None:
 
 
 def test_a_pod_deleted_while_it_is_bound_is_forgotten(bed: Bed) -> None:
-    """Its room is free at once, and it is not tried again when the binding fails."""
+    """Its resources are free at once, and a failed binding is not retried."""
     bed.api.hold = True
     bed.put(node("n1", cpu=1), pod("a", cpu=1))
     bed.settle()
@@ -108,7 +108,7 @@ def assumed(bed: Bed) -> int:
 
 
 def test_an_assumed_pod_that_is_never_seen_expires(bed: Bed) -> None:
-    """A lost watch event does not fill a node for ever."""
+    """An assumed pod whose watch event was lost expires and frees its resources."""
     bed.api.late = True
     bed.put(node("n1", cpu=1), pod("a", cpu=1))
     bed.settle()
@@ -122,7 +122,7 @@ def test_an_assumed_pod_that_is_never_seen_expires(bed: Bed) -> None:
 
 
 def test_each_assumed_pod_has_its_own_expiry(bed: Bed) -> None:
-    """A pod that is bound later expires later."""
+    """An assumed pod expires a fixed time after its own binding."""
     bed.api.late = True
     bed.put(node("n1", cpu=2), pod("a", cpu=1))
     bed.settle()
@@ -137,7 +137,7 @@ def test_each_assumed_pod_has_its_own_expiry(bed: Bed) -> None:
 
 
 def test_confirmed_pod_is_not_forgotten(bed: Bed) -> None:
-    """A binding that fails after the watch has confirmed it does not remove the pod."""
+    """A binding that fails after the watch confirmed it does not remove the pod."""
     bed.put(node("n1", cpu=1), pod("a", cpu=1))
     bed.settle()
     assert not bed.scheduler.cluster.forget("uid-a")
@@ -145,7 +145,7 @@ def test_confirmed_pod_is_not_forgotten(bed: Bed) -> None:
 
 
 def test_transition_time_stays_while_the_pod_is_unschedulable(bed: Bed) -> None:
-    """Another message of the condition does not change its transition time."""
+    """A changed message of the condition does not change its transition time."""
     bed.put(node("n1", cpu=1), pod("a", cpu=2))
     bed.settle(10)
     bed.put(node("n2", cpu=1))
@@ -156,7 +156,7 @@ def test_transition_time_stays_while_the_pod_is_unschedulable(bed: Bed) -> None:
 
 
 def test_pod_bound_by_others_is_left_alone(bed: Bed) -> None:
-    """Another scheduler, or a person, may give a pending pod a node."""
+    """A pod that another scheduler or a user bound is not scheduled."""
     bed.put(node("n1", cpu=1), pod("a", cpu=9))
     bed.settle()
     bed.api.confirm("ns", "a", "n1")
@@ -166,7 +166,7 @@ def test_pod_bound_by_others_is_left_alone(bed: Bed) -> None:
 
 
 def test_pods_of_other_schedulers_are_not_touched(bed: Bed) -> None:
-    """Only names of profiles are ours."""
+    """Only pods that name one of our profiles are scheduled."""
     bed.put(node("n1"), pod("a", schedulerName="other"))
     bed.settle(5)
     assert bed.api.bound == []
@@ -174,14 +174,14 @@ def test_pods_of_other_schedulers_are_not_touched(bed: Bed) -> None:
 
 
 def test_a_deleting_pod_is_skipped(bed: Bed) -> None:
-    """An event says so, and the pod is not tried again."""
+    """The pod gets an event and is not tried again."""
     bed.put(node("n1"), pod("a", deleting=True))
     bed.settle(70)
     assert bed.events.seen == [("a", "FailedScheduling", "skip schedule deleting pod: ns/a")]
 
 
 def test_a_deleted_bound_pod_makes_room(bed: Bed) -> None:
-    """A pod that failed for resources is tried again and bound."""
+    """A pod that failed for lack of resources is tried again and bound."""
     bed.put(node("n1", cpu=1), pod("old", cpu=1, on="n1"), pod("a", cpu=1))
     bed.settle(2)
     assert bed.place("a") == UNSCHEDULABLE
@@ -191,7 +191,7 @@ def test_a_deleted_bound_pod_makes_room(bed: Bed) -> None:
 
 
 def test_a_finished_pod_makes_room(bed: Bed) -> None:
-    """Pods that succeeded or failed use nothing."""
+    """Pods that succeeded or failed use no resources."""
     old = pod("old", cpu=1, on="n1")
     bed.put(node("n1", cpu=1), old, pod("a", cpu=1))
     bed.settle(2)
@@ -201,7 +201,7 @@ def test_a_finished_pod_makes_room(bed: Bed) -> None:
 
 
 def test_returning_node_counts_its_pods(bed: Bed) -> None:
-    """What the API shows on it counts again."""
+    """The pods that the API shows on the node are counted again."""
     bed.put(node("n1", cpu=2), pod("old", cpu=1, on="n1"))
     bed.informers.informer(NODES).remove("", "n1")
     bed.put(node("n1", cpu=2), pod("a", cpu=1), pod("b", cpu=1))
@@ -210,7 +210,7 @@ def test_returning_node_counts_its_pods(bed: Bed) -> None:
 
 
 def test_new_node_retries_only_pods_that_may_fit(bed: Bed) -> None:
-    """A new node is tried only by pods that it may fit."""
+    """A new node retries only pods that may fit on it."""
     bed.put(node("n1", cpu=1), pod("a", cpu=8))
     bed.settle(3)
     attempts = len(bed.events.seen)
@@ -223,7 +223,7 @@ def test_new_node_retries_only_pods_that_may_fit(bed: Bed) -> None:
 
 
 def test_bound_pod_retries_pods_with_affinity_to_it(bed: Bed) -> None:
-    """Required affinity to a pod that comes later."""
+    """A pod with required affinity to a pod that is bound later is retried."""
     term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "db"}}}
     near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     bed.put(node("n1"), node("n2"), pod("a", affinity=near), pod("far", cpu=99))
@@ -237,7 +237,7 @@ def test_bound_pod_retries_pods_with_affinity_to_it(bed: Bed) -> None:
 
 
 def test_many_pods_are_spread_and_none_is_lost(bed: Bed) -> None:
-    """Every pod is bound once, and no node gets more than it has."""
+    """Each of many pods is bound once, and no node gets more than fits."""
     bed.put(*(node(f"n{n}", cpu=4) for n in range(10)))
     bed.put(*(pod(f"p{n}", cpu=1) for n in range(45)))
     bed.settle(5)
@@ -250,7 +250,8 @@ def test_many_pods_are_spread_and_none_is_lost(bed: Bed) -> None:
 
 
 def test_a_filter_without_its_pre_filter_fails_the_pod() -> None:
-    """A profile may enable one without the other; the pod says what is missing, unless an earlier filter refuses all nodes."""
+    """If a profile enables a filter without its pre-filter, the error says so, unless an earlier filter rejects all
+    nodes."""
     disabled = {"preFilter": {"disabled": [{"name": "NodeResourcesFit"}]}}
     bed = Bed({"profiles": [{"schedulerName": "default-scheduler", "plugins": disabled}]})
     bed.put(node("n1"), pod("a"), pod("b", nodeSelector={"x": "y"}))

@@ -1,4 +1,4 @@
-"""The scheduling queue: the place of a pod after each event."""
+"""The scheduling queue: the position of a pod after each event."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class QueueBench:
         return found
 
     def fail(self, name: str, *plugins: str, **more: Any) -> QueuedPod:
-        """A pod that was tried once and refused."""
+        """A pod that was tried once and rejected."""
         self.add(name, **more)
         queued = self.take()
         assert queued.pod.name == name

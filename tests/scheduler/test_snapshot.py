@@ -1,4 +1,4 @@
-"""The columns of the cluster, change by change."""
+"""The columns of the cluster after each change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.scheduler.scheduler_support import NODES, ZONE, Bed, node, pod
 
 
 def test_a_heartbeat_changes_no_row() -> None:
-    """An update of a node without a relevant difference changes no row."""
+    """A node update without a relevant difference changes no row."""
     bed = Bed()
     bed.put(node("n1", zone="a"))
     before = bed.scheduler.snapshot.version
@@ -22,7 +22,7 @@ def test_a_heartbeat_changes_no_row() -> None:
 
 
 def test_columns_grow_with_the_cluster() -> None:
-    """What was kept of labels and pods outlives more rows than there was place for."""
+    """Cached values of labels and pods are kept when the columns are extended."""
     bed = Bed()
     bed.put(node("n0", zone="a"), pod("p", cpu=1, on="n0"))
     column = bed.scheduler.snapshot.label(ZONE)
@@ -37,7 +37,7 @@ def test_columns_grow_with_the_cluster() -> None:
 
 
 def test_reused_row_is_empty() -> None:
-    """A node in the place of another has nothing of it."""
+    """A node in a reused row has none of the previous node's values."""
     bed = Bed()
     bed.put(node("n1", unschedulable=True, labels={"disk": "ssd"}), pod("p", cpu=1, on="n1"))
     at = bed.scheduler.snapshot
@@ -51,7 +51,7 @@ def test_reused_row_is_empty() -> None:
 
 
 def test_pod_may_be_observed_before_its_node() -> None:
-    """A pod may be seen before its node."""
+    """A pod may be observed before its node."""
     bed = Bed()
     bed.put(pod("p", cpu=1, on="n1"))
     bed.put(node("n1"))
@@ -59,7 +59,7 @@ def test_pod_may_be_observed_before_its_node() -> None:
 
 
 def test_reader_beyond_the_change_log_rereads_all_rows() -> None:
-    """A reader that is too far behind has to read all rows; others get each changed row."""
+    """A reader behind the change log has to read all rows; others get the changed rows."""
     log = ChangeLog()
     log.add(1, Columns.NODE)
     assert list(log.since(0) or ()) == [(1, int(Columns.NODE))]

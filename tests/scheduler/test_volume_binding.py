@@ -1,4 +1,4 @@
-"""VolumeBinding: which nodes suit a pod's claims, what is reserved, what is written, and how long is waited for."""
+"""VolumeBinding: feasible nodes, reservations, writes and the wait for the binding."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def plugin_for(cluster: Cluster, seconds: int = 600) -> VolumeBinding:
 
 
 def verdict(cluster: Cluster, *claims: str) -> Any:
-    """Per node; one text where all nodes have the same."""
+    """The result by node; one text if it is the same for all nodes."""
     found = cluster.verdicts(plugin_for(cluster), cluster.pod("p", *claims))
     if isinstance(found, str):
         return found
@@ -54,7 +54,7 @@ def verdict(cluster: Cluster, *claims: str) -> Any:
 
 
 def test_pod_without_claims_fits_everywhere(cluster: Cluster) -> None:
-    """A pod without claims fits everywhere, and nothing is compiled for it."""
+    """A pod without claims fits everywhere, and no filter is compiled for it."""
     plugin, pod = plugin_for(cluster), cluster.pod("p", volumes=[{"emptyDir": {}}])
     assert cluster.verdicts(plugin, pod) == {"n1": "", "n2": "", "n3": ""}
     state = CycleState()
@@ -64,7 +64,7 @@ def test_pod_without_claims_fits_everywhere(cluster: Cluster) -> None:
 
 
 def test_other_points_fail_without_the_pre_filter(cluster: Cluster) -> None:
-    """A profile that disables the pre-filter point alone gets an error at the others, even for pods without claims."""
+    """If a profile disables only the pre-filter point, the others raise an error, even for pods without claims."""
     plugin, pod, state = plugin_for(cluster), cluster.pod("p"), CycleState()
     row = cluster.snapshot.row_of("n1")
     compiled = plugin.compile_filter(state, pod)
@@ -78,7 +78,7 @@ def test_other_points_fail_without_the_pre_filter(cluster: Cluster) -> None:
 
 
 def test_unusable_claims_refuse_every_node(cluster: Cluster) -> None:
-    """A claim that is missing, lost, going away or not bound when it should be refuses every node."""
+    """A claim that is missing, lost, terminating or unexpectedly unbound rejects every node."""
     cluster.claim("lost", phase="Lost", volumeName="v")
     cluster.claim("ending", metadata={"deletionTimestamp": "2020-01-01T00:00:00Z"})
     cluster.claim("immediate", storageClassName="i")
@@ -91,7 +91,7 @@ def test_unusable_claims_refuse_every_node(cluster: Cluster) -> None:
 
 
 def test_ephemeral_claim_must_belong_to_the_pod(cluster: Cluster) -> None:
-    """The claim of an ephemeral volume must have been made for the pod."""
+    """The claim of an ephemeral volume must be owned by the pod."""
     pod = cluster.pod("p", volumes=[{"ephemeral": {"volumeClaimTemplate": {}}}])
     plugin = plugin_for(cluster)
     assert cluster.verdicts(plugin, pod) == WAITING
@@ -105,7 +105,7 @@ def test_ephemeral_claim_must_belong_to_the_pod(cluster: Cluster) -> None:
 
 
 def test_bound_volume_must_be_usable_on_the_node(cluster: Cluster) -> None:
-    """A bound volume must be usable on the node; the first claim that is not says why."""
+    """A bound volume must be usable on the node; the first unusable one gives the reason."""
     cluster.volume("v1", nodeAffinity=on("n1"))
     cluster.volume("v2", nodeAffinity=on("n2", "n3"))
     for name in ("v1", "v2", "v9"):
@@ -117,7 +117,7 @@ def test_bound_volume_must_be_usable_on_the_node(cluster: Cluster) -> None:
 
 
 def test_each_claim_needs_its_own_volume(cluster: Cluster) -> None:
-    """Every claim that waits needs a volume of its own on the node."""
+    """Each unbound claim needs its own volume on the node."""
     cluster.volume("v1", nodeAffinity=on("n1"))
     cluster.volume("v2", "2Gi", nodeAffinity=on("n1", "n2"))
     cluster.claim("c1")
@@ -128,7 +128,8 @@ def test_each_claim_needs_its_own_volume(cluster: Cluster) -> None:
 
 
 def test_provisioning_topology_and_selected_node(cluster: Cluster) -> None:
-    """Without a volume the class must provision one, in a topology that it allows, and only for the node chosen before."""
+    """A claim without a volume needs a class that provisions one in an allowed topology, on the node that was selected
+    before."""
     allowed = [{"matchLabelExpressions": [{"key": "zone", "values": ["b"]}]}]
     cluster.storage_class("dyn", provisioner="p", allowedTopologies=allowed)
     cluster.claim("c1", storageClassName="dyn")
@@ -140,7 +141,7 @@ def test_provisioning_topology_and_selected_node(cluster: Cluster) -> None:
 
 
 def test_first_unprovisionable_claim_gives_the_reason(cluster: Cluster) -> None:
-    """Of several claims for which nothing can be provisioned one counts."""
+    """Of several claims that cannot be provisioned the first gives the reason."""
     cluster.storage_class("dyn", provisioner="p")
     cluster.put("CSIDriver", "p", spec={"storageCapacity": True})
     cluster.claim("c1")
@@ -151,7 +152,7 @@ def test_first_unprovisionable_claim_gives_the_reason(cluster: Cluster) -> None:
 
 
 def test_the_smallest_claim_gets_the_smallest_volume(cluster: Cluster) -> None:
-    """Claims get volumes in the order of their sizes, not in that of the pod."""
+    """Claims are matched in the order of their sizes, not in that of the pod."""
     cluster.volume("v2", "2Gi")
     cluster.volume("v3", "3Gi")
     cluster.claim("big", "2Gi")
@@ -164,7 +165,7 @@ def test_the_smallest_claim_gets_the_smallest_volume(cluster: Cluster) -> None:
 
 
 def test_storage_capacity_must_suffice(cluster: Cluster) -> None:
-    """A driver that tells about its capacity must have room that the node can reach."""
+    """A driver that publishes its capacity must have enough of it reachable from the node."""
     cluster.storage_class("dyn", provisioner="p")
     cluster.claim("c", "2Gi", storageClassName="dyn")
     cluster.put("CSIDriver", "p", spec={"storageCapacity": True})
@@ -187,7 +188,7 @@ def test_storage_capacity_must_suffice(cluster: Cluster) -> None:
 
 
 def test_missing_class_fails_the_cycle(cluster: Cluster) -> None:
-    """A claim that is to be provisioned with a class that went meanwhile is an error, not a refusal."""
+    """A class that was deleted meanwhile is an error, not a rejection of the node."""
     cluster.claim("c", metadata={"annotations": {SELECTED: "n1"}})
     plugin, state, pod = plugin_for(cluster), CycleState(), cluster.pod("p", "c")
     assert plugin.pre_filter(state, pod) is None
@@ -219,7 +220,7 @@ def test_migrated_volumes_use_the_drivers_topology(cluster: Cluster) -> None:
 
 
 class Cycle:
-    """One pod on its way."""
+    """The scheduling cycle of one pod."""
 
     def __init__(self, cluster: Cluster, plugin: VolumeBinding, pod: Pod) -> None:
         self.plugin = plugin
@@ -231,7 +232,7 @@ class Cycle:
         return self.plugin.reserve(self.state, self.pod, node)
 
     def bind(self, node: str) -> list[Any]:
-        """What pre-bind comes to; empty while it waits."""
+        """The result of pre-bind; empty while it waits."""
         found: list[Any] = []
         Deferred.fromCoroutine(self.plugin.pre_bind(self.state, self.pod, node)).addBoth(found.append)
         return found
@@ -242,13 +243,13 @@ def begin(cluster: Cluster, *claims: str, seconds: int = 600) -> Cycle:
 
 
 def complete(cluster: Cluster, name: str, volume: str, **annotations: str) -> None:
-    """Play the volume controller: the claim is bound."""
+    """Do the volume controller's part: bind the claim."""
     known = {f"{key.replace('_', '-')}": value for key, value in annotations.items()}
     cluster.claim(name, volumeName=volume, metadata={"annotations": {COMPLETED: "yes", **known}})
 
 
 def test_assumed_volume_is_not_given_to_another_pod(cluster: Cluster) -> None:
-    """What is assumed for one pod is not given to the next, until it is given up."""
+    """A volume that is assumed for one pod is not given to another until it is released."""
     cluster.volume("v")
     cluster.claim("c1")
     cluster.claim("c2")
@@ -306,7 +307,7 @@ FAILURES: dict[str, tuple[Object, str]] = {
 
 @pytest.mark.parametrize("case", FAILURES)
 def test_failed_provisioning_ends_the_wait(cluster: Cluster, case: str) -> None:
-    """A claim that will not be bound on the node ends the wait with what happened."""
+    """A claim that cannot be bound on the node ends the wait with the reason."""
     change, expected = FAILURES[case]
     cluster.storage_class("dyn", provisioner="p")
     cluster.volume("far", nodeAffinity=on("n2"))
@@ -345,7 +346,7 @@ def test_deleted_objects_end_the_wait(cluster: Cluster) -> None:
 
 
 def test_binding_wait_times_out(cluster: Cluster) -> None:
-    """Claims that are not bound within the time that is configured fail the binding."""
+    """Pre-bind fails if claims are not bound within the configured timeout."""
     cluster.storage_class("dyn", provisioner="p")
     cluster.claim("c", storageClassName="dyn")
     cycle = begin(cluster, "c", seconds=3)
@@ -359,7 +360,7 @@ def test_binding_wait_times_out(cluster: Cluster) -> None:
 
 
 def test_refused_write_fails_the_binding(cluster: Cluster) -> None:
-    """What the API refuses fails the binding in its words, and nothing stays assumed."""
+    """A rejected write fails pre-bind with the API's message, and all assumptions are dropped."""
 
     def refuse(obj: Object) -> Object:
         raise errors.conflict("", "persistentvolumes", "v", "changed")
@@ -408,7 +409,7 @@ CLAIMS = st.lists(
 
 @given(VOLUMES, CLAIMS)
 def test_columnar_and_plain_volume_binding_agree(volumes: list[Object], claims: list[Object]) -> None:
-    """The columnar and the plain form say the same of every node, for any volumes and claims."""
+    """Both forms agree for every node, for any volumes and claims."""
     cluster = Cluster()
     for name in ("n1", "n2", "n3"):
         cluster.node(name)

@@ -1,4 +1,4 @@
-"""VolumeRestrictions, VolumeZone and the limits: the columnar filters against tables, and against the plain ones."""
+"""VolumeRestrictions, VolumeZone and volume limits: the columnar filters against tables and the plain ones."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ RESTRICTIONS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
 
 @pytest.mark.parametrize(("new", "present", "refused"), RESTRICTIONS)
 def test_used_disk_refuses_the_node(new: dict[str, Any], present: dict[str, Any], refused: bool) -> None:
-    """A disk that a pod of the node uses is taken, but for disks that both only read where the sort of disk allows that."""
+    """A disk that a pod on the node uses is a conflict, except read-only use of disk types that allow it."""
     cluster = Cluster()
     cluster.node("n1")
     cluster.node("n2")
@@ -65,7 +65,7 @@ def test_used_disk_refuses_the_node(new: dict[str, Any], present: dict[str, Any]
 
 
 def test_read_write_once_pod_claim_is_exclusive() -> None:
-    """A claim with ReadWriteOncePod that any pod uses refuses the next one everywhere."""
+    """A ReadWriteOncePod claim that is in use by any pod rejects all nodes."""
     cluster = Cluster()
     cluster.node("n1")
     cluster.claim("c", accessModes=["ReadWriteOncePod"])
@@ -95,7 +95,7 @@ ZONED, REGION, OLD = "topology.orch.io/zone", "topology.orch.io/region", "failur
     ],
 )
 def test_zone_labels_of_volumes_must_match(labels: dict[str, str], passing: str) -> None:
-    """Every zone and region label of a bound volume must be met by nodes that have such labels at all."""
+    """A node with zone or region labels must match all those of a bound volume."""
     cluster = Cluster()
     cluster.node("n1", **{ZONED: "a", REGION: "r1"})
     cluster.node("n2", **{ZONED: "b", REGION: "r1"})
@@ -120,7 +120,7 @@ def test_zone_labels_of_volumes_must_match(labels: dict[str, str], passing: str)
     ],
 )
 def test_unbound_claim_refuses_zoned_nodes(claim: str, expected: str) -> None:
-    """A claim whose volume is not known refuses nodes with zones; one that waits for the pod does not."""
+    """A claim without a known volume rejects nodes with zones, unless it waits for its first consumer."""
     cluster = Cluster()
     cluster.node("n1", **{ZONED: "a"})
     cluster.node("n2")
@@ -136,7 +136,7 @@ def test_unbound_claim_refuses_zoned_nodes(claim: str, expected: str) -> None:
 
 
 def test_volume_changes_raise_the_zone_epoch() -> None:
-    """The epoch of compiled filters rises with every change of a claim, volume or class."""
+    """The epoch of compiled filters increases with every change of a claim, volume or class."""
     cluster = Cluster()
     plugin = VolumeZone(cluster.handle, None)
     before = plugin.epoch
@@ -154,7 +154,7 @@ def test_volume_changes_raise_the_zone_epoch() -> None:
     ],
 )
 def test_cloud_disk_limits(cloud: Any, source: str, member: str, resource: str, limit: int) -> None:
-    """Disks of a cloud count once per node, up to its allocatable number or the default."""
+    """Disks of a cloud are counted once per node, up to its allocatable number or the default."""
     cluster = Cluster()
     cluster.node("n1", {resource: "2"})
     cluster.node("n2", {resource: "1"})
@@ -175,7 +175,7 @@ def test_cloud_disk_limits(cloud: Any, source: str, member: str, resource: str, 
 
 
 def test_ebs_limit_by_instance_type() -> None:
-    """The instance type of a node decides about the default for EBS."""
+    """The EBS default depends on the node's instance type."""
     cluster = Cluster()
     cluster.node("n1", **{"node.orch.io/instance-type": "c5.large"})
     cluster.node("n2", **{"node.orch.io/instance-type": "c4.large"})
@@ -185,7 +185,8 @@ def test_ebs_limit_by_instance_type() -> None:
 
 
 def test_claims_count_towards_disk_limits() -> None:
-    """A claim counts by its volume, and by its class while it has none; a driver that serves the plugin takes over."""
+    """A claim counts by its volume, or by its class without one; a CSI driver that replaces the in-tree plugin counts
+    instead."""
     cluster = Cluster()
     cluster.node("n1", {"attachable-volumes-aws-ebs": "1"})
     cluster.storage_class("e", provisioner="orch.io/aws-ebs")
@@ -213,7 +214,7 @@ def drivers(**counts: int | None) -> dict[str, Any]:
 
 
 def test_csi_driver_limits() -> None:
-    """Volumes of a CSI driver count once per node, up to what its CSINode says."""
+    """Volumes of a CSI driver are counted once per node, up to the limit of its CSINode."""
     cluster = Cluster()
     for name in ("n1", "n2", "n3"):
         cluster.node(name)
@@ -233,7 +234,7 @@ def test_csi_driver_limits() -> None:
 
 
 def test_csi_limits_count_unbound_claims() -> None:
-    """A claim without a volume counts for the driver of its class; a limit may stand in the node's allocatable."""
+    """An unbound claim counts for the driver of its class; the limit may be in the node's allocatable."""
     cluster = Cluster()
     cluster.node("n1", {"attachable-volumes-csi-d": "0"})
     cluster.storage_class("s", provisioner="d")
@@ -245,7 +246,7 @@ def test_csi_limits_count_unbound_claims() -> None:
 
 
 def test_unbound_claims_count_for_the_current_driver() -> None:
-    """Claims without volumes count for the driver that their class has now."""
+    """Unbound claims count for the driver that their class has now."""
     cluster = Cluster()
     cluster.node("n1")
     cluster.put("CSINode", "n1", spec=drivers(d=1))
@@ -261,7 +262,7 @@ def test_unbound_claims_count_for_the_current_driver() -> None:
 
 
 def test_migrated_volumes_count_for_the_driver() -> None:
-    """An in-tree volume counts as its driver's on nodes whose CSINode says so."""
+    """An in-tree volume counts for the driver on nodes whose CSINode declares the migration."""
     cluster = Cluster()
     served = {"annotations": {"storage.alpha.orch.io/migrated-plugins": "orch.io/aws-ebs"}}
     for name, metadata in (("n1", served), ("n2", {})):
@@ -281,7 +282,7 @@ def test_migrated_volumes_count_for_the_driver() -> None:
 
 @pytest.mark.parametrize("length", [40, 41, 60])
 def test_csi_limit_resource_names(length: int) -> None:
-    """Long names of drivers are cut and told apart by a hash; a resource name stays below 63 characters."""
+    """Long driver names are truncated and get a hash; a resource name stays below 63 characters."""
     one, two = limit_name("a" * length), limit_name("a" * (length - 1) + "b")
     assert one.startswith("attachable-volumes-csi-a")
     assert one != two
@@ -294,7 +295,7 @@ DISKS = st.lists(st.sampled_from([gce("a"), gce("a", read=True), gce("b", read=T
 
 @given(st.lists(st.tuples(st.sampled_from(["n1", "n2"]), DISKS), max_size=4), DISKS)
 def test_columnar_and_plain_disk_filters_agree(placed: list[tuple[str, list[dict[str, Any]]]], wanted: list[dict[str, Any]]) -> None:
-    """The columnar and the plain form of filters on disks say the same of every node."""
+    """Both forms of the disk filters agree for every node."""
     cluster = Cluster()
     cluster.node("n1", {"attachable-volumes-gce-pd": "1"})
     cluster.node("n2", {"attachable-volumes-aws-ebs": "1"})
@@ -324,7 +325,7 @@ CHANGES = st.lists(
 
 
 class Changing:
-    """A cluster in which things change; pods that run there by number."""
+    """A cluster that changes; its running pods by number."""
 
     def __init__(self) -> None:
         self.cluster = Cluster()

@@ -1,4 +1,4 @@
-"""A small cluster with volumes for tests of plugins."""
+"""A small cluster with volumes, for tests of plugins."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ REFS = {
 
 
 class Cluster:
-    """Objects go in with `put`, nodes and pods with `node` and `pod`. `handle` is what plugins get; `writes` are the updates
-    that they sent, which `answer` (if it is set) answers or refuses."""
+    """Objects are added with `put`, nodes and pods with `node` and `pod`. Plugins get `handle`; `writes` are their
+    updates, which `answer` (if set) answers or rejects."""
 
     def __init__(self) -> None:
         self.informers = MemoryInformers()
@@ -62,7 +62,7 @@ class Cluster:
         return self.put("PersistentVolume", name, metadata=metadata, spec=whole, status={"phase": phase})
 
     def claim(self, name: str, size: str = "1Gi", *, bound: str = "", metadata: Object | None = None, phase: str = "", **spec: Any) -> Object:
-        """`bound` is the volume of a claim that is fully bound."""
+        """A claim; `bound` is the volume of a fully bound one."""
         whole = {"resources": {"requests": {"storage": size}}, "accessModes": ["ReadWriteOnce"], "storageClassName": "s", **spec}
         if bound:
             whole["volumeName"] = bound
@@ -78,7 +78,7 @@ class Cluster:
         self.snapshot.put_node(NodeFacts({"metadata": metadata, "status": {"allocatable": allocatable or {}}}))
 
     def pod(self, name: str, *claims: str, node: str = "", volumes: list[Object] | None = None) -> Pod:
-        """A pod with claims and other volumes; with `node` it runs there."""
+        """A pod with claims and other volumes, which runs on `node` if given."""
         sources: list[Object] = [{"persistentVolumeClaim": {"claimName": each}} for each in claims]
         listed = [{"name": f"w{at}", **each} for at, each in enumerate([*(volumes or []), *sources])]
         spec: Object = {"containers": [], "volumes": listed, "nodeName": node}
@@ -103,8 +103,8 @@ class Cluster:
         self.verdicts(plugin, pod)
 
     def verdicts(self, plugin: Any, pod: Pod) -> dict[str, str] | str:
-        """The result of the columnar filter by node ("" if the node passes), which must equal that of the plain one. The text of
-        the pre-filter's status, if it has one."""
+        """The result of the columnar filter by node ("" if the node passes), checked against the plain one. If the
+        pre-filter rejects the pod, the text of its status."""
         state = CycleState()
         before = plugin.pre_filter(state, pod) if hasattr(plugin, "pre_filter") else None
         if before is not None:

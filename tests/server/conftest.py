@@ -1,4 +1,4 @@
-"""A whole server on a memory store for the tests of one module, and a namespace for each test."""
+"""A whole server on a memory store per module, and a namespace per test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _numbers = count()
 
 
 class Space:
-    """Requests about one namespace. `url` makes paths below it: ``url("configmaps/a")``."""
+    """Requests in one namespace. `url` makes paths below it: ``url("configmaps/a")``."""
 
     def __init__(self, server: InProcessServer, name: str) -> None:
         self.server = server

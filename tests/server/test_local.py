@@ -1,4 +1,4 @@
-"""The client that enters the pipeline without a socket."""
+"""The in-process client of the pipeline."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEPLOYED = {"spec": {"selector": {"matchLabels": {"a": "b"}}, "template": POD}}
 
 
 def test_every_method_acts_as_its_request(space: Any) -> None:
-    """Create, get, list, update, patch and delete do what their requests do over the wire."""
+    """Create, get, list, update, patch and delete have the results of their requests over HTTP."""
     client, ns = space.server.client("me"), space.name
     made = run(client.create(CONFIGS, ns, {"metadata": {"name": "a"}, "data": {"w": "0"}}))
     assert run(client.get(CONFIGS, ns, "a")) == made
@@ -42,7 +42,7 @@ def test_every_method_acts_as_its_request(space: Any) -> None:
 
 
 def test_unused_responses_are_not_encoded(space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The object of an Event is neither converted nor encoded for a caller that does not use it."""
+    """The object of an Event is neither converted nor encoded for a caller that ignores it."""
 
     def convert(*arguments: object) -> None:
         raise AssertionError("an answer was made")
@@ -57,7 +57,7 @@ def test_unused_responses_are_not_encoded(space: Any, monkeypatch: pytest.Monkey
 
 
 def test_refusals_are_api_errors(space: Any) -> None:
-    """The server's Status comes as the error it is."""
+    """An error Status is raised as ApiError."""
     client = space.server.client("me")
     with pytest.raises(ApiError) as missing:
         run(client.get(CONFIGS, space.name, "a"))
@@ -68,7 +68,7 @@ def test_refusals_are_api_errors(space: Any) -> None:
 
 
 def test_objects_are_passed_without_encoding(space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Objects of creates and updates are not encoded on their way in, and are not changed."""
+    """Objects of creates and updates are neither encoded nor modified."""
 
     async def read(self: local.ValueBody, limit: int) -> bytes:
         raise AssertionError("an object was encoded")
@@ -86,7 +86,7 @@ def test_objects_are_passed_without_encoding(space: Any, monkeypatch: pytest.Mon
 
 
 def test_local_requests_are_authorized(space: Any) -> None:
-    """A user without rights has none in process either."""
+    """An in-process user without permissions is rejected, too."""
     client = space.server.client("nobody", "nobodies")
     with pytest.raises(ApiError) as refused:
         run(client.list(CONFIGS, space.name))
@@ -121,7 +121,7 @@ class TestWatch:
         assert waiting.result is None and len(watching.running) == before
 
     def test_error_event_is_raised_as_api_error(self, space: Any) -> None:
-        """An ERROR event is an ApiError."""
+        """An ERROR event is raised as ApiError."""
         space.config("a")
         server = space.server.server
         server.registry.cache(server.catalog.resource("", "v1", "configmaps")).expire(space.server.clock.seconds() + 1)
@@ -131,7 +131,7 @@ class TestWatch:
         assert old.value.code == 410
 
     def test_slow_local_watch_ends_with_410(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A watcher that falls behind its bound gets what waited, then 410."""
+        """A watcher beyond its bound gets the queued events, then 410."""
         monkeypatch.setattr(local, "_MOST_EVENTS", 3)
         stream = run(space.server.client("me").watch(CONFIGS, space.name))
         before = len(space.server.server.api.watches.running)

@@ -1,4 +1,4 @@
-"""Names that are processed one at a time."""
+"""A worker that processes names one at a time and retries failures."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def work(looked: Looked, clock: Clock) -> Iterator[RetryingWorker]:
 
 
 def test_queued_names_are_processed_once_in_order(work: RetryingWorker, looked: Looked) -> None:
-    """What is added while another is looked at waits, once, in order."""
+    """A name that is added during other work is queued once, in order."""
     looked.gate = Deferred()
     work.add("a")
     work.start()
@@ -62,7 +62,7 @@ def test_queued_names_are_processed_once_in_order(work: RetryingWorker, looked: 
 
 @pytest.mark.parametrize("error", [errors.internal("x"), errors.conflict("", "things", "a", "x")])
 def test_failed_names_are_retried_after_a_pause(work: RetryingWorker, looked: Looked, clock: Clock, error: Exception) -> None:
-    """After a pause; a look for another reason takes the place of that one, so that failures do not add up."""
+    """A failed name is retried after a pause; processing it for another reason replaces the retry."""
     looked.errors["a"] = error
     work.start()
     for _ in range(5):
@@ -78,7 +78,7 @@ def test_failed_names_are_retried_after_a_pause(work: RetryingWorker, looked: Lo
 
 
 def test_deleted_names_are_not_retried(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
-    """There is nothing to try again."""
+    """A deleted name is not retried."""
     looked.errors["a"] = errors.not_found("", "things", "a")
     work.start()
     work.add("a")
@@ -86,7 +86,7 @@ def test_deleted_names_are_not_retried(work: RetryingWorker, looked: Looked, clo
 
 
 def test_exception_does_not_stop_other_names(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
-    """It waits for its next change; the others are looked at as ever."""
+    """The failed name waits for its next change; others are processed as usual."""
     looked.errors["a"] = KeyError("spec")
     work.start()
     for name in ("a", "b", "a"):
@@ -95,7 +95,7 @@ def test_exception_does_not_stop_other_names(work: RetryingWorker, looked: Looke
 
 
 def test_stop_cancels_work_and_retries(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
-    """Names that are added afterwards wait for the next start."""
+    """Names that are added after a stop wait for the next start."""
     looked.errors["a"] = errors.internal("x")
     work.start()
     work.add("a")

@@ -25,7 +25,7 @@ class SlowClient:
 
 
 def test_stop_ends_renewals() -> None:
-    """A stop ends the renewals under way, and there are no others."""
+    """A stop ends renewals in progress and prevents new ones."""
     clock, client = Clock(), SlowClient()
     keeper = LeaseKeeper(cast(IClient, client), ORCH, clock, clock.seconds)
     for name in ("a", "b"):

@@ -44,7 +44,7 @@ def pod(state: Any = None, *, restarts: int = 0, deleting: bool = False, node: s
     ],
 )
 def test_container_changes_are_recorded_once(old: dict[str, Any], new: dict[str, Any], expected: list[tuple[str, str]]) -> None:
-    """A change of a container is recorded once, in the words of a node agent."""
+    """A change of a container is recorded once, with the kubelet's reasons and messages."""
     assert [(f"{type_}:{reason}", note) for type_, reason, note, _ in list_events(old, new)] == expected
 
 
@@ -67,7 +67,7 @@ class Recorder:
     ],
 )
 def test_only_simulated_pods_are_recorded(old: Any, new: Any, count: int) -> None:
-    """Only changes of pods on simulated nodes are recorded, and marked as simulated."""
+    """Only changes of pods on simulated nodes are recorded, and are marked as simulated."""
     recorder: Any = Recorder()
     PodEvents(recorder, lambda node: node == "n").change("", old, new)
     assert len(recorder.notes) == count

@@ -1,4 +1,4 @@
-"""What a simulated pod does next, by its annotations and the time."""
+"""The steps of a simulated pod, by its annotations and the time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETTINGS = SimulationSettings(nodes=1)
 
 
 class SimulatedPod:
-    """A pod of one container, and the time that it has lived."""
+    """A pod with one container, and the time since its creation."""
 
     def __init__(self, spec: dict[str, Any] | None = None, **notes: str) -> None:
         metadata = {"name": "p", "namespace": "a", "uid": "u"}
@@ -30,7 +30,7 @@ class SimulatedPod:
         self.now = NOW
 
     def step(self, seconds: float = 0.0) -> Step:
-        """Let time pass and take the step of then."""
+        """Advance the time and take the step that is due then."""
         self.now += seconds
         done = advance(
             self.object, pod_behaviour(self.object, SETTINGS), host="h", addresses=["10.1.0.9"], now=self.now
@@ -59,7 +59,7 @@ class SimulatedPod:
 
 
 def test_plain_pod_runs_after_one_step() -> None:
-    """A plain pod runs, is ready and has an address after one step, and then nothing is left to do."""
+    """A plain pod runs, is ready and has an address after one step, and has no further steps."""
     pod = SimulatedPod()
     assert pod.step().due is None
     assert pod.look() == ("Running", "running", "True", 0)
@@ -75,7 +75,7 @@ def test_host_network_pod_has_the_nodes_address() -> None:
 
 
 def test_start_and_ready_delays() -> None:
-    """Containers wait for the delay of their start, then for that of their readiness."""
+    """Containers wait for the start delay, and then for the readiness delay."""
     pod = SimulatedPod(start_delay="5s", ready_delay="3s")
     assert pod.step().due == NOW + 5
     assert pod.look() == ("Pending", "waiting", "False", 0)
@@ -90,7 +90,7 @@ def test_start_and_ready_delays() -> None:
     ("Always", "3", "Running"),
 ])
 def test_containers_end_after_their_duration(policy: str, code: str, phase: str) -> None:
-    """Containers end after their duration; the restart policy decides what becomes of the pod."""
+    """Containers end after their duration; the restart policy decides whether they restart."""
     pod = SimulatedPod({"restartPolicy": policy}, run_duration="2s", exit_code=code)
     assert pod.step().due == NOW + 2
     pod.step(2)
@@ -99,7 +99,7 @@ def test_containers_end_after_their_duration(policy: str, code: str, phase: str)
 
 
 def test_restarts_back_off() -> None:
-    """A container that ends again and again is restarted after pauses that grow."""
+    """A container that ends repeatedly is restarted with increasing backoff."""
     pod = SimulatedPod(run_duration="1s", exit_code="1")
     pod.step()
     pod.step(1)
@@ -124,7 +124,7 @@ def test_restart_on_request() -> None:
 
 
 def test_failing_pod_waits_with_its_reason() -> None:
-    """A pod that is to fail waits for ever with the reason given."""
+    """A pod that is configured to fail stays waiting with the given reason."""
     pod = SimulatedPod(start_failure="ImagePullBackOff")
     assert pod.step().due is None
     assert pod.container["state"]["waiting"]["reason"] == "ImagePullBackOff"
@@ -132,7 +132,7 @@ def test_failing_pod_waits_with_its_reason() -> None:
 
 
 def test_init_containers_complete_first() -> None:
-    """Init containers have ended well once the containers run."""
+    """Init containers complete before the containers run."""
     pod = SimulatedPod({"initContainers": [{"name": "i", "image": "y"}]}, start_delay="1s")
     pod.step()
     assert pod.container["state"]["waiting"]["reason"] == "PodInitializing"
@@ -144,7 +144,7 @@ def test_init_containers_complete_first() -> None:
 
 
 def test_active_deadline_fails_the_pod() -> None:
-    """A pod is failed when it has been active for too long."""
+    """A pod fails when it exceeds its active deadline."""
     pod = SimulatedPod({"activeDeadlineSeconds": 7})
     assert pod.step().due == NOW + 7
     pod.step(7)
@@ -152,7 +152,7 @@ def test_active_deadline_fails_the_pod() -> None:
 
 
 def test_readiness_gates() -> None:
-    """A pod with a readiness gate is ready when the condition of the gate is true."""
+    """A pod with a readiness gate is ready only when the gate's condition is true."""
     pod = SimulatedPod({"readinessGates": [{"conditionType": "example.org/in"}]})
     pod.step()
     assert pod.ready == "False"
@@ -166,7 +166,7 @@ def test_readiness_gates() -> None:
 
 @pytest.mark.parametrize(("grace", "delay", "seconds"), [(30, "0s", 0), (30, "4s", 4), (30, "never", None), (2, "9s", 2), (0, "9s", 0)])
 def test_deletion_delay_is_limited_by_the_grace_period(grace: int, delay: str, seconds: int | None) -> None:
-    """A deleted pod ends after its delay, and with its grace period at the latest."""
+    """A deleted pod ends after its delay, at the latest after its grace period."""
     pod = SimulatedPod(termination_delay=delay)
     if seconds is None:
         with pytest.raises(AnnotationError):
@@ -182,7 +182,7 @@ def test_deletion_delay_is_limited_by_the_grace_period(grace: int, delay: str, s
 
 
 def test_containers_end_before_finalizers_are_removed() -> None:
-    """Containers of a deleted pod are seen to end before its finalizers are waited for, once."""
+    """Containers of a deleted pod end before its finalizers are removed."""
     pod = SimulatedPod()
     pod.step()
     pod.delete(30, finalizers=["x/y"])
@@ -195,14 +195,14 @@ def test_containers_end_before_finalizers_are_removed() -> None:
 
 @pytest.mark.parametrize("notes", [{"start_delay": "soon"}, {"exit_code": "-1"}, {"exit_code": "256"}, {"restarts": "x"}, {"run_duration": "-1s"}])
 def test_invalid_annotation_values_are_named(notes: dict[str, Any]) -> None:
-    """A value that means nothing is refused by name."""
+    """The error names the annotation."""
     pod = SimulatedPod(**notes)
     with pytest.raises(AnnotationError, match=next(iter(notes)).replace("_", "-")):
         pod_behaviour(pod.object, SETTINGS)
 
 
 def test_invalid_annotation_is_the_pods_waiting_reason() -> None:
-    """A pod with such a value does not start, and says why."""
+    """A pod with an invalid annotation does not start, and its waiting reason names it."""
     step = advance(SimulatedPod().object, "annotation x: bad", host="h", addresses=[], now=NOW)
     assert step.status is not None
     [container] = step.status["containerStatuses"]

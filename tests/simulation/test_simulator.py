@@ -73,7 +73,7 @@ def ready(node: dict[str, Any]) -> str:
 
 
 def test_nodes_are_registered_and_ready(world: World) -> None:
-    """Nodes are registered in their zones, marked as simulated, and are Ready with addresses of their own."""
+    """Nodes are registered in their zones, marked as simulated, and Ready with addresses of their own."""
     nodes = [world.node(f"simulated-{n}") for n in range(2)]
     assert [ready(node) for node in nodes] == ["True", "True"]
     assert all(is_simulated(node) and node["metadata"]["labels"][LABEL] == "true" for node in nodes)
@@ -82,7 +82,7 @@ def test_nodes_are_registered_and_ready(world: World) -> None:
 
 
 def test_leases_are_renewed_in_time(world: World) -> None:
-    """The lease of each node is renewed well before it runs out, and not more often than needed."""
+    """The lease of each node is renewed before it expires, and not more often than needed."""
     seen: dict[str, list[str]] = {"simulated-0": [], "simulated-1": []}
     for _ in range(90):
         world.pass_(1)
@@ -109,7 +109,7 @@ def test_pod_runs_until_deleted(world: World) -> None:
 
 
 def test_other_nodes_are_not_changed(world: World) -> None:
-    """A node that is not simulated and its pods are not changed; with the annotation they are simulated."""
+    """Nodes without the annotation, and their pods, are not changed; with the annotation they are simulated."""
     run(world.client.create(NODES, "", {"metadata": {"name": "mine"}, "spec": {"podCIDR": "10.9.0.0/24"}}))
     world.pod("p", "mine")
     world.pass_(5)
@@ -121,7 +121,7 @@ def test_other_nodes_are_not_changed(world: World) -> None:
 
 
 def test_silent_node_stops_lease_and_status(world: World) -> None:
-    """A silent node neither renews its lease nor reports its pods, until it speaks again."""
+    """A silent node neither renews its lease nor reports its pods until it is enabled again."""
     world.pass_(30)
     world.annotate("simulated-0", **{SILENT: "true"})
     last = world.renewed("simulated-0")
@@ -136,7 +136,7 @@ def test_silent_node_stops_lease_and_status(world: World) -> None:
 
 
 def test_not_ready_by_annotation(world: World) -> None:
-    """A node reports that it is not ready for the reason that it is given."""
+    """A node reports NotReady with the reason of its annotation."""
     world.annotate("simulated-1", **{NOT_READY: "DiskOnFire"})
     world.pass_(1)
     [found] = [c for c in world.node("simulated-1")["status"]["conditions"] if c["type"] == "Ready"]
@@ -144,7 +144,8 @@ def test_not_ready_by_annotation(world: World) -> None:
 
 
 def test_extended_resources_of_a_patch_are_kept(world: World) -> None:
-    """A resource that someone adds to the capacity stays and can be allocated; the node's own are reported as they are."""
+    """An extended resource that is patched into the capacity stays and is allocatable; the node's own resources are
+    reported unchanged."""
     change = {"status": {"capacity": {"example.com/dongle": "4", "cpu": "1000"}}}
     run(world.client.patch(NODES, "", "simulated-0", change, content_type="application/merge-patch+json", subresource="status"))
     world.pass_(5)
@@ -159,7 +160,7 @@ def test_extended_resources_of_a_patch_are_kept(world: World) -> None:
 
 
 def test_unchanged_status_is_reported_rarely(world: World) -> None:
-    """Without anything to say a node reports every few minutes only."""
+    """A node whose status does not change reports it every few minutes only."""
     before = world.node("simulated-0")["metadata"]["resourceVersion"]
     world.pass_(200)
     assert world.node("simulated-0")["metadata"]["resourceVersion"] == before
@@ -169,7 +170,7 @@ def test_unchanged_status_is_reported_rarely(world: World) -> None:
 
 @pytest.mark.parametrize("path", ["log", "exec?command=ls", "attach", "portforward"])
 def test_logs_and_streams_are_refused(world: World, path: str) -> None:
-    """Logs and streams of a simulated pod are refused in words that say why."""
+    """Logs and streams of a simulated pod are refused with the reason."""
     world.pod("p")
     answer = run(world.server.request("GET", f"/api/v1/namespaces/a/pods/p/{path}"))
     assert answer.code == 400
@@ -183,13 +184,13 @@ def test_logs_and_streams_are_refused(world: World, path: str) -> None:
     ("--simulated-pod-startup-delay=-1s", "--simulated-pod-startup-delay: must not be negative"),
 ])
 def test_invalid_flags_are_named(tmp_path: Path, flag: str, word: str) -> None:
-    """A value that cannot be is refused at start, with the flag's name."""
+    """The error at the start names the flag."""
     with pytest.raises(ValueError, match=word):
         make_server(tmp_path, flag)
 
 
 def test_startup_delay_of_nodes(tmp_path: Path) -> None:
-    """With a start-up delay nodes are registered at once and Ready later."""
+    """With a start-up delay nodes are registered at once and become Ready later."""
     world = World(tmp_path, "--simulated-node-startup-delay=10s")
     assert ready(world.node("simulated-0")) == "False"
     world.pass_(10)
@@ -198,7 +199,7 @@ def test_startup_delay_of_nodes(tmp_path: Path) -> None:
 
 
 def test_address_pool_gives_and_reuses_addresses() -> None:
-    """Each holder gets an address of its own until the range is full; released ones are given again."""
+    """Each pod gets its own address until the range is exhausted; released addresses are reused."""
     pool, network = AddressPool(), ip_network("10.0.0.0/29")
     pool.learn("other", ["10.0.0.3"])
     given = [pool.take(str(n), [network]) for n in range(5)]

@@ -1,4 +1,4 @@
-"""A process that writes to a store as fast as it can and says what was acknowledged, until it is killed.
+"""A process that writes to a store as fast as possible and prints acknowledged writes, until it is killed.
 
 Lines on standard output: ``+ key revision`` for every acknowledged write, in the order of acknowledgement.
 """
@@ -13,6 +13,7 @@ from twisted.internet import reactor as installed
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from orchd.store.compaction import HistoryLimits
 from orchd.store.interfaces import RevisionConflictError
 from orchd.store.sqlite import SqliteStore
 
@@ -20,7 +21,7 @@ reactor: Any = installed
 
 
 def say(line: str) -> None:
-    """Unbuffered and before anything else happens: what was said must survive the kill."""
+    """Print unbuffered, before anything else happens: printed lines must survive the kill."""
     os.write(1, line.encode() + b"\n")
 
 
@@ -34,7 +35,7 @@ async def create_for_ever(store: SqliteStore, tag: str, number: int) -> None:
 
 
 async def count_for_ever(store: SqliteStore) -> None:
-    """A shared counter, raised by guarded updates only."""
+    """Increment a shared counter with guarded updates."""
     while True:
         there = await store.get("/counter")
         try:
@@ -48,7 +49,7 @@ async def count_for_ever(store: SqliteStore) -> None:
 
 
 async def main(path: str, tag: str) -> None:
-    store = SqliteStore(reactor, path, dialect_name="any", history_events=500, recent_events=50)
+    store = SqliteStore(reactor, path, dialect_name="any", history=HistoryLimits(events=500, recent_events=50))
     await store.start()
     say("ready")
     for number in range(8):

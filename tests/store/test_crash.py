@@ -1,4 +1,4 @@
-"""kill -9 at any moment: what was acknowledged is there, once, and revisions never go back."""
+"""kill -9 at any moment: every acknowledged write exists once, and revisions never decrease."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest_twisted
 from twisted.internet import reactor
 
+from orchd.store.compaction import HistoryLimits
 from orchd.store.sqlite import SqliteStore
 from orchd.testing.store_contract import Seen, Subject
 
@@ -22,7 +23,7 @@ CHILD = Path(__file__).with_name("crash_child.py")
 
 
 def run_and_kill(path: Path, tag: str, seconds: float) -> list[tuple[str, int]]:
-    """What a child acknowledged before it was killed, `seconds` after it was ready."""
+    """The writes that a child acknowledged before it was killed, `seconds` after it was ready."""
     root = str(Path(__file__).resolve().parents[2])
     child = subprocess.Popen(
         [sys.executable, str(CHILD), str(path), tag], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": root}
@@ -38,7 +39,7 @@ def run_and_kill(path: Path, tag: str, seconds: float) -> list[tuple[str, int]]:
 
 @pytest_twisted.ensureDeferred
 async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
-    """After each kill the store opens with every acknowledged write, each at the revision that was acknowledged."""
+    """After each kill the store opens with every acknowledged write at its revision."""
     path = tmp_path / "store"
     choose = random.Random(os.environ.get("ORCHD_CRASH_SEED", "1"))
     created: dict[str, int] = {}
@@ -57,7 +58,7 @@ async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
                 assert key not in created
                 created[key] = revision
 
-        store = SqliteStore(reactor, path, dialect_name="any", compaction_interval=0, recent_events=50)
+        store = SqliteStore(reactor, path, dialect_name="any", history=HistoryLimits(compaction_interval=0, recent_events=50))
         await store.start()
         try:
             assert store.revision >= max(revisions)
@@ -65,7 +66,7 @@ async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
             there = {item.key: item.revision for item in found}
             assert len(there) == len(found)
             assert created.items() <= there.items()
-            # Unacknowledged: at most the one that each of the writers had under way when it was killed.
+            # Unacknowledged: at most the pending write of each writer.
             assert len(there) - len(created) <= 8 * (number + 1)
             assert all(item.value == item.key.encode() * 20 and item.created == item.revision for item in found)
             counter = await store.get("/counter")

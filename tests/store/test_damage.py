@@ -1,4 +1,4 @@
-"""Damage to the files of the embedded store: noticed and refused, with a way to go on."""
+"""Damage to the files of the embedded store is detected and reported, with a way to recover."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest_twisted
 from twisted.internet import reactor
 
 from orchd.store.backup import back_up, check_copy, restore
+from orchd.store.compaction import HistoryLimits
 from orchd.store.export import Content, import_content
 from orchd.store.highwater import highwater_file, read_highwater
 from orchd.store.interfaces import DamagedValue, StoreError, UnavailableError
@@ -26,7 +27,7 @@ from orchd.testing.store_contract import Seen, Subject, present, raises
 
 @asynccontextmanager
 async def opened(path: Path, **more: Any) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(reactor, path, **{"dialect_name": "one", "compaction_interval": 0, **more})
+    store = SqliteStore(reactor, path, dialect_name="one", history=HistoryLimits(compaction_interval=0, **more))
     await store.start()
     try:
         yield store
@@ -43,7 +44,7 @@ def snapshot(folder: Path, to: Path) -> Path:
 
 
 async def killed(tmp_path: Path, writes: int = 40) -> Path:
-    """A store that was killed: what it wrote last is in its journal alone."""
+    """The folder of a killed store: its last writes are only in the journal."""
     folder = tmp_path / "killed"
     async with opened(tmp_path / "s.sqlite") as store:
         for number in range(writes):
@@ -52,7 +53,7 @@ async def killed(tmp_path: Path, writes: int = 40) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """What matters of the files in a folder: reading leaves an index and an empty journal."""
+    """The relevant contents of the files in a folder: reads leave an index and an empty journal."""
     found = {p.name: p.read_bytes() for p in folder.iterdir() if not p.name.endswith((".lock", "-shm"))}
     return {name: data for name, data in found.items() if data}
 
@@ -124,8 +125,9 @@ def all_empty(path: Path) -> None:
 )  # fmt: skip
 @pytest_twisted.ensureDeferred
 async def test_lost_writes_are_detected(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
-    """A store that would open empty or older than it was is refused, with the file and the command in the message;
-    nothing is changed, the check finds it too, and salvaging goes on above every version that was given."""
+    """A store that would open empty, or older than it was, is rejected with the file and the command in the message;
+    nothing is changed, the check finds it too, and a salvaged store continues above every version that was given out.
+    """
     path = await killed(tmp_path)
     spoil(path)
     before = contents(path.parent)
@@ -146,7 +148,7 @@ async def test_lost_writes_are_detected(tmp_path: Path, spoil: Callable[[Path], 
 
 @pytest_twisted.ensureDeferred
 async def test_older_copy_is_detected(tmp_path: Path) -> None:
-    """A copy that was put in the store's place manually has lost what was written since; a restore has not."""
+    """An older copy that was put in place manually is rejected; a restored backup is not."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         await store.create("/a", b"1")
@@ -163,7 +165,7 @@ async def test_older_copy_is_detected(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_truncated_database_is_refused(tmp_path: Path) -> None:
-    """A database that is shorter than it says is refused, and what is left of it can be kept."""
+    """A database shorter than its header says is rejected, and its remaining values can be salvaged."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         for number in range(200):
@@ -180,7 +182,7 @@ async def test_truncated_database_is_refused(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_torn_journal_end_is_no_damage(tmp_path: Path) -> None:
-    """The last transaction of a journal may be there in part: it was never acknowledged."""
+    """The last transaction of a journal may be incomplete: it was never acknowledged."""
     path = await killed(tmp_path)
     async with opened(path) as store:
         await store.create("/acknowledged", b"1")
@@ -206,8 +208,8 @@ def change(path: Path, statement: str, *arguments: Any) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_changed_value_is_reported_as_damaged(tmp_path: Path) -> None:
-    """A value that is not what was written is handed out as damaged, now and in history, while all others are served; it
-    is found by the check, kept out of moves, can be deleted, and dropped by salvaging."""
+    """A value that differs from the written one is reported as damaged, now and in history, while others are served;
+    the check finds it, moves leave it out, it can be deleted, and salvaging drops it."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         made = await store.create("/a", b"first")
@@ -237,7 +239,7 @@ async def test_changed_value_is_reported_as_damaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("column", ["key = '/x'", "created = 77", "prev = 2", "deleted = 1", "expires = 5.0", "sum = 12345678901234"])
 @pytest_twisted.ensureDeferred
 async def test_changed_row_is_refused(tmp_path: Path, column: str) -> None:
-    """A row whose key or links were changed could hide other writes: the store is refused."""
+    """A store with a changed key or link is rejected, since these could hide other writes."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         await store.create("/a", b"1")
@@ -252,8 +254,8 @@ async def test_changed_row_is_refused(tmp_path: Path, column: str) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_every_bit_flip_is_detected(tmp_path: Path) -> None:
-    """Wherever one bit of a database page flips, the store is refused, or every value that is handed out is what was
-    written or said to be damaged."""
+    """For any flipped bit of a database page, the store is rejected, or every returned value is the written one or
+    reported as damaged."""
     path = tmp_path / "s.sqlite"
     wrote = {f"/{number}": b"%d" % number * 200 for number in range(30)}
     async with opened(path) as store:
@@ -281,7 +283,7 @@ async def test_every_bit_flip_is_detected(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_older_stores_get_checksums(tmp_path: Path) -> None:
-    """A store without checksums and without a record of how far it was is read, and has both from then on."""
+    """A store without checksums and without a record of its last revision is opened, and has both from then on."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         await store.create("/a", b"1")
@@ -299,7 +301,7 @@ async def test_older_stores_get_checksums(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_the_lock_outlives_its_file(tmp_path: Path) -> None:
-    """A folder whose lock file was unlinked is not opened twice, nor restored into."""
+    """A folder whose lock file was unlinked is neither opened twice nor restored into."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         await store.create("/a", b"1")
@@ -313,7 +315,7 @@ async def test_the_lock_outlives_its_file(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_repeated_restore_reuses_no_version(tmp_path: Path) -> None:
-    """Restoring one backup again gives no version a second time, also when the store in its place is gone or broken."""
+    """Restoring a backup repeatedly gives out no version twice, even if the replaced store is missing or damaged."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         await store.create("/a", b"1")
@@ -332,7 +334,7 @@ async def test_repeated_restore_reuses_no_version(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_restore_gets_versions_above_a_moved_store(tmp_path: Path) -> None:
-    """What is copied into a folder whose own store was moved away gets versions above that one's."""
+    """A backup that is restored into a folder whose store was moved away continues above that store's versions."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         for number in range(10):
@@ -342,7 +344,7 @@ async def test_restore_gets_versions_above_a_moved_store(tmp_path: Path) -> None
 
 
 class FailingSync:
-    """A connection whose commits fail as if the sync had failed: the bytes are in the file, or they are not."""
+    """A connection whose commits fail as if the sync had failed: the bytes are in the file, or not."""
 
     def __init__(self, inner: sqlite3.Connection, *, written: bool) -> None:
         self._inner = inner
@@ -363,8 +365,8 @@ class FailingSync:
 @pytest.mark.parametrize("written", [True, False])
 @pytest_twisted.ensureDeferred
 async def test_failed_sync_stops_writes(tmp_path: Path, written: bool) -> None:
-    """A write whose sync failed may have been applied, which is said; nothing more is written before it is known, and then
-    readers, watches and a process that opens the file later agree."""
+    """A write whose sync failed may have been applied, and the error says so; no more writes are accepted until this is
+    known, and then readers, watches and a later process agree."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         before = await store.create("/before", b"1")

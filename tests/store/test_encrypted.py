@@ -1,4 +1,4 @@
-"""Encryption at rest: what is in the file, what is handed out, and keys that change or are missing."""
+"""Encryption at rest: contents of the files, decrypted values, rotated and missing keys."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from twisted.internet.task import Clock
 from zope.interface.verify import verifyObject
 
 from orchd.dialect import KUBERNETES, ORCH
+from orchd.store.compaction import HistoryLimits
 from orchd.store.encrypted import EncryptedStore, EncryptionStateError, is_object, refuse_encrypted
 from orchd.store.encryption import AesCbc, AesGcm, DecryptionError, Identity, Rule, SecretBox
 from orchd.store.encryption_config import mark_of, parse_encryption
@@ -71,7 +72,7 @@ def need(kind: str) -> None:
 
 @given(kind=st.sampled_from([kind for kind in sealers() if kind != "secretbox" or find_spec("nacl")]), value=st.binary(max_size=100), context=st.binary(max_size=20))
 def test_sealed_values_round_trip(kind: str, value: bytes, context: bytes) -> None:
-    """What was sealed opens again; sealing twice gives different bytes, none of which has the value."""
+    """Encrypted values are decrypted to the same value; two ciphertexts differ, and neither contains the value."""
     sealer = sealers()[kind](b"k" * 32)
     one, two = sealer.seal(value, context), sealer.seal(value, context)
     assert one.startswith(b"p:") and one != two
@@ -81,7 +82,7 @@ def test_sealed_values_round_trip(kind: str, value: bytes, context: bytes) -> No
 
 @pytest.mark.parametrize("kind", ["aesgcm", "secretbox"])
 def test_tampering_is_detected(kind: str) -> None:
-    """Another key, a changed byte, and (AES-GCM) another place are all noticed."""
+    """Another key, a changed byte, and (AES-GCM) another path are detected."""
     need(kind)
     sealer = sealers()[kind](b"k" * 32)
     data = sealer.seal(SECRET, b"/secrets/a")[2:]
@@ -96,7 +97,7 @@ def test_tampering_is_detected(kind: str) -> None:
 
 
 def test_known_ciphertexts() -> None:
-    """The forms are the reference's: prefix, random part, ciphertext; the standards' own test vectors come out."""
+    """The formats are the reference's: prefix, random part, ciphertext; the standards' test vectors are reproduced."""
     # NIST SP 800-38A, F.2.1: the first block of CBC-AES128.
     raw = bytes.fromhex("2b7e151628aed2a6abf7158809cf4f3c")
     first = bytes.fromhex("000102030405060708090a0b0c0d0e0f")
@@ -109,7 +110,7 @@ def test_known_ciphertexts() -> None:
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=["default", "other"])
 def test_value_prefixes(dialect: Any) -> None:
-    """Sealed values begin with the dialect's word, the provider, its version and the key's name."""
+    """Encrypted values begin with the dialect's word, the provider, its version and the key's name."""
     text = config(keyed("aescbc", 1)).replace(ORCH("{abbr}.io"), dialect("{abbr}.io"))
     rule = parse_encryption(text, dialect, key_of)["/secrets/"]
     assert rule.seal(b"x", "/secrets/a").startswith(dialect("{abbr}:enc:aescbc:v1:key1:").encode())
@@ -131,7 +132,7 @@ def test_value_prefixes(dialect: Any) -> None:
     (config(keyed("aesgcm", 1, 1)), "keys[1].name: 'key1' is given twice"),
 ])  # fmt: skip
 def test_invalid_configurations_are_refused(text: str, message: str) -> None:
-    """A wrong file names the field at fault, and never shows a secret."""
+    """The error for an invalid file names the field, and never contains a secret."""
     with pytest.raises(ValueError, match=r".") as refused:
         parse_encryption(text, ORCH, key_of)
     assert message in str(refused.value)
@@ -141,10 +142,10 @@ def test_invalid_configurations_are_refused(text: str, message: str) -> None:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest_twisted.ensureDeferred
 async def test_encrypted_store_passes_the_contract(check: Any) -> None:
-    """A sealed store is a store: all that it is asked for is in clear, and revisions are those of the store inside."""
+    """An encrypted store passes the contract: values are decrypted, and revisions are those of the inner store."""
     rule = Rule("all", (AesGcm(b"s:", b"k" * 16), Identity()), b"s:")
     store = EncryptedStore(MemoryStore(reactor), {"/": rule}, mark=b"s:")
-    # Only the record of what is sealed makes the first write; the suite begins after it.
+    # Only the record of encrypted resources is written first; the suite begins after it.
     store._record = _nothing  # type: ignore[method-assign,assignment]  # as above
     verifyObject(IStore, store)
     await store.start()
@@ -155,15 +156,16 @@ async def test_encrypted_store_passes_the_contract(check: Any) -> None:
 
 
 async def _nothing(*arguments: Any) -> None:
-    """Stands for a write that is not made."""
+    """Stands for a write that does not happen."""
 
 
 @pytest.mark.parametrize("provider", [keyed("aescbc", 1), keyed("aesgcm", 1), keyed("secretbox", 1)])
 @pytest_twisted.ensureDeferred
 async def test_files_contain_no_plaintext(provider: str, tmp_path: Path) -> None:
-    """No file of the store has a secret in clear, with its log and after compaction; other resources are not touched."""
+    """No file of the store has a secret in plaintext, including its log and after compaction; other resources are not
+    encrypted."""
     need(provider.partition(":")[0])
-    inner = SqliteStore(reactor, tmp_path / "store", dialect_name="any", compaction_interval=0)
+    inner = SqliteStore(reactor, tmp_path / "store", dialect_name="any", history=HistoryLimits(compaction_interval=0))
     store = sealed(inner, provider)
     await store.start()
     seen = Seen()
@@ -194,7 +196,7 @@ async def test_files_contain_no_plaintext(provider: str, tmp_path: Path) -> None
 
 
 class Kept(MemoryStore):
-    """A memory store that can be stopped and started again, as a file could."""
+    """A memory store that can be stopped and started again, like a file."""
 
     def __init__(self) -> None:
         super().__init__(Clock(), compaction_interval=0)
@@ -216,7 +218,7 @@ def raw(inner: Kept, name: str) -> bytes:
 
 
 def test_key_rotation() -> None:
-    """Key rotation: a new key is added, then put first; values are re-encrypted at start, and the old key can be removed."""
+    """A new key is added, then moved first; values are re-encrypted at start, and the old key can be removed."""
     inner = Kept()
     store = restarted(inner, "identity: {}")
     run(store.create("/secrets/a", SECRET))
@@ -245,7 +247,7 @@ def test_key_rotation() -> None:
     ((keyed("aescbc", 1),), "no key of the configuration has its name"),
 ])  # fmt: skip
 def test_wrong_key_fails_the_start(providers: tuple[str, ...], why: str) -> None:
-    """With a wrong or missing key the store does not start, and names the resource."""
+    """With a wrong or missing key the store does not start; the error names the resource."""
     inner = Kept()
     run(restarted(inner, keyed("aesgcm", 1)).create("/secrets/a", SECRET))
     with pytest.raises(EncryptionStateError) as refused:
@@ -255,7 +257,7 @@ def test_wrong_key_fails_the_start(providers: tuple[str, ...], why: str) -> None
 
 
 def test_missing_configuration_is_detected() -> None:
-    """Without the file, or without the resource in it, sealed values are found as well."""
+    """Encrypted values are detected if the file, or the resource in it, is missing."""
     inner = Kept()
     run(restarted(inner, keyed("aesgcm", 1)).create("/secrets/a", SECRET))
     with pytest.raises(EncryptionStateError, match="secrets: "):
@@ -265,7 +267,7 @@ def test_missing_configuration_is_detected() -> None:
 
 
 def test_wrong_key_without_authentication() -> None:
-    """AES-CBC cannot notice every wrong key, but no wrong key makes an object."""
+    """AES-CBC does not detect every wrong key, but no wrong key gives an object."""
     for number in range(2, 200):
         inner = Kept()
         run(restarted(inner, keyed("aescbc", 1)).create("/secrets/a", SECRET))
@@ -274,7 +276,7 @@ def test_wrong_key_without_authentication() -> None:
 
 
 def test_plaintext_needs_the_identity_provider() -> None:
-    """A value in clear is taken only where the configuration says that there may be some."""
+    """A plaintext value is accepted only if the configuration has the identity provider."""
     inner = Kept()
     run(restarted(inner, "identity: {}").create("/secrets/a", SECRET))
     with pytest.raises(EncryptionStateError, match="without provider identity"):
@@ -282,7 +284,7 @@ def test_plaintext_needs_the_identity_provider() -> None:
 
 
 def test_unreadable_value_ends_the_watch() -> None:
-    """A value that came later and cannot be opened ends the watch, and the server is no longer ready."""
+    """A later value that cannot be decrypted ends the watch, and the server becomes unready."""
     inner = Kept()
     store = restarted(inner, keyed("aesgcm", 1))
     seen, others = Seen(), Seen()

@@ -1,4 +1,4 @@
-"""The judge of histories itself: what it must accept and what it must refuse."""
+"""The linearizability checker itself: histories that it must accept and reject."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ def test_linearizable_histories_are_accepted(name: str) -> None:
 
 @pytest.mark.parametrize("name", BAD)
 def test_other_histories_are_refused(name: str) -> None:
-    """No order exists, and the explanation shows where it ends."""
+    """No order exists, and the explanation shows where the search ends."""
     assert "none of these can follow" in explain(BAD[name])
 
 
 def test_revisions_are_ordered_across_keys() -> None:
-    """A write that begins after another has returned has the greater revision, whatever the keys."""
+    """A write that begins after another has returned has a greater revision, whatever the keys."""
     first, second = put(1, 2, "a", 0, 5), put(3, 4, "b", 0, 4)
     second.key = "other"
     assert "revision 5 was there" in check_order([first, second])
@@ -79,7 +79,7 @@ def test_revisions_are_ordered_across_keys() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_register_histories(seed: int) -> None:
-    """Whatever a register that does each operation at one moment answers is accepted, and not if an answer is changed."""
+    """Histories of a register with atomic operations are accepted, and rejected if a result is changed."""
     choose = random.Random(seed)
     state: State = None
     operations: list[Operation] = []
@@ -94,7 +94,7 @@ def test_random_register_histories(seed: int) -> None:
             state = (f"v{moment}", moment + 100)
             made = put(called, returned, state[0], expected, state[1])
             if choose.random() < 0.1:
-                # Somebody sees it: how else would a later writer know its revision?
+                # Some client sees it: a later writer needs its revision.
                 made = lost(called, state[0], expected)
                 operations.append(get(called, returned, state))
             operations.append(made)

@@ -1,4 +1,4 @@
-"""Concurrent clients on few keys: whatever they were told is possible in one order of events."""
+"""Results of concurrent clients on few keys are linearizable."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from twisted.internet import reactor as installed
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.internet.task import deferLater
 
+from orchd.store.compaction import HistoryLimits
 from orchd.store.etcd.servers import make_servers
-from orchd.store.etcd.store import EtcdStore
+from orchd.store.etcd.store import EtcdOptions, EtcdStore
 from orchd.store.interfaces import IStore, KeyExistsError, KeyValue, RevisionConflictError, StoreError
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
@@ -36,7 +37,7 @@ STEPS = int(os.environ.get("ORCHD_LINEAR_STEPS", "60"))
 
 
 class Clients:
-    """Clients of some stores on the same data, and what they were told."""
+    """Clients of several stores on the same data, and their results."""
 
     def __init__(self, stores: list[IStore]) -> None:
         ticks = itertools.count(1)
@@ -46,7 +47,7 @@ class Clients:
 
     async def get(self, client: str, store: IStore, key: str) -> KeyValue | None:
         operation = self.history.begin(client, Kind.GET, key)
-        # A consistent read, as the server does it: at a revision that covers what was acknowledged anywhere.
+        # A consistent read as in the server: at a revision that covers all acknowledged writes.
         found: KeyValue | None = await store.get(key, revision=await store.current_revision())
         seen: State = (found.value.decode(), found.revision) if found is not None else None
         self.history.saw(operation, seen)
@@ -74,7 +75,7 @@ class Clients:
             self.history.wrote(operation, revision)
 
     async def register(self, client: str, choose: Random) -> None:
-        """Reads, guarded writes and deletions, now and then with a guard from long ago."""
+        """Reads, guarded writes and deletions, some with an outdated guard."""
         known: dict[str, int] = {}
         for step in range(STEPS):
             key, store = choose.choice(KEYS), choose.choice(self.stores)
@@ -92,7 +93,7 @@ class Clients:
                 await deferLater(reactor, choose.uniform(0, 0.01))
 
     async def count(self, client: str, choose: Random) -> None:
-        """What was read, plus one, over and over; the value also says who wrote it."""
+        """Repeatedly increment what was read; the value also names the writer."""
         for step in range(STEPS // 3):
             key, store = choose.choice(KEYS), choose.choice(self.stores)
             try:
@@ -112,7 +113,7 @@ class Clients:
             await each
 
     async def check_counters(self) -> None:
-        """Every acknowledged step is in the counter, and no more than those whose end is not known besides."""
+        """The counter has every acknowledged increment, and at most those with an unknown outcome in addition."""
         for key in KEYS:
             found = await self.get("last", self.stores[0], key)
             number = int(found.value.partition(b" ")[0]) if found is not None else 0
@@ -127,19 +128,19 @@ def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
         yield server
 
 
-Make = Any  # of () -> stores; has `kind`
+Make = Any  # A function () -> stores, with the attribute `kind`.
 
 
 @pytest.fixture(params=["memory", "sqlite", "sqlite-history-on-disk", "etcd", "two-on-etcd"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
-    """Makes stores, not started, that have the same data each time (but for memory)."""
+    """Creates stores, not started, on the same data each time (except in memory)."""
     kind: str = request.param
 
     def etcd_store(server: Etcd) -> EtcdStore:
         # A call that times out would have an unknown outcome.
         return EtcdStore(
-            reactor, make_servers(reactor, [server.url]), dialect_name="any", prefix=f"/{tmp_path.name}", random=Random(1),
-            timeout=PATIENCE, health_timeout=PATIENCE,
+            reactor, make_servers(reactor, [server.url]), dialect_name="any", random=Random(1),
+            options=EtcdOptions(prefix=f"/{tmp_path.name}", timeout=PATIENCE, health_timeout=PATIENCE),
         )  # fmt: skip
 
     def stores() -> list[IStore]:
@@ -147,7 +148,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
             return [MemoryStore(reactor)]
         if kind.startswith("sqlite"):
             recent = 1000 if kind == "sqlite" else 2
-            return [SqliteStore(reactor, tmp_path / "store", dialect_name="any", recent_events=recent)]
+            return [SqliteStore(reactor, tmp_path / "store", dialect_name="any", history=HistoryLimits(recent_events=recent))]
         return [etcd_store(request.getfixturevalue("etcd")) for _ in range(1 if kind == "etcd" else 2)]
 
     made: Make = stores
@@ -185,7 +186,7 @@ async def test_concurrent_clients_are_linearizable(make: Make, workload: str) ->
 
 @pytest_twisted.ensureDeferred
 async def test_restarts_are_linearizable(make: Make) -> None:
-    """A store that is stopped under its clients and started again goes on where it was: nothing is lost or repeated."""
+    """A store that is stopped and restarted under its clients continues: nothing is lost or repeated."""
     if make.kind == "memory":
         pytest.skip("a memory store has nothing to go on from")
     clients = Clients([])
@@ -212,7 +213,7 @@ async def test_etcd_failures_are_linearizable(etcd: Etcd, trouble: str, tmp_path
                 reactor,
                 make_servers(reactor, [etcd.url]),
                 dialect_name="any",
-                prefix=f"/{tmp_path.name}",
+                options=EtcdOptions(prefix=f"/{tmp_path.name}"),
                 random=Random(number),
             )
             for number in (1, 2)
@@ -232,7 +233,7 @@ async def test_etcd_failures_are_linearizable(etcd: Etcd, trouble: str, tmp_path
                 etcd.start()
         await working
         clients.history.check()
-        # Back to work, without anybody's help.
+        # Recovered without intervention.
         await until_true(reactor, lambda: not any(store.healthy() for store in stores))
         await clients.run(clients.register)
         clients.history.check()

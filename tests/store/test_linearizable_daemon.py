@@ -1,4 +1,4 @@
-"""The same over HTTPS, with a server that is killed while clients are busy."""
+"""The same over HTTPS, with a server that is killed while clients are active."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROUNDS = int(os.environ.get("ORCHD_LINEAR_ROUNDS", "2"))
 
 
 class Client(threading.Thread):
-    """Raises counters by guarded writes, and now and then deletes one, until told to stop."""
+    """Increments counters by guarded writes, and sometimes deletes one, until it is stopped."""
 
     def __init__(self, name: str, server: DaemonProcess, history: History, stop: threading.Event) -> None:
         super().__init__(name=name, daemon=True)
@@ -40,11 +40,11 @@ class Client(threading.Thread):
                 try:
                     self._step(step)
                 except (OSError, http.client.HTTPException, ValueError):
-                    # The operation stays without an outcome: nobody knows whether it was done.
+                    # The operation has an unknown outcome.
                     self._connection = None
                     time.sleep(0.05)
         except BaseException as error:
-            self.wrong = error  # raised where the thread is joined
+            self.wrong = error  # Raised where the thread is joined.
         finally:
             if self._connection is not None:
                 self._connection.close()
@@ -77,7 +77,7 @@ class Client(threading.Thread):
     def _note(self, operation: Operation, code: int, body: object) -> None:
         if code in (200, 201):
             assert isinstance(body, dict)
-            # A deletion's answer does not say its revision.
+            # The response to a deletion does not have its revision.
             revision = 0 if operation.kind is Kind.DELETE else int(body["metadata"]["resourceVersion"])
             self._history.wrote(operation, revision)
         elif code in (404, 409):
@@ -93,7 +93,7 @@ class Client(threading.Thread):
 
 
 def test_killed_server_is_linearizable(tmp_path: Path) -> None:
-    """Whatever clients were told before and after kill -9 is possible in one order, and revisions follow time."""
+    """The clients' results before and after kill -9 are linearizable, and revisions increase with time."""
     history, stop, choose = History(), threading.Event(), Random(SEED)
     server = DaemonProcess(tmp_path, "--controllers=-*")
     with server:

@@ -1,4 +1,4 @@
-"""What the embedded store promises beyond the contract: restarts, refusals, trouble with the disk, backups."""
+"""The embedded store beyond the contract: restarts, rejected files, disk errors, backups."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from twisted.internet.task import deferLater
 
 from orchd.store import schema, sql
 from orchd.store.backup import restore
+from orchd.store.compaction import HistoryLimits
 from orchd.store.interfaces import CompactedError, StoreError, UnavailableError
 from orchd.store.open_errors import (
     DialectMismatchError,
@@ -35,7 +36,7 @@ from orchd.testing.store_contract import Seen, Subject, raises
 
 @asynccontextmanager
 async def opened(path: Path, **more: Any) -> AsyncIterator[SqliteStore]:
-    store = SqliteStore(reactor, path, **{"dialect_name": "one", **more})
+    store = SqliteStore(reactor, path, dialect_name="one", history=HistoryLimits(**more))
     await store.start()
     try:
         yield store
@@ -50,7 +51,7 @@ async def in_writer(store: SqliteStore, statement: str) -> Any:
 
 @pytest_twisted.ensureDeferred
 async def test_a_restart_keeps_values_revisions_and_history(tmp_path: Path) -> None:
-    """After a restart everything is as it was, and a watch from before it goes on."""
+    """After a restart all values are unchanged, and a watch from an earlier revision continues."""
     async with opened(tmp_path / "s") as store:
         await store.create("/a", b"1")
         await store.update("/a", b"2", expected=2)
@@ -69,7 +70,7 @@ async def test_a_restart_keeps_values_revisions_and_history(tmp_path: Path) -> N
 
 @pytest_twisted.ensureDeferred
 async def test_revisions_survive_compaction_of_the_last_deletion(tmp_path: Path) -> None:
-    """A store whose last write was a deletion that is forgotten does not use its revision again."""
+    """A store whose last write was a compacted deletion does not reuse its revision."""
     async with opened(tmp_path / "s") as store:
         await store.create("/a", b"1")
         await store.delete("/a", expected=2)
@@ -82,7 +83,7 @@ async def test_revisions_survive_compaction_of_the_last_deletion(tmp_path: Path)
 
 @pytest_twisted.ensureDeferred
 async def test_leases_survive_a_restart(tmp_path: Path) -> None:
-    """A key whose time is over while the store is down goes when it is up again."""
+    """A key that expires while the store is closed is deleted when it opens."""
     async with opened(tmp_path / "s") as store:
         await store.create("/a", b"1", ttl=1)
         await store.create("/b", b"1", ttl=3600)
@@ -93,7 +94,7 @@ async def test_leases_survive_a_restart(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_writes_share_commits(tmp_path: Path) -> None:
-    """Writes that arrive while a commit is under way share the next one."""
+    """Writes that arrive during a commit share the next one."""
     async with opened(tmp_path / "s") as store:
         writes = [ensureDeferred(store.create(f"/{i}", b"")) for i in range(500)]
         for write in writes:
@@ -107,7 +108,8 @@ async def test_writes_share_commits(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_overlapping_writes_wait_for_the_end_of_the_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a commit during which another write was submitted, a commit begins only at the end of the reactor turn."""
+    """After a commit during which another write was submitted, the next commit begins only at the end of the reactor
+    turn."""
     append, begun, go = sql.append, Semaphore(0), Semaphore(0)
 
     def slow(connection: sqlite3.Connection, batch: Sequence[Write]) -> int:
@@ -126,7 +128,7 @@ async def test_overlapping_writes_wait_for_the_end_of_the_turn(tmp_path: Path, m
         third = ensureDeferred(store.create("/3", b""))
         go.release(2)
         handed_over = Event()
-        # Twice: a commit may hand over another one.
+        # Twice: a commit may start another one.
         store._writer.post(lambda: store._writer.post(handed_over.set))
         handed_over.wait()
         assert len(store._queue) == 1, "the commit of the third write has not begun"
@@ -138,7 +140,7 @@ async def test_overlapping_writes_wait_for_the_end_of_the_turn(tmp_path: Path, m
 
 @pytest_twisted.ensureDeferred
 async def test_thread_switch_interval_is_short_while_open(tmp_path: Path) -> None:
-    """Threads switch quickly while a store is open, and as before when it is closed."""
+    """The interpreter's switch interval is short while a store is open, and restored when it is closed."""
     before = sys.getswitchinterval()
     async with opened(tmp_path / "s"):
         assert sys.getswitchinterval() < 0.001
@@ -147,7 +149,7 @@ async def test_thread_switch_interval_is_short_while_open(tmp_path: Path) -> Non
 
 @pytest_twisted.ensureDeferred
 async def test_only_the_owner_may_read_the_file(tmp_path: Path) -> None:
-    """The data file and what lies beside it have mode 0600, whatever the umask."""
+    """The data file and the files beside it have mode 0600, whatever the umask."""
     before = os.umask(0)
     try:
         async with opened(tmp_path / "new" / "s") as store:
@@ -170,7 +172,7 @@ async def test_refuses_a_store_in_use(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_refuses_the_other_dialect(tmp_path: Path) -> None:
-    """A store is served in the dialect that it was made with; the refusal says how to start instead."""
+    """A store is opened only in the dialect that created it; the error says how to start instead."""
     async with opened(tmp_path / "s"):
         pass
     error = await raises(DialectMismatchError, SqliteStore(reactor, tmp_path / "s", dialect_name="two").start())
@@ -181,7 +183,7 @@ async def test_refuses_the_other_dialect(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_refuses_a_newer_schema(tmp_path: Path) -> None:
-    """A file of a later release is not touched."""
+    """The file of a later release is rejected and not changed."""
     async with opened(tmp_path / "s") as store:
         await in_writer(store, "PRAGMA user_version = 99")
     error = await raises(NewerSchemaError, SqliteStore(reactor, tmp_path / "s", dialect_name="one").start())
@@ -198,7 +200,7 @@ def version_of(path: Path) -> int:
 
 @pytest_twisted.ensureDeferred
 async def test_migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store of an older release is brought up to date once, step by step; a step that fails leaves all as it was."""
+    """A store of an older release is migrated once, step by step; a failed step leaves it unchanged."""
     path = tmp_path / "s"
     async with opened(path) as store:
         made = await store.create("/a", b"1")
@@ -218,7 +220,7 @@ async def test_migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     connection = sqlite3.connect(path)
     assert connection.execute("SELECT count(*) FROM two").fetchone() == (1,)
     connection.close()
-    # What this release makes is of the newest version at once.
+    # A new store has the newest version at once.
     async with opened(tmp_path / "new"):
         pass
     assert version_of(tmp_path / "new") == 4
@@ -239,7 +241,7 @@ async def test_refuses_foreign_files(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_refuses_a_damaged_file(tmp_path: Path) -> None:
-    """A file with a broken page does not open, instead of serving what is left of it."""
+    """A file with a damaged page is rejected."""
     async with opened(tmp_path / "s") as store:
         for i in range(200):
             await store.create(f"/{i}", b"x" * 500)
@@ -251,14 +253,14 @@ async def test_refuses_a_damaged_file(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_missing_directory_is_named(tmp_path: Path) -> None:
-    """Starting where no file can be fails with the reason."""
+    """A start where no file can be created fails with the reason."""
     (tmp_path / "file").write_text("")
     await raises(UnavailableError, SqliteStore(reactor, tmp_path / "file" / "s", dialect_name="one").start())
 
 
 @pytest_twisted.ensureDeferred
 async def test_full_disk_stops_writes_only(tmp_path: Path) -> None:
-    """Writes fail with the reason while there is no room, reads and small writes go on, and no restart is needed."""
+    """While the disk is full writes fail with the reason, reads and small writes continue, and no restart is needed."""
     async with opened(tmp_path / "s") as store:
         await store.create("/a", b"1")
         pages = (await in_writer(store, "PRAGMA page_count"))[0][0]
@@ -278,7 +280,7 @@ async def test_full_disk_stops_writes_only(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_health_recovers_without_a_write(tmp_path: Path) -> None:
-    """The store finds out by itself that it can write again."""
+    """The store detects by itself that it can write again."""
     async with opened(tmp_path / "s") as store:
         await in_writer(store, "PRAGMA query_only = 1")
         assert "readonly" in str(await raises(UnavailableError, store.create("/a", b"")))
@@ -290,8 +292,8 @@ async def test_health_recovers_without_a_write(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_history_is_bounded_by_number(tmp_path: Path) -> None:
-    """More history than asked for is forgotten while writing goes on, and the file gets no bigger for it."""
-    async with opened(tmp_path / "s", history_events=100, recent_events=10) as store:
+    """History beyond the limit is deleted while writes continue, and the file does not grow because of it."""
+    async with opened(tmp_path / "s", events=100, recent_events=10) as store:
         revision = await store.create("/a", b"x" * 4000)
         for _ in range(1000):
             revision = await store.update("/a", b"y" * 4000, expected=revision)
@@ -304,7 +306,7 @@ async def test_history_is_bounded_by_number(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_overlapping_compactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compactions that take turns with each other and with writes leave what each revision still needs."""
+    """Compactions that alternate with each other and with writes keep what each revision still needs."""
     monkeypatch.setattr("orchd.store.sql.COMPACTION_STEP", 7)
     async with opened(tmp_path / "s", compaction_interval=0) as store:
         revision = await store.create("/a", b"1")
@@ -326,8 +328,8 @@ async def test_overlapping_compactions(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest_twisted.ensureDeferred
 async def test_history_is_bounded_by_age(tmp_path: Path) -> None:
-    """What is older than the history's length is forgotten at the next interval."""
-    async with opened(tmp_path / "s", compaction_interval=0.02, history_seconds=0.05) as store:
+    """History older than the limit is deleted at the next interval."""
+    async with opened(tmp_path / "s", compaction_interval=0.02, seconds=0.05) as store:
         for i in range(5):
             await store.create(f"/{i}", b"")
         await Subject(store=store, reactor=reactor).until(lambda: store.compacted == store.revision)
@@ -336,7 +338,7 @@ async def test_history_is_bounded_by_age(tmp_path: Path) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_backup_and_restore_under_load(tmp_path: Path) -> None:
-    """A backup made while writes go on is one moment of the store; restored, it goes on with later revisions."""
+    """A backup during writes is a consistent snapshot; restored, it continues with later revisions."""
     async with opened(tmp_path / "s") as store:
         writes = []
         for i in range(300):

@@ -1,4 +1,4 @@
-"""The arguments of test clusters: what they mean for the server, and errors that name those which cannot be."""
+"""The arguments of test clusters: the resulting server settings, and errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def line(
         ({"controllers": "namespace, job"}, ["--controllers=namespace,job", "--scheduler=false"]),
         ({"gates": {"B": True, "A": False}}, ["--scheduler=false", "--feature-gates=A=false,B=true"]),
         ({"flags": {"--v": 2, "anonymous-auth": False}}, ["--scheduler=false", "--v=2", "--anonymous-auth=false"]),
-        # The flag instead of the argument means the same.
+        # The flag has the same effect as the argument.
         ({"flags": {"simulated-nodes": 3}}, ["--scheduler=true", "--simulated-nodes=3"]),
         ({"flags": {"scheduler": True}}, ["--scheduler=true"]),
         ({"flags": {"controllers": "job"}}, ["--scheduler=false", "--controllers=job"]),
@@ -35,7 +35,7 @@ def line(
     ids=str,
 )
 def test_flags_of_arguments(arguments: dict[str, Any], expected: list[str]) -> None:
-    """Each argument becomes the flag that it stands for."""
+    """Each argument becomes its flag."""
     assert line(**arguments) == expected
 
 
@@ -61,14 +61,15 @@ def test_flags_of_arguments(arguments: dict[str, Any], expected: list[str]) -> N
     ],
     ids=str,
 )
-def test_arguments_that_cannot_be(arguments: dict[str, Any], named: str) -> None:
-    """They are an error where the cluster is made, not where it is started; the error names the argument."""
+def test_invalid_arguments(arguments: dict[str, Any], named: str) -> None:
+    """Invalid arguments raise an error when the cluster is created, not when it starts; the error names the argument.
+    """
     with pytest.raises(ValueError, match=named):
         Cluster(**arguments)
 
 
 def test_names_of_controllers() -> None:
-    """One text with commas is a list of names."""
+    """A text with commas is a list of names."""
     assert controller_names("a, b") == controller_names(["a", "b"]) == ("a", "b")
     assert controller_names(True) is True
 
@@ -79,7 +80,7 @@ def test_names_of_controllers() -> None:
     ids=str,
 )
 def test_which_controllers_run(arguments: dict[str, Any], runs: bool) -> None:
-    """The test knows which controllers its cluster has, be it by argument or by flag."""
+    """The cluster knows which controllers run, whether they were chosen by argument or by flag."""
     assert Cluster(**arguments).runs_controllers("job") is runs
 
 
@@ -87,8 +88,8 @@ async def later() -> bool:
     return True
 
 
-def test_conditions_that_cannot_be_asked() -> None:
-    """A value, and a function that would have to be awaited, are errors: they would always seem true, or fail unclearly."""
+def test_invalid_conditions() -> None:
+    """A condition that is a plain value or an async function is an error."""
     cluster = Cluster()
     value: Any = True
     asynchronous: Any = later

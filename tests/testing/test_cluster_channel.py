@@ -1,4 +1,4 @@
-"""The test's side of a cluster's channel."""
+"""The test's end of a cluster's channel."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def pair() -> Iterator[tuple[ClusterChannel, socket.socket]]:
         channel.close()
 
 
-def test_late_answers_are_not_taken_for_those_of_later_commands(pair: tuple[ClusterChannel, socket.socket]) -> None:
-    """The answer of a command that was given up is skipped."""
+def test_late_answers_are_skipped(pair: tuple[ClusterChannel, socket.socket]) -> None:
+    """The answer to an abandoned command is not taken for that of a later one."""
     channel, server = pair
     server.sendall(b"".join(json.dumps({"id": number, "result": f"of {number}"}).encode() + b"\n" for number in (0, 1, 2)))
     assert channel.command("now") == "of 1"
@@ -33,7 +33,7 @@ def test_late_answers_are_not_taken_for_those_of_later_commands(pair: tuple[Clus
 
 
 class Recorder:
-    """A channel that notes how far time is to go."""
+    """A channel that records the advances of time."""
 
     def __init__(self) -> None:
         self.steps: list[float] = []
@@ -44,7 +44,7 @@ class Recorder:
 
 
 def test_long_times_pass_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each step has the time limit of a command, so that a week may take longer than one command may."""
+    """Each step has the time limit of one command, so that a week of virtual time can pass."""
     cluster, recorder = Cluster(), Recorder()
     monkeypatch.setattr(cluster, "_channel", recorder)
     monkeypatch.setattr(cluster_module, "_MAX_STEP", 100.0)

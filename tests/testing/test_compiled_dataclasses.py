@@ -1,4 +1,4 @@
-"""Compiled methods of data classes that outlast a process."""
+"""A cache of compiled dataclass methods that outlives the process."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from orchd.testing.compiled_dataclasses import kept_code
 
 
 def make() -> Any:
-    """A data class that is made anew."""
+    """Create the data class."""
     return dataclasses.make_dataclass("Point", [("x", int), ("y", int, 3)], frozen=True, slots=True)
 
 
 def test_code_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second time, nothing is compiled; classes behave as ever, and are made as ever afterwards."""
+    """The second time nothing is compiled; the classes behave as ordinary ones, and afterwards classes are made as
+    usual."""
     file = tmp_path / "new" / "code"
     with kept_code(file, write=True):
         first = make()
@@ -39,7 +40,7 @@ def test_code_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("content", [b"", b"no marshal", marshal.dumps([1]), marshal.dumps({"a": 1})[:-2]])
 def test_damaged_files(tmp_path: Path, content: bytes) -> None:
-    """They are replaced by what is used, or left alone where nothing may be written."""
+    """Damaged files are replaced, or left alone where the folder is read-only."""
     file = tmp_path / "code"
     file.write_bytes(content)
     with kept_code(file, write=False):

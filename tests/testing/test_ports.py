@@ -1,4 +1,4 @@
-"""Ports for servers that other processes start."""
+"""Ports for servers in other processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OTHER = "from orchd.testing.ports import free_port, _reserve; import sys; print
 
 
 def test_ports_are_not_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A port is given once, also when the choice falls on it again."""
+    """A port is given out once, even if it is chosen again."""
 
     class Same:
         def __init__(self) -> None:
@@ -30,14 +30,14 @@ def test_ports_are_not_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ports_are_reserved_among_processes() -> None:
-    """What one process was given is not given to another one while the first one runs."""
+    """A port of one running process is not given to another one."""
     port = ports.free_port()
     other = subprocess.run([sys.executable, "-c", _OTHER, str(port)], capture_output=True, text=True, check=True)
     assert other.stdout.strip() == "False"
 
 
 def test_ports_are_outside_the_ephemeral_range() -> None:
-    """Outgoing connections never take a port that was given."""
+    """Ports are outside the ephemeral range, so that outgoing connections do not use them."""
     first = ports._first_ephemeral()
     if first - ports._LOWEST < ports._MIN_RANGE:
         pytest.skip("the system gives away all ports by itself")
@@ -46,7 +46,7 @@ def test_ports_are_outside_the_ephemeral_range() -> None:
 
 @pytest.mark.parametrize("content", [None, "", "words\n", "1024 65535\n"])
 def test_unknown_range_uses_a_system_port(content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the range is unknown, or leaves nothing, it is a port that the system chooses."""
+    """Without a known range, or with one that leaves no ports, the system chooses the port."""
     path = tmp_path / "range"
     if content is not None:
         path.write_text(content)

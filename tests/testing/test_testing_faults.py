@@ -1,4 +1,4 @@
-"""Faults that tests inject, and the record of requests, on a server in process."""
+"""Injected faults and the record of requests, on an in-process server."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def codes(stage: FaultStage, *requests: Request) -> list[int]:
 
 
 def test_next_matching_requests_fail() -> None:
-    """A fault touches as many requests as it says, and only those that match."""
+    """A fault applies to the given number of matching requests, and to no others."""
     stage = FaultStage(Clock())
     stage.add(Fault(match={"verb": "get", "resource": "pods"}, times=2, code=503))
     pods, maps = make, partial(make, "/api/v1/namespaces/a/configmaps/x")
@@ -61,14 +61,14 @@ def test_next_matching_requests_fail() -> None:
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 410, 418, 429, 500, 503, 504])
 def test_any_status_code_can_be_injected(code: int) -> None:
-    """A failure has the code that was asked for, whether the API has a reason for it or not."""
+    """An injected failure has the requested code, also one without a Status reason."""
     stage = FaultStage(Clock())
     stage.add(Fault(match={}, times=1, code=code, message="no"))
     assert codes(stage, make()) == [code]
 
 
 def test_failures_are_used_in_order() -> None:
-    """A request takes one failure; the next one takes the next."""
+    """Each matching request takes one failure, in order."""
     stage = FaultStage(Clock())
     stage.add(Fault(match={}, times=1, code=500))
     stage.add(Fault(match={}, times=1, code=409))
@@ -76,14 +76,14 @@ def test_failures_are_used_in_order() -> None:
 
 
 def test_internal_requests_are_not_affected() -> None:
-    """Requests whose user is known before authentication are those of controllers and informers."""
+    """Requests of controllers and informers, whose user is known before authentication, are not affected."""
     stage = FaultStage(Clock())
     stage.add(Fault(match={}, times=1, code=500))
     assert codes(stage, make(user=User(name="own", groups=())), make()) == [201, 500]
 
 
 def test_delays_follow_the_servers_clock() -> None:
-    """A delayed request goes on when the clock has come there, and then as usual."""
+    """A delayed request continues when the clock has reached its time."""
     clock = Clock()
     stage = FaultStage(clock)
     stage.add(Fault(match={}, times=1, delay=30.0))
@@ -104,14 +104,14 @@ def test_delays_follow_the_servers_clock() -> None:
     ids=str,
 )
 def test_invalid_faults_are_refused(fault: dict[str, Any]) -> None:
-    """A fault that could never happen is an error of the test that asks for it."""
+    """A fault that could never apply is an error in the test that adds it."""
     with pytest.raises(ValueError, match="fault"):
         FaultStage(Clock()).add(Fault(**{"match": {}, "times": 1, "code": 500, **fault}))
 
 
 @pytest.mark.parametrize("name", ["pod", "Pod", "po", "Pods", "deploy"])
-def test_names_that_no_request_has_are_told(name: str) -> None:
-    """The kind, singular or short name of a resource is an error that names the resource; unknown names may be of later kinds."""
+def test_names_other_than_resources_are_rejected(name: str) -> None:
+    """A kind, singular or short name is rejected with the name of the resource; unknown names may be of later kinds."""
     catalog = builtin_catalog(KUBERNETES)
     with pytest.raises(ValueError, match=r"the resource is '(pods|deployments)'"):
         check_resource(catalog, name)
@@ -120,7 +120,7 @@ def test_names_that_no_request_has_are_told(name: str) -> None:
 
 
 def test_watches_from_before_the_oldest_revision_are_refused() -> None:
-    """After history was expired, only what began later can be watched; lists of "any" version are served."""
+    """After history was expired, only later revisions can be watched; lists of "any" version are served."""
     stage = FaultStage(Clock())
     stage.oldest_revision = 100
     pods = "/api/v1/namespaces/a/pods"
@@ -135,7 +135,7 @@ def test_watches_from_before_the_oldest_revision_are_refused() -> None:
 
 
 def test_requests_are_recorded_with_their_user() -> None:
-    """The record has the user that authentication found, the answer's code, and what was asked."""
+    """A record has the authenticated user, the response code and the request."""
     log = RequestLog(lambda: 12.5)
     run(log(make(), answer))
     (entry,) = log.take(clear=False)
@@ -146,7 +146,7 @@ def test_requests_are_recorded_with_their_user() -> None:
 
 
 def test_refused_requests_are_recorded_with_their_code() -> None:
-    """An error that a later stage raises is the code of the record."""
+    """An error of a later stage is recorded with its code."""
 
     async def refuse(request: Request) -> Response:
         raise errors.unauthorized()
@@ -158,8 +158,8 @@ def test_refused_requests_are_recorded_with_their_code() -> None:
     assert [(entry["code"], entry["user"]) for entry in log.take(clear=False)] == [(401, "")]
 
 
-def test_a_server_starts_without_sockets(tmp_path: Path) -> None:
-    """A template is a server that has everything but connections: its objects are there."""
+def test_server_without_sockets(tmp_path: Path) -> None:
+    """A template server has its objects and everything else except connections."""
     server = ClusterServer(ServerSpec(dialect="orch", flags=("--scheduler=false",), folder=""), tmp_path)
     server.start_unbound()
     found = run(server.server.client.list(ResourceRef("", "v1", "namespaces")))

@@ -1,4 +1,4 @@
-"""Time that a test moves."""
+"""Virtual time, which a test advances."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchd.testing.virtual_time import InlineThreads, VirtualReactor
 
 
 class RealReactor(Clock):
-    """A reactor whose turns happen as soon as they are asked for."""
+    """A reactor whose turns run as soon as they are requested."""
 
     def callLater(self, delay: float, *args: Any, **named: Any) -> Any:
         call = super().callLater(delay, *args, **named)
@@ -30,7 +30,7 @@ def finish(coro: Coroutine[Any, Any, None]) -> None:
 
 
 def test_calls_run_in_the_order_of_their_times() -> None:
-    """What a call adds within the time that passes runs in the same advance, each at its own time."""
+    """A call that is added during an advance runs in the same advance, at its own time."""
     reactor = VirtualReactor()
     began = reactor.seconds()
     seen: list[tuple[str, int]] = []
@@ -48,7 +48,7 @@ def test_calls_run_in_the_order_of_their_times() -> None:
 
 
 def test_wall_and_monotonic_clock_advance_together() -> None:
-    """`wall` and `seconds` pass by the same amount."""
+    """`wall` and `seconds` advance by the same amount."""
     reactor = VirtualReactor()
     wall, clock = reactor.wall(), reactor.seconds()
     finish(reactor.advance(3600))
@@ -56,13 +56,13 @@ def test_wall_and_monotonic_clock_advance_together() -> None:
 
 
 def test_negative_advance_is_refused() -> None:
-    """A negative number of seconds is refused."""
+    """A negative number of seconds is rejected."""
     with pytest.raises(ValueError, match="does not go back"):
         finish(VirtualReactor().advance(-1))
 
 
 def test_rescheduled_calls_run_at_their_last_time() -> None:
-    """A call runs once, at the time that it was given last."""
+    """A call runs once, at the time that was set last."""
     reactor = VirtualReactor()
     seen: list[str] = []
     later = reactor.callLater(100, seen.append, "later")
@@ -91,8 +91,8 @@ def test_failing_call_does_not_stop_others() -> None:
     assert seen == ["after"]
 
 
-def test_a_bound_reactor_drives_the_calls() -> None:
-    """Once bound, calls run when the real reactor's time has come, those from before included."""
+def test_bound_reactor_drives_the_calls() -> None:
+    """Once bound, calls run by the real reactor's time, including those from before."""
     reactor, real = VirtualReactor(), RealReactor()
     seen: list[str] = []
     reactor.callLater(0, seen.append, "before")
@@ -106,7 +106,7 @@ def test_a_bound_reactor_drives_the_calls() -> None:
 
 
 def test_thread_work_waits_for_threads() -> None:
-    """Before there are threads their work is kept; it is done on request, or when the reactor is bound."""
+    """Work for threads is kept until there are threads: it runs on request, or when the reactor is bound."""
     seen: list[object] = []
 
     def reactor_with_job() -> VirtualReactor:
@@ -125,7 +125,7 @@ def test_thread_work_waits_for_threads() -> None:
 
 
 def test_socket_methods_are_the_real_reactors() -> None:
-    """What is not about time is not there before `bind`, and the real reactor's afterwards."""
+    """Methods that do not concern time are unavailable before `bind`, and the real reactor's afterwards."""
     reactor, real = VirtualReactor(), RealReactor()
     real.listenTCP = "listens"  # type: ignore[attr-defined]  # stands for any other method
     assert not hasattr(reactor, "listenTCP")

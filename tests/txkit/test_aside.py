@@ -1,4 +1,4 @@
-"""Work on large inputs is done in another thread, one piece after the other."""
+"""Work on large inputs runs in a thread, one call after the other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.txkit.coroutines import start
 
 
 class Thread:
-    """A thread that is run by the test."""
+    """A thread that the test runs."""
 
     def __init__(self) -> None:
         self.waiting: list[tuple[Deferred[None], Any, tuple[Any, ...]]] = []
@@ -28,7 +28,7 @@ class Thread:
 
 
 def test_small_inputs_are_processed_in_place() -> None:
-    """What is small is done at once, and so is everything where there are no threads."""
+    """Small inputs are processed at once, and so are all inputs where there are no threads."""
     thread = Thread()
     assert run(Aside(thread)(LARGE, max, 1, 2)) == 2
     assert run(Aside()(LARGE + 1, max, 1, 2)) == 2
@@ -36,7 +36,7 @@ def test_small_inputs_are_processed_in_place() -> None:
 
 
 def test_calls_run_one_at_a_time() -> None:
-    """A second piece of work begins when the first has ended, however that ended."""
+    """The second call begins when the first one has ended, by result or error."""
     thread = Thread()
     aside = Aside(thread)
     first, second = start(aside(LARGE + 1, int, "x")), start(aside(LARGE + 1, max, 1, 2))
@@ -52,7 +52,7 @@ def test_calls_run_one_at_a_time() -> None:
 
 
 def test_cancelled_call_still_blocks_the_next() -> None:
-    """The thread of a caller that was cancelled cannot be stopped: the next piece of work waits for it."""
+    """The thread of a cancelled call cannot be stopped: the next call waits for it."""
     thread = Thread()
     aside = Aside(thread)
     first, second = start(aside(LARGE + 1, int, "x")), start(aside(LARGE + 1, max, 1, 2))
@@ -69,7 +69,7 @@ def test_cancelled_call_still_blocks_the_next() -> None:
 
 
 def test_cancelled_waiting_call_is_dropped() -> None:
-    """Work that has not begun is dropped with its caller."""
+    """A call that has not begun is dropped when its caller is cancelled."""
     thread = Thread()
     aside = Aside(thread)
     first, second = start(aside(LARGE + 1, max, 1, 2)), start(aside(LARGE + 1, max, 3, 4))

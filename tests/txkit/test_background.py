@@ -17,7 +17,7 @@ from orchd.txkit.timeouts import within
 
 
 def test_failure_is_reported_to_the_owner() -> None:
-    """The owner learns the name of the task and why it failed; the log has it as well."""
+    """The owner is called with the name of the task and the failure, which is also logged."""
     told: list[tuple[str, Failure]] = []
     events: list[LogEvent] = []
     observer = cast(ILogObserver, events.append)
@@ -34,7 +34,7 @@ def test_failure_is_reported_to_the_owner() -> None:
 
 
 def test_stop_cancels_and_waits() -> None:
-    """Stopping ends when the last task has ended, and nothing starts after it."""
+    """A stop waits until the last task has ended; no task starts after it."""
     gate: Deferred[None] = Deferred(lambda _: None)
     release: Deferred[None] = Deferred()
     ran: list[str] = []
@@ -61,7 +61,7 @@ def test_stop_cancels_and_waits() -> None:
 
 
 def test_within_cancels_late_deferreds() -> None:
-    """A Deferred that takes too long is cancelled and says so; the clock keeps nothing of one that does not."""
+    """A Deferred that exceeds the limit is cancelled with an error; one that does not leaves no delayed call."""
     clock = Clock()
     slow: Deferred[None] = within(Deferred(), 5, clock)
     clock.advance(6)
@@ -83,7 +83,7 @@ def _error_of(deferred: Deferred[None]) -> BaseException:
 
 
 def test_finish_waits_then_cancels() -> None:
-    """What ends in time ends by itself; the rest is cancelled and counted."""
+    """Tasks that end within the limit are not cancelled; the others are cancelled and counted."""
     clock, background = Clock(), Background()
     ended: list[str] = []
 

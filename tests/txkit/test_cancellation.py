@@ -1,4 +1,4 @@
-"""Cancellation that stays one."""
+"""Cancellation that the cancelled work cannot suppress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from orchd.txkit.cancellation import cleanly_cancelled
 
 
 def test_cancellation_is_raised_whatever_the_work_does() -> None:
-    """What the work makes of its cancellation does not matter."""
+    """CancelledError is raised even if the work catches it."""
     inner: Deferred[int] = Deferred(lambda waiting: waiting.errback(OSError("no such host")))
     outer = cleanly_cancelled(inner)
     found: list[object] = []
@@ -18,7 +18,7 @@ def test_cancellation_is_raised_whatever_the_work_does() -> None:
 
 
 def test_results_pass_through() -> None:
-    """Without a cancellation results and failures come as they are."""
+    """Without a cancellation results and failures are passed on."""
     good: Deferred[int] = Deferred()
     bad: Deferred[int] = Deferred()
     found: list[object] = []

@@ -1,4 +1,4 @@
-"""One file that is followed while the process runs."""
+"""A file that is watched for changes while the process runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from orchd.txkit.config_file_watcher import ConfigFileWatcher, NotAppliedError, 
 
 
 class Followed:
-    """A file, and what became of its contents. `answers` are given in order: errors are raised, a Deferred is awaited."""
+    """A file and the contents that were applied. `answers` are used in order: errors are raised, a Deferred is awaited.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path, self.clock = path, Clock()
@@ -43,80 +44,80 @@ class Followed:
 
 
 @pytest.fixture
-def followed(tmp_path: Path) -> Iterator[Followed]:
+def make_followed(tmp_path: Path) -> Iterator[Followed]:
     made = Followed(tmp_path / "file")
     yield made
     result_of(made.reloader.stop())
     assert not made.clock.getDelayedCalls()
 
 
-def test_changed_contents_are_applied_once(followed: Followed) -> None:
-    """The contents in use at the start are not applied, changed ones are, once."""
+def test_changed_contents_are_applied_once(make_followed: Followed) -> None:
+    """The contents in use at the start are not applied again; changed ones are applied once."""
     for data in (b"one", b"two", b"two"):
-        followed.write(data)
-        followed.tick()
-        followed.tick()
-    assert followed.applied == [b"two"]
-    counts = followed.reloader.counts
+        make_followed.write(data)
+        make_followed.tick()
+        make_followed.tick()
+    assert make_followed.applied == [b"two"]
+    counts = make_followed.reloader.counts
     assert (counts.succeeded, counts.failed, counts.last_success, counts.digest) == (1, 0, 7.0, digest(b"two"))
 
 
-def test_invalid_contents_are_tried_once(followed: Followed) -> None:
-    """What was in use stays; the file is tried again when it changes."""
-    followed.answers.append(ValueError("field x"))
-    followed.write(b"bad")
+def test_invalid_contents_are_tried_once(make_followed: Followed) -> None:
+    """Invalid contents leave the previous ones in use; the file is read again when it changes."""
+    make_followed.answers.append(ValueError("field x"))
+    make_followed.write(b"bad")
     for _ in range(3):
-        followed.tick()
-    counts = followed.reloader.counts
-    assert followed.applied == [b"bad"] and (counts.failed, counts.last_failure) == (1, 7.0)
+        make_followed.tick()
+    counts = make_followed.reloader.counts
+    assert make_followed.applied == [b"bad"] and (counts.failed, counts.last_failure) == (1, 7.0)
     assert counts.digest == digest(b"one")
-    followed.write(b"good")
-    followed.tick()
-    assert followed.applied[1:] == [b"good"] and counts.succeeded == 1
+    make_followed.write(b"good")
+    make_followed.tick()
+    assert make_followed.applied[1:] == [b"good"] and counts.succeeded == 1
 
 
-def test_failed_application_is_retried(followed: Followed) -> None:
-    """A failure that may pass is tried again without another change."""
-    followed.answers += [NotAppliedError("away"), NotAppliedError("away")]
-    followed.write(b"two")
+def test_failed_application_is_retried(make_followed: Followed) -> None:
+    """A temporary failure is retried without another change."""
+    make_followed.answers += [NotAppliedError("away"), NotAppliedError("away")]
+    make_followed.write(b"two")
     for _ in range(4):
-        followed.tick()
-    assert followed.applied == [b"two"] * 3
-    assert (followed.reloader.counts.failed, followed.reloader.counts.succeeded) == (2, 1)
+        make_followed.tick()
+    assert make_followed.applied == [b"two"] * 3
+    assert (make_followed.reloader.counts.failed, make_followed.reloader.counts.succeeded) == (2, 1)
 
 
-def test_a_missing_file_changes_nothing(followed: Followed) -> None:
-    """A file that is away counts as one failure, and is read when it is back."""
-    followed.path.unlink()
+def test_a_missing_file_changes_nothing(make_followed: Followed) -> None:
+    """A missing file counts as one failure, and is read when it exists again."""
+    make_followed.path.unlink()
     for _ in range(3):
-        followed.tick()
-    assert followed.applied == [] and followed.reloader.counts.failed == 1
-    followed.path.write_bytes(b"two")
-    followed.tick()
-    assert followed.applied == [b"two"]
+        make_followed.tick()
+    assert make_followed.applied == [] and make_followed.reloader.counts.failed == 1
+    make_followed.path.write_bytes(b"two")
+    make_followed.tick()
+    assert make_followed.applied == [b"two"]
 
 
-def test_one_reload_at_a_time(followed: Followed) -> None:
-    """A change during a reload waits for its end; stopping cancels what runs."""
+def test_one_reload_at_a_time(make_followed: Followed) -> None:
+    """A change during a reload waits for its end; stopping cancels a running reload."""
     slow: Deferred[None] = Deferred()
-    followed.answers.append(slow)
-    followed.write(b"two")
-    followed.tick()
-    followed.write(b"three")
-    followed.tick()
-    assert followed.applied == [b"two"]
+    make_followed.answers.append(slow)
+    make_followed.write(b"two")
+    make_followed.tick()
+    make_followed.write(b"three")
+    make_followed.tick()
+    assert make_followed.applied == [b"two"]
     slow.callback(None)
-    followed.tick()
-    assert followed.applied == [b"two", b"three"]
-    followed.answers.append(Deferred())
-    followed.write(b"four")
-    followed.tick()
-    result_of(followed.reloader.stop())
-    assert followed.reloader.counts.succeeded == 2
+    make_followed.tick()
+    assert make_followed.applied == [b"two", b"three"]
+    make_followed.answers.append(Deferred())
+    make_followed.write(b"four")
+    make_followed.tick()
+    result_of(make_followed.reloader.stop())
+    assert make_followed.reloader.counts.succeeded == 2
 
 
 def test_file_size_is_bounded(tmp_path: Path) -> None:
-    """A file of any size is not read into memory."""
+    """A file above the size limit is not read."""
     path = tmp_path / "large"
     with path.open("wb") as file:
         file.truncate((3 << 20) + 1)

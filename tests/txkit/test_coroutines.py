@@ -1,4 +1,4 @@
-"""Coroutines enter Twisted in one place."""
+"""Coroutines are started in one place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_start_gives_the_result() -> None:
 
 
 def test_enter_without_waiting_creates_no_deferred() -> None:
-    """A coroutine that ends at once is answered before `enter` returns."""
+    """A coroutine that does not wait has ended before `enter` returns."""
     got: list[Any] = []
 
     async def work() -> int:
@@ -44,7 +44,7 @@ def test_enter_raising_at_once() -> None:
 
 
 def test_enter_waits_several_times() -> None:
-    """Later steps see the results and errors of what they awaited."""
+    """Later steps get the results and errors of what they awaited."""
     first: Deferred[int] = Deferred()
     second: Deferred[int] = Deferred()
     got: list[Any] = []
@@ -79,7 +79,7 @@ def test_enter_error_after_waiting() -> None:
 
 
 def test_enter_cancelled() -> None:
-    """Cancelling the rest cancels what the coroutine waits for."""
+    """Cancelling the returned Deferred cancels what the coroutine waits for."""
     seen: list[str] = []
     first: Deferred[int] = Deferred(lambda _: seen.append("cancelled"))
     got: list[Failure] = []

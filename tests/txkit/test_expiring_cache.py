@@ -1,4 +1,4 @@
-"""What is kept for a while."""
+"""A bounded cache whose entries expire."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_entries_expire() -> None:
 
 
 def test_least_recently_used_entry_is_evicted() -> None:
-    """A full cache drops what was asked for longest ago."""
+    """A full cache evicts the entry that was used least recently."""
     cache: ExpiringCache[int, int] = ExpiringCache(2, Clock().seconds)
     cache.put(1, 1, 9)
     cache.put(2, 2, 9)

@@ -11,7 +11,7 @@ from orchd.txkit.file_reloading import FileReloader
 
 
 class Place:
-    """A file that names another one; `reads` counts how often both were read."""
+    """A file that refers to another one; `reads` counts how often both were read."""
 
     def __init__(self, folder: Path) -> None:
         self.first, self.second = folder / "first", folder / "second"
@@ -53,7 +53,7 @@ def test_changes_are_read_after_the_interval(tmp_path: Path) -> None:
 
 
 def test_referenced_files_are_checked(tmp_path: Path) -> None:
-    """The files to check follow from the contents: a newly named file is checked from then on."""
+    """The files to check follow from the contents: a newly referenced file is checked from then on."""
     place = Place(tmp_path)
     value = place.reloader(0.0)
     third = tmp_path / "third"

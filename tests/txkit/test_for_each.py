@@ -1,4 +1,4 @@
-"""Work on many things at the same time."""
+"""Concurrent work on several items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.txkit.for_each import for_each, side_by_side
 
 
 class Work:
-    """Work that ends when the test says so."""
+    """Work that ends when the test asks it to."""
 
     def __init__(self) -> None:
         self.begun: dict[int, Deferred[None]] = {}
@@ -32,7 +32,7 @@ def outcome(work: Work, items: int, at_once: int) -> tuple[list[Any], Deferred[N
 
 @pytest.mark.parametrize("at_once", [1, 2, 5])
 def test_concurrency_is_limited(at_once: int) -> None:
-    """The next begins when one ends; all are done before it returns."""
+    """The next item starts when one ends; the call returns when all are done."""
     work = Work()
     out, _ = outcome(work, 7, at_once)
     for done in range(7):
@@ -43,7 +43,7 @@ def test_concurrency_is_limited(at_once: int) -> None:
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_first_failure_stops_further_work(at_once: int) -> None:
-    """Nothing more is begun, what is under way is waited for, and the first failure is raised."""
+    """After a failure no item is started, running ones are awaited, and the first failure is raised."""
     work = Work()
     out, _ = outcome(work, 7, at_once)
     work.begun[0].errback(ValueError("first"))
@@ -56,7 +56,7 @@ def test_first_failure_stops_further_work(at_once: int) -> None:
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_cancelling_cancels_running_work(at_once: int) -> None:
-    """What is under way is cancelled, and it ends as cancelled."""
+    """Cancelling cancels the running items and raises CancelledError."""
     work = Work()
     out, running = outcome(work, 7, at_once)
     running.cancel()
@@ -79,7 +79,7 @@ def test_gather_starts_all_and_keeps_order(ended: int) -> None:
 
 @pytest.mark.parametrize("done", [False, True])
 def test_gather_is_cancelled_as_a_whole(done: bool) -> None:
-    """Cancelling cancels what has not ended, and is a cancellation for the caller, not a list of failures."""
+    """Cancelling cancels all items that have not ended, and raises CancelledError instead of returning failures."""
     cancelled: list[Any] = []
     waiting: list[Deferred[str]] = [Deferred(cancelled.append), Deferred(cancelled.append)]
     if done:

@@ -1,4 +1,4 @@
-"""Instruments, and the text of bucket bounds."""
+"""Metric instruments, and the text of bucket bounds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def samples(metric: Metric) -> dict[str, float]:
 
 
 def test_unlabelled_values_start_at_zero() -> None:
-    """What has not happened yet is a zero without labels, and nothing with labels."""
+    """Without labels an instrument starts with a zero; with labels it has no samples."""
     plain = families(Counter("a_total", "A."), Gauge("b", "B."), Distribution("c", "C.", (1,)), Counter("d", "D."))
     assert [sum(samples(each).values()) for each in plain] == [0, 0, 0, 0]
     assert [len(each.samples) > 0 for each in plain] == [True] * 4
@@ -40,7 +40,7 @@ def test_unlabelled_values_start_at_zero() -> None:
 
 
 def test_counters_gauges_and_histograms() -> None:
-    """Counters add, gauges are set, distributions observe; each by its label values."""
+    """Counters add, gauges are set, histograms observe, each by its label values."""
     counter, gauge, distribution = Counter("a_total", "A.", ("x",)), Gauge("b", "B."), Distribution("c", "C.", (1, 2))
     counter.add("u")
     counter.add("u", by=2)

@@ -13,7 +13,7 @@ from orchd.txkit.json_log import JsonLog, LoggedServices
 
 
 def test_one_json_object_per_line() -> None:
-    """One object a line: time, origin, text; failures with their traceback; the request of a line."""
+    """Each line is one JSON object: time, origin, text, the traceback of a failure and the request id."""
     out = StringIO()
     log = Logger(namespace="here", observer=JsonLog(out))
     log.info("{who} is {what}", who="it", what='"quoted"', request="id")
@@ -29,7 +29,7 @@ def test_one_json_object_per_line() -> None:
 
 
 def test_twistd_uses_the_json_observer() -> None:
-    """The application has the log when it is asked for, and no other otherwise."""
+    """twistd logs JSON if it is configured, and its own format otherwise."""
     for json_wanted in (True, False):
         application = Application("a")
         LoggedServices(json=json_wanted).setServiceParent(application)

@@ -1,4 +1,4 @@
-"""The logger: lines of requests, and debug lines by namespace."""
+"""The logger: request ids, and debug lines by namespace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchd.txkit.log import Logger, current_request, set_verbosity
 
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
-    """The verbosity of the process is 0 again after each test."""
+    """Reset the process's verbosity to 0 after each test."""
     yield
     set_verbosity(lambda namespace: 0)
 
@@ -29,7 +29,7 @@ def logged(namespace: str) -> tuple[Logger, list[Any]]:
 
 
 def test_log_lines_carry_the_request_id() -> None:
-    """Each request has its own id, also after it was suspended; lines outside of requests have none."""
+    """Lines of a request have its id, also after it was suspended; other lines have none."""
     log, events = logged("orchd.here")
     waits: dict[str, Deferred[None]] = {name: Deferred() for name in ("one", "two")}
 

@@ -11,7 +11,7 @@ from orchd.txkit.notify import Notifier
 
 
 def test_watchdog_messages_come_twice_per_interval() -> None:
-    """From the start to the end of the reactor, at half the time that the manager waits."""
+    """Watchdog messages are sent while the reactor runs, twice per interval of the manager."""
     clock, sent = Clock(), list[bytes]()
     notifier = Notifier(clock, sent.append, watchdog=10)
     notifier.startService()
@@ -32,7 +32,7 @@ def test_ready_and_stopping_are_sent_once() -> None:
 
 
 def test_without_a_manager_nothing_is_sent() -> None:
-    """No socket in the environment: no datagrams, no delayed calls."""
+    """Without a socket in the environment there are no datagrams and no delayed calls."""
     clock = Clock()
     notifier = Notifier.from_environment(clock, {"WATCHDOG_USEC": "1000000"}, 7)
     notifier.startService()
@@ -42,7 +42,7 @@ def test_without_a_manager_nothing_is_sent() -> None:
 
 
 def test_watchdog_of_another_process_is_ignored() -> None:
-    """WATCHDOG_PID names the process that the manager watches; the variables are taken out for children."""
+    """A WATCHDOG_PID of another process disables the watchdog; the variables are removed from the environment."""
     clock = Clock()
     environment = {"NOTIFY_SOCKET": "/nowhere", "WATCHDOG_USEC": "1000000", "WATCHDOG_PID": "8", "HOME": "/"}
     Notifier.from_environment(clock, environment, 7).startService()
@@ -51,7 +51,7 @@ def test_watchdog_of_another_process_is_ignored() -> None:
 
 
 def test_messages_are_datagrams(tmp_path: Path) -> None:
-    """Messages are datagrams on the socket that the environment names; a socket that went away is no failure."""
+    """Messages are datagrams on the socket of the environment; a missing socket is not an error."""
     path = tmp_path / "notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(path))

@@ -1,4 +1,4 @@
-"""Tunnels through a proxy: time limits and cancelling, on a clock."""
+"""Tunnels through a proxy: time limits and cancellation, on a clock."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Aborted(StringTransport):
 
 
 class Place:
-    """A proxy that is connected to at once, or never."""
+    """A proxy that accepts the connection at once, or never."""
 
     def __init__(self, *, reachable: bool) -> None:
         self.clock, self.transport, self._reachable = Clock(), Aborted(), reachable  # type: ignore[no-untyped-call]
@@ -40,8 +40,8 @@ class Place:
 
 
 @pytest.mark.parametrize(("reachable", "why"), [(True, "no answer to CONNECT within 5 seconds"), (False, "the connection timed out")])
-def test_the_time_of_the_whole_is_limited(reachable: bool, why: str) -> None:
-    """A proxy that does not answer is given up, and its connection cut."""
+def test_handshake_timeout_closes_the_connection(reachable: bool, why: str) -> None:
+    """The connection to a proxy that does not answer in time is closed."""
     place = Place(reachable=reachable)
     place.clock.advance(4.9)
     assert not place.made
@@ -53,8 +53,8 @@ def test_the_time_of_the_whole_is_limited(reachable: bool, why: str) -> None:
     assert not place.clock.getDelayedCalls()
 
 
-def test_cancelling_cuts_the_connection() -> None:
-    """A caller that gives up leaves nothing behind."""
+def test_cancelling_closes_the_connection() -> None:
+    """A cancelled caller leaves no connection."""
     place = Place(reachable=True)
     place.opening.cancel()
     assert place.made[0].check(CancelledError)
@@ -63,7 +63,7 @@ def test_cancelling_cuts_the_connection() -> None:
 
 
 def test_bytes_after_the_tunnel() -> None:
-    """An answer in pieces opens the tunnel; what follows it is for the protocol, and so is the end."""
+    """A response in pieces opens the tunnel; further bytes, and the end of the connection, go to the protocol."""
     place = Place(reachable=True)
     written: bytes = place.transport.value()  # type: ignore[no-untyped-call]
     assert written == b"CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\n\r\n"

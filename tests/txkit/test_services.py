@@ -33,7 +33,7 @@ class Part:
 
 
 def test_members_start_in_order_and_stop_in_reverse() -> None:
-    """The next member starts when the one before is ready; stopping goes the other way."""
+    """The next member starts when the one before is ready; they stop in reverse order."""
     log: list[str] = []
     first, second = Part("a", log, waits=True), Part("b", log)
     group = ServiceGroup([first, second], clock=Clock())
@@ -79,7 +79,7 @@ def test_later_failure_is_reported_once() -> None:
 
 
 def test_stop_cancels_the_start() -> None:
-    """Stopping a group that is not ready cancels the start and stops what was begun."""
+    """Stopping a group that is not ready cancels the start and stops the members that were started."""
     log: list[str] = []
     told: list[Failure] = []
     group = ServiceGroup([Part("a", log, waits=True), Part("b", log)], told.append, clock=Clock())
@@ -102,7 +102,8 @@ class Hanging(Part):
 
 
 def test_a_member_that_does_not_stop() -> None:
-    """Its stop is cancelled after the limit, with a warning that names it, and the members before it are stopped."""
+    """A stop that exceeds the limit is cancelled with a warning that names the member, and the members before it are
+    stopped."""
     log: list[str] = []
     clock = Clock()
     group = ServiceGroup([Part("a", log), Hanging("b", log), Part("c", log)], clock=clock, patience=7.0)

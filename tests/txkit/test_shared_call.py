@@ -1,4 +1,4 @@
-"""One call for all who wait for it."""
+"""Concurrent callers share one call."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def outcomes(work: Work, count: int) -> tuple[list[Deferred[Any]], list[Any]]:
 
 
 def test_concurrent_callers_share_the_result() -> None:
-    """It begins once, and ends for all at the same time."""
+    """The call is made once, and all callers get its result at the same time."""
     work = Work()
     _, seen = outcomes(work, 3)
     assert (work.begun, work.ended, seen) == (1, 0, [])
@@ -51,7 +51,7 @@ def test_concurrent_callers_share_the_result() -> None:
 
 
 def test_synchronous_results_are_returned_at_once() -> None:
-    """Results that are available at once are returned at once, errors too."""
+    """Results and errors that are available at once are returned at once."""
     assert outcomes(Work("now"), 1)[1] == ["now"]
     _, (failure,) = outcomes(Work(KeyError("k")), 1)
     with pytest.raises(KeyError):
@@ -59,7 +59,7 @@ def test_synchronous_results_are_returned_at_once() -> None:
 
 
 def test_one_cancelled_caller_does_not_end_the_call() -> None:
-    """Cancelling one leaves the others their result."""
+    """Cancelling one caller does not affect the others."""
     work = Work()
     tasks, seen = outcomes(work, 2)
     tasks[0].cancel()
@@ -69,7 +69,7 @@ def test_one_cancelled_caller_does_not_end_the_call() -> None:
 
 
 def test_last_cancelled_caller_ends_the_call() -> None:
-    """A call without waiters is cancelled."""
+    """The call is cancelled with its last caller."""
     work = Work()
     tasks, seen = outcomes(work, 2)
     for task in tasks:

@@ -1,4 +1,4 @@
-"""The current span, and spans below it."""
+"""The current span and its child spans."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from orchd.txkit.coroutines import start
 from orchd.txkit.tracing import Value, current_span, trace_headers, traced
 
 
-class Played:
-    """A span that keeps what happens to it and to those below it."""
+class RecordingSpan:
+    """A span that records what happens to it and to its children."""
 
     def __init__(self, name: str, story: list[str], recording: bool = True) -> None:
         self.name, self.story, self.recording = name, story, recording
         self.ended = False
 
-    def child(self, name: str, attributes: Mapping[str, Value], *, outgoing: bool = False) -> Played:
+    def child(self, name: str, attributes: Mapping[str, Value], *, outgoing: bool = False) -> RecordingSpan:
         self.story.append(f"{self.name} > {name}")
-        return Played(name, self.story)
+        return RecordingSpan(name, self.story)
 
     def set(self, name: str, value: Value) -> None:
         self.story.append(f"{self.name}.{name} = {value}")
@@ -37,11 +37,11 @@ class Played:
 
 
 def test_nothing_is_recorded_outside_of_traces() -> None:
-    """Outside of traces, and below what is not recorded, nothing happens."""
+    """Without a current span, or below one that is not recorded, nothing is recorded."""
     with traced("x") as span:
         assert span is None and trace_headers() == {}
     story: list[str] = []
-    outer = Played("outer", story, recording=False)
+    outer = RecordingSpan("outer", story, recording=False)
     current_span.set(outer)
     try:
         with traced("x") as span:
@@ -58,7 +58,8 @@ def test_nothing_is_recorded_outside_of_traces() -> None:
 
 
 def test_spans_follow_concurrent_work() -> None:
-    """Concurrent work has spans of its own, across waiting; errors are told; and the outer span is back afterwards."""
+    """Concurrent work has its own spans, across awaits; errors are recorded; and the outer span is current again
+    afterwards."""
     story: list[str] = []
     gates: dict[str, Deferred[None]] = {"a": Deferred(), "b": Deferred()}
 
@@ -71,7 +72,7 @@ def test_spans_follow_concurrent_work() -> None:
             return dict(trace_headers())["traceparent"]
 
     async def outer() -> list[str]:
-        current_span.set(Played("root", story))
+        current_span.set(RecordingSpan("root", story))
         tasks = [start(work("a")), start(work("b"))]
         assert trace_headers() == {"traceparent": "root"}
         return [await task for task in tasks]

@@ -1,4 +1,4 @@
-"""The time that coroutines take together in one reactor turn."""
+"""The time budget that coroutines share in one reactor turn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class WorkingClock(Clock):
         self.rightNow += seconds
 
     def turn(self) -> None:
-        """Run what is due now, as a reactor does in one turn: not what that schedules."""
+        """Run what is due now, as a reactor does in one turn, but not what that schedules."""
         found = [(call.func, call.args, call) for call in self.calls]
         for function, arguments, call in found:
             call.cancel()
@@ -31,7 +31,7 @@ async def work(clock: WorkingClock, turns: TurnBudget, done: Callable[[], None])
 
 
 def test_spent_budget_ends_the_turn() -> None:
-    """Work within the budget goes on at once; the rest is spread over later turns, in order."""
+    """Work within the budget continues at once; the rest is spread over later turns, in order."""
     clock = WorkingClock()
     turns, order = TurnBudget(clock, seconds=0.005), list[int]()
     for number in range(6):
@@ -46,7 +46,7 @@ def test_spent_budget_ends_the_turn() -> None:
 
 
 def test_each_turn_has_a_new_budget() -> None:
-    """Time between turns, in which others work, does not count."""
+    """Time between turns does not count against the budget."""
     clock = WorkingClock()
     turns, order = TurnBudget(clock, seconds=0.005), list[int]()
     for number in range(3):
@@ -68,7 +68,7 @@ def test_cancelled_wait_is_dropped() -> None:
 
 
 def test_work_on_one_clock_shares_a_budget() -> None:
-    """All work of a reactor has one budget, that of another reactor a different one."""
+    """All work on one reactor shares a budget; another reactor has its own."""
     clock, other = WorkingClock(), WorkingClock()
     assert shared_budget(clock) is shared_budget(clock)
     assert shared_budget(clock) is not shared_budget(other)

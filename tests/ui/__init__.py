@@ -1,1 +1,1 @@
-"""Tests with real sockets and real processes."""
+"""Tests of the web page in a browser, with real sockets and processes."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium import webdriver
 
-from orchd.dialect import DIALECTS, KUBERNETES
+from orchd.dialect import DIALECTS, KUBERNETES, Dialect
 from orchd.testing.process import PATIENCE, DaemonProcess
 from tests.ui.page import STEP, Page
 
@@ -31,6 +33,8 @@ def driver() -> Iterator[Any]:
     # A page that was left would keep its watches, and with them connections, of which there are six to a server, for a minute.
     options.add_argument("--disable-back-forward-cache")
     options.add_argument("--window-size=1280,800")
+    # The page asks before it is left with text that is not stored.
+    options.unhandled_prompt_behavior = "accept"
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     made = webdriver.Chrome(options=options, service=webdriver.ChromeService(program))
     # Only a hang takes that long. Selenium's own limit for scripts is 30 s.
@@ -40,16 +44,31 @@ def driver() -> Iterator[Any]:
     made.quit()
 
 
-@pytest.fixture(scope="module")
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A running server with two simulated nodes; of the stock dialect, or of those in the module's `DIALECT_NAMES`."""
-    folder = tmp_path_factory.mktemp("ui")
+@contextmanager
+def _running(folder: Path, *flags: str, dialect: Dialect) -> Iterator[DaemonProcess]:
     tokens = folder / "tokens.csv"
     tokens.write_text(TOKENS)
-    flags = getattr(request.module, "FLAGS", ("--simulated-nodes=2",))
-    dialect = DIALECTS[getattr(request, "param", KUBERNETES.name)]
     with DaemonProcess(folder, f"--token-auth-file={tokens}", *flags, dialect=dialect) as process:
         yield process
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """The server of modules whose tests keep to objects of their own: with two simulated nodes, of the stock dialect."""
+    with _running(tmp_path_factory.mktemp("ui"), "--simulated-nodes=2", dialect=KUBERNETES) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A running server: the shared one, or one of the module's own with its `FLAGS` or one of its `DIALECT_NAMES`."""
+    flags = getattr(request.module, "FLAGS", None)
+    dialect = DIALECTS[getattr(request, "param", KUBERNETES.name)]
+    if flags is None and dialect is KUBERNETES:
+        yield request.getfixturevalue("shared_server")
+    else:
+        with _running(tmp_path_factory.mktemp("ui"), *(flags or ()), dialect=dialect) as process:
+            yield process
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -58,15 +77,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("server", names, indirect=True, scope="module")
 
 
+@pytest.fixture(scope="module")
+def window(driver: Any, server: DaemonProcess) -> Iterator[Any]:
+    """The browser, which leaves the page before its server ends."""
+    yield driver
+    driver.get("about:blank")
+
+
 @pytest.fixture
-def page(driver: Any, server: DaemonProcess) -> Iterator[Page]:
+def page(window: Any, server: DaemonProcess) -> Iterator[Page]:
     """The page, not signed in. Afterwards the browser must have complained of nothing: no error, no violated policy."""
-    driver.get_log("browser")
-    found = Page(driver, server)
+    found = Page(window, server)
     found.load()
     yield found
-    complaints = [each["message"] for each in driver.get_log("browser") if not _expected(each)]
-    driver.get("about:blank")
+    complaints = [each["message"] for each in window.get_log("browser") if not _expected(each)]
     assert complaints == []
 
 

@@ -1,4 +1,4 @@
-"""Client certificates in a browser: the way in, and what pages of other origins cannot do with them."""
+"""Client certificates in a browser: sign-in, and protection against cross-origin requests."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.ui.page import Page
 
 
 class CertificateBrowser:
-    """A browser with the administrator's certificate, as the server sees it: a relay in front of the browser that adds the
-    certificate to its connections, and changes nothing else."""
+    """A browser with the administrator's certificate: a relay in front of the server adds the certificate to the
+    browser's connections and changes nothing else."""
 
     def __init__(self, server: DaemonProcess) -> None:
         self._server = server
@@ -26,7 +26,7 @@ class CertificateBrowser:
         self._inner = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         pki = server.data / "pki"
         self._inner.load_cert_chain(pki / "apiserver.crt", pki / "apiserver.key")
-        # One thread for all connections: a TLS connection must not be read and written by two at once.
+        # One thread serves all connections: two threads must not use a TLS connection at once.
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -55,7 +55,7 @@ class CertificateBrowser:
 
 
 async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    """Until one of them ends; both have ended then."""
+    """Copy until one of the connections ends, then close both."""
     try:
         with suppress(OSError):
             while data := await source.read(65536):
@@ -73,7 +73,7 @@ def relay(server: DaemonProcess) -> Iterator[CertificateBrowser]:
 
 
 @pytest.fixture
-def elsewhere() -> Iterator[str]:
+def other_origin() -> Iterator[str]:
     """The address of an empty page of another origin."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -84,7 +84,7 @@ def elsewhere() -> Iterator[str]:
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:
-            """Quiet."""
+            """Log nothing."""
 
     found = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=found.serve_forever, daemon=True).start()
@@ -94,7 +94,7 @@ def elsewhere() -> Iterator[str]:
 
 
 def test_a_certificate_signs_in_and_writes(page: Page, server: DaemonProcess, relay: CertificateBrowser) -> None:
-    """The page offers to continue as the user of the certificate; requests of the page itself pass the origin check."""
+    """The page offers to continue as the certificate's user; its own requests pass the origin check."""
     page.driver.get(f"https://127.0.0.1:{relay.port}/ui/")
     page.until(lambda: "admin" in page.one("#certificate").text)
     page.one("#certificate").click()
@@ -106,12 +106,12 @@ def test_a_certificate_signs_in_and_writes(page: Page, server: DaemonProcess, re
 
 
 def test_cross_origin_request_with_a_certificate_is_refused(
-    page: Page, server: DaemonProcess, relay: CertificateBrowser, elsewhere: str
+    page: Page, server: DaemonProcess, relay: CertificateBrowser, other_origin: str
 ) -> None:
-    """A request that needs no preflight arrives with the certificate, and is refused."""
+    """A cross-origin request that needs no preflight is sent with the certificate, and is refused."""
     page.driver.get(f"https://127.0.0.1:{relay.port}/ui/")
     page.until(lambda: page.all("#certificate"))
-    page.driver.get(elsewhere)
+    page.driver.get(other_origin)
     sent = page.driver.execute_async_script(
         """const [url, done] = arguments, body = new Blob(['{"metadata": {"name": "forged"}}']);
         fetch(url, {method: 'POST', mode: 'no-cors', credentials: 'include', body}).then((answer) => done(answer.type), (error) => done(String(error)));""",
@@ -131,7 +131,8 @@ def test_cross_origin_request_with_a_certificate_is_refused(
     ],
 )
 def test_origin_header_decides(server: DaemonProcess, headers: dict[str, str], code: int) -> None:
-    """A body without a content type is taken for JSON, so only the origin tells a page from a program."""
+    """A body without a content type is parsed as JSON, so only the Origin header identifies a request from another
+    page."""
     connection: http.client.HTTPSConnection = server.connect()
     connection.request("POST", "/api/v1/namespaces?dryRun=All", b'{"metadata": {"name": "any"}}', headers)
     assert connection.getresponse().status == code

@@ -1,4 +1,4 @@
-"""The editor in a browser: dry runs, conflicts, replacement, deletion, creation."""
+"""The editor in a browser: dry run, conflict, replacement, deletion, creation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def path_of(namespace: str, name: str) -> str:
 
 
 def test_a_dry_run_shows_the_difference_and_stores_nothing(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """After it, apply stores the edit; the page then owns what it changed, and nothing else."""
+    """Apply after the dry run stores the edit; the page then owns the fields that it changed, and no others."""
     path = path_of(namespace, "settings")
     applied(server, path, config_map("settings", {"colour": "red", "size": "big"}), "deploy")
     page.sign_in()
@@ -33,7 +33,7 @@ def test_a_dry_run_shows_the_difference_and_stores_nothing(page: Page, server: D
 
 
 def test_conflict_names_owner_and_field(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Nothing is stored before the user forces it."""
+    """A conflicting edit is stored only after the user forces it."""
     path = path_of(namespace, "owned")
     applied(server, path, config_map("owned", {"colour": "red"}), "deploy")
     page.sign_in()
@@ -50,7 +50,7 @@ def test_conflict_names_owner_and_field(page: Page, server: DaemonProcess, names
 
 
 def test_apply_keeps_fields_of_other_managers(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Apply says what stays and whose it is."""
+    """Apply keeps these fields and names their managers."""
     path = path_of(namespace, "shared")
     applied(server, path, config_map("shared", {"colour": "red", "size": "big"}), "deploy")
     page.sign_in()
@@ -65,7 +65,7 @@ def test_apply_keeps_fields_of_other_managers(page: Page, server: DaemonProcess,
 
 
 def test_apply_removes_the_pages_own_fields(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """What the page alone owns goes when the edit leaves it out."""
+    """Fields that only the page owns are removed when the edit omits them."""
     path = path_of(namespace, "mine")
     applied(server, path, config_map("mine", {"colour": "red"}), "deploy")
     applied(server, path, {**config_map("mine", {"size": "big"})}, "orchd-ui")
@@ -79,7 +79,7 @@ def test_apply_removes_the_pages_own_fields(page: Page, server: DaemonProcess, n
 
 
 def test_keyed_list_items_are_applied_individually(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """A changed image declares its container alone: other containers stay whose they are."""
+    """An edit of one container's image claims only that container; the others keep their managers."""
     container = {"image": "example.com/a:1", "resources": {"limits": {"cpu": "1"}}}
     spec = {
         "replicas": 0, "selector": {"matchLabels": {"app": "web"}},
@@ -113,7 +113,7 @@ def test_invalid_yaml_is_reported_with_its_line(page: Page, server: DaemonProces
 
 
 def test_concurrent_change_keeps_the_edited_text(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Edited text stays, with a note; text that was not edited follows."""
+    """Edited text stays, with a note; unedited text follows the change."""
     path = path_of(namespace, "moving")
     applied(server, path, config_map("moving", {"a": "1"}), "deploy")
     page.sign_in()
@@ -130,7 +130,7 @@ def test_concurrent_change_keeps_the_edited_text(page: Page, server: DaemonProce
 
 
 def test_deletion_needs_confirmation(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Cancel keeps the object; delete deletes it, and leads back to the list."""
+    """Cancel keeps the object; Delete deletes it and returns to the list."""
     path = path_of(namespace, "short-lived")
     applied(server, path, config_map("short-lived", {}), "deploy")
     page.sign_in()
@@ -146,7 +146,7 @@ def test_deletion_needs_confirmation(page: Page, server: DaemonProcess, namespac
 
 
 def test_new_object_is_created_by_apply(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """It is created by server-side apply, and shown."""
+    """A new object is created by server-side apply and then shown."""
     page.sign_in()
     page.go(f"#/new/-/configmaps?namespace={namespace}")
     page.until(lambda: page.all("#editor"))

@@ -1,4 +1,4 @@
-"""Names and texts that hold markup are shown as they are."""
+"""Markup in names and contents is shown as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def unharmed(page: Page) -> bool:
 
 
 def test_markup_in_names_is_text(page: Page, server: DaemonProcess) -> None:
-    """Roles may have almost any name: it is text in the list, in the title and in the editor."""
+    """Roles may have almost any name: markup in it is text in the list, the title and the editor."""
     group = server.dialect("rbac.authorization.{abbr}.io")
     role = {"metadata": {"name": MARKUP}, "rules": []}
     assert server.request("POST", f"/apis/{group}/v1/clusterroles", role)[0] in (201, 409)
@@ -34,7 +34,7 @@ def test_markup_in_names_is_text(page: Page, server: DaemonProcess) -> None:
 
 
 def test_markup_in_content_is_text(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Whatever an object holds is text, also in differences, messages and audit events."""
+    """Markup in contents is text, also in differences, messages and audit events."""
     path = f"/api/v1/namespaces/{namespace}/configmaps/hostile"
     obj = applied(server, path, config_map("hostile", {"a": MARKUP}, annotations={"note": MARKUP}), "<b>manager</b>")
     event = {
@@ -67,8 +67,8 @@ def test_markup_in_the_address_is_text(page: Page) -> None:
     assert unharmed(page)
 
 
-def test_an_address_leads_to_no_other_object(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """A name that browsers would take out of a path is no way from a config map to its namespace."""
+def test_dot_segments_in_names_are_escaped(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """A config map named like a dot segment, which browsers remove from paths, does not lead to its namespace."""
     page.sign_in()
     for parts in (f"configmaps/{namespace}/..", "configmaps/../default", f"configmaps/{namespace}/."):
         page.go(f"#/object/-/{parts}")
@@ -80,7 +80,7 @@ def test_an_address_leads_to_no_other_object(page: Page, server: DaemonProcess, 
 
 
 def test_hostile_definitions_and_huge_objects_are_harmless(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Columns and descriptions of a definition are text; values of any size and depth leave the page alive."""
+    """Columns and descriptions of a definition are text; values of any size and depth do not block the page."""
     hostile = [
         {"name": MARKUP, "type": "string", "jsonPath": ".spec.text", "description": MARKUP},
         {"name": "__proto__", "type": "string", "jsonPath": ".spec.text"},

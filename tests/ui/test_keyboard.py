@@ -9,7 +9,7 @@ from tests.ui.page import Page, applied, config_map
 
 
 def test_every_task_works_by_keyboard(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Sign in, find a resource, filter, open, edit, store, delete: with keys alone."""
+    """Sign-in, search, filter, open, edit, store and delete work with the keyboard alone."""
     path = f"/api/v1/namespaces/{namespace}/configmaps/walked"
     applied(server, path, config_map("walked", {"a": "b"}), "deploy")
     page.keys("admin-token", Keys.ENTER)
@@ -25,7 +25,7 @@ def test_every_task_works_by_keyboard(page: Page, server: DaemonProcess, namespa
     page.until(lambda: page.all(".yaml"))
     page.keys("e")
     page.until(lambda: page.driver.switch_to.active_element.get_attribute("id") == "editor")
-    # Ctrl+End would be a browser's; the text ends with a line break, so what is typed goes below the data.
+    # Ctrl+End belongs to the browser; the text ends with a line break, so that typed text follows the data.
     page.driver.execute_script("document.activeElement.setSelectionRange(1e9, 1e9)")
     page.keys("  typed: here")
     while page.driver.switch_to.active_element.get_attribute("id") != "apply":
@@ -42,7 +42,7 @@ def test_every_task_works_by_keyboard(page: Page, server: DaemonProcess, namespa
 
 
 def test_focus_is_visible_and_reaches_everything(page: Page) -> None:
-    """Tab comes by the skip link, the links, the search, the filters and the table; each shows that it has the focus."""
+    """Tab reaches the skip link, the links, the search, the filters and the table; each shows its focus."""
     page.sign_in()
     page.open_list("namespaces")
     page.driver.execute_script("document.activeElement.blur()")
@@ -60,7 +60,7 @@ def test_focus_is_visible_and_reaches_everything(page: Page) -> None:
 
 
 def test_help_lists_the_shortcuts(page: Page) -> None:
-    """It opens with ? and closes with Escape; shortcuts can be switched off."""
+    """The help opens with ? and closes with Escape; shortcuts can be disabled."""
     page.sign_in()
     page.open_list("namespaces")
     page.keys("?")
@@ -73,7 +73,7 @@ def test_help_lists_the_shortcuts(page: Page) -> None:
 
 
 def test_accessibility_roles(page: Page) -> None:
-    """The table is a grid with counts and one selected row; the number of rows is told."""
+    """The table is a grid with row and column counts and one selected row; the number of rows is announced."""
     page.sign_in()
     page.open_list("namespaces")
     page.until(lambda: len(page.rows()) >= 4)

@@ -28,7 +28,7 @@ def test_a_list_follows_the_server(page: Page, server: DaemonProcess, namespace:
 
 
 def test_filters_are_kept_in_the_address(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Text filters what is there; label and field selectors are the server's; the address keeps them."""
+    """The text filter is local; label and field selectors are the server's; the address keeps all of them."""
     for name, colour in (("red-a", "red"), ("red-b", "red"), ("blue-a", "blue")):
         create(server, namespace, name, colour=colour)
     page.sign_in()
@@ -49,7 +49,7 @@ def test_filters_are_kept_in_the_address(page: Page, server: DaemonProcess, name
 
 
 def test_invalid_selectors_are_reported(page: Page) -> None:
-    """The server's message is shown, and the request is not retried."""
+    """The server's message is shown, and the request is not repeated."""
     page.sign_in()
     page.go("#/list/-/configmaps?labels=%3D%3D")
     page.until(lambda: page.one("#state").text.startswith("400"))
@@ -57,7 +57,7 @@ def test_invalid_selectors_are_reported(page: Page) -> None:
 
 
 def test_new_custom_resource_is_listed(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """A kind that is defined while the page is open is found, and listed with its own columns."""
+    """A kind that is defined while the page is open appears, and is listed with its own columns."""
     page.sign_in()
     column = {"name": "Colour", "type": "string", "jsonPath": ".spec.colour"}
     schema = {"openAPIV3Schema": {"type": "object", server.dialect("x-{long}-preserve-unknown-fields"): True}}

@@ -1,16 +1,18 @@
-"""A user with few permissions: the page shows what is allowed, and errors for the rest."""
+"""A user with few permissions: the page shows what is allowed and reports what is not."""
 
 from __future__ import annotations
+
+from selenium.webdriver.common.keys import Keys
 
 from orchd.testing.process import DaemonProcess
 from tests.ui.page import Page, applied, config_map
 
 
-def allow(server: DaemonProcess, namespace: str) -> None:
+def allow(server: DaemonProcess, namespace: str, *verbs: str) -> None:
     """The user "few" may read config maps in one namespace."""
     group = server.dialect("rbac.authorization.{abbr}.io")
     base = f"/apis/{group}/v1/namespaces/{namespace}"
-    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"]}
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs or ["get", "list", "watch"]}
     assert server.request("POST", f"{base}/roles", {"metadata": {"name": "reader"}, "rules": [rule]})[0] in (201, 409)
     binding = {
         "metadata": {"name": "reader"},
@@ -42,7 +44,7 @@ def test_forbidden_lists_are_reported(page: Page) -> None:
     page.sign_in("few-token")
     page.go("#/list/-/secrets")
     page.until(lambda: 'cannot list resource "secrets"' in page.one("#state").text)
-    # Where the rows would be, in full; an empty table would say that there are none.
+    # The message replaces the rows; an empty table would mean that there are none.
     page.until(lambda: 'cannot list resource "secrets"' in page.one(".grid .empty").text)
     assert "choose it above" in page.one(".grid .empty").text
     page.go("#/nodes")
@@ -51,3 +53,36 @@ def test_forbidden_lists_are_reported(page: Page) -> None:
         page.go(f"#/{view}")
         page.until(lambda: "may not read" in page.one("#state").text)
         assert not any(each.is_displayed() for each in page.all(".grid .row:not(.head), .plots"))
+
+
+def test_removed_permission_hides_the_rows(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Rows that the user may no longer read are gone; when the permission is back, the user can try again."""
+    allow(server, namespace)
+    applied(server, f"/api/v1/namespaces/{namespace}/configmaps/seen", config_map("seen", {}), "deploy")
+    page.sign_in("few-token")
+    page.open_list("configmaps", f"?namespace={namespace}")
+    page.until(lambda: "seen" in page.names())
+    binding = f"/apis/{server.dialect('rbac.authorization.{abbr}.io')}/v1/namespaces/{namespace}/rolebindings/reader"
+    assert server.request("DELETE", binding)[0] == 200
+    # A running watch goes on; the next list is refused.
+    page.one("#labels").send_keys("!absent", Keys.ENTER)
+    page.until(lambda: "cannot list resource" in page.one(".grid .empty").text)
+    assert page.names() == []
+    allow(server, namespace)
+    page.until(lambda: page.one("#state .again")).click()
+    page.until(lambda: "seen" in page.names())
+
+
+def test_reading_alone_shows_the_object(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """With "get" alone an object is shown, is not called live, and can be read again; one that is not there is named."""
+    allow(server, namespace, "get")
+    path = f"/api/v1/namespaces/{namespace}/configmaps/seen"
+    applied(server, path, config_map("seen", {"a": "1"}), "deploy")
+    page.sign_in("few-token")
+    page.open(f"#/object/-/configmaps/{namespace}/seen")
+    page.until(lambda: "may not watch" in page.one(".state").text)
+    applied(server, path, config_map("seen", {"a": "2"}), "deploy")
+    page.one(".state .again").click()
+    page.until(lambda: 'a: "2"' in page.one(".yaml").text)
+    page.go(f"#/object/-/configmaps/{namespace}/none")
+    page.until(lambda: 'configmaps "none" not found' in page.one("#tabpanel [role=alert]").text)

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from orchd.testing.process import DaemonProcess
-from tests.ui.page import Page, applied
+from tests.ui.page import Page, applied, hasten
 
 SIZES = {"desktop": (1200, 720), "tablet": (800, 900), "phone": (390, 780)}
+#: A server without the pods of other modules.
+FLAGS = ("--simulated-nodes=2",)
 NAMESPACE = "shop"
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "ui.md"
 
@@ -31,7 +33,7 @@ def deployment(name: str, replicas: int, cpu: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def shop(server: DaemonProcess) -> None:
-    """Deployments with pods, some of which fit nowhere."""
+    """Deployments with pods, some of which fit on no node."""
     server.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     for name, replicas, cpu in (("cart", 4, "100m"), ("catalog", 6, "100m"), ("payment", 3, "100m"), ("training", 2, "64")):
         applied(server, f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{name}", deployment(name, replicas, cpu), "deploy")
@@ -39,7 +41,7 @@ def shop(server: DaemonProcess) -> None:
 
 @pytest.fixture
 def screen(page: Page) -> Iterator[Any]:
-    """Sets the size of the window and the colours."""
+    """Set the size of the window and the colour scheme."""
 
     def change(size: str, colours: str = "light") -> None:
         width, height = SIZES[size]
@@ -57,7 +59,7 @@ def screen(page: Page) -> Iterator[Any]:
 
 
 def picture(page: Page, name: str) -> None:
-    """A picture for the documentation, where ORCHD_SCREENSHOTS names a folder and a page shows it."""
+    """Take a picture for the documentation if ORCHD_SCREENSHOTS names a folder."""
     folder = os.environ.get("ORCHD_SCREENSHOTS")
     if folder and f"images/ui-{name}.png" in GUIDE.read_text(encoding="utf-8"):
         data = page.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})["data"]
@@ -65,16 +67,8 @@ def picture(page: Page, name: str) -> None:
         (Path(folder) / f"ui-{name}.png").write_bytes(base64.b64decode(data))
 
 
-def hasten(page: Page) -> None:
-    """Let the page's timers run out twenty times sooner until it is loaded again; not for pictures, whose plots show real time."""
-    if "ORCHD_SCREENSHOTS" not in os.environ:
-        page.driver.execute_script(
-            "const later = window.setTimeout; window.setTimeout = (call, wait, ...given) => later(call, wait / 20, ...given)"
-        )
-
-
 def contrast(page: Page, selector: str) -> float:
-    """Contrast of a text with what is behind it (WCAG 2.1)."""
+    """Contrast ratio of a text and its background (WCAG 2.1)."""
     found: float = page.driver.execute_script(
         """const numbers = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
         const light = ([r, g, b]) => [r, g, b].map((c) => c / 255).map((c) => (c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4))
@@ -94,7 +88,7 @@ def contrast(page: Page, selector: str) -> float:
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("size", list(SIZES))
 def test_list_fits_three_screen_sizes(page: Page, screen: Any, size: str, colours: str) -> None:
-    """Nothing is cut off at the side, the rows have room, and texts stand out."""
+    """Nothing is cut off at the sides, rows are tall enough, and text has enough contrast."""
     screen(size, colours)
     page.sign_in()
     page.open_list("pods", f"?namespace={NAMESPACE}")
@@ -110,7 +104,7 @@ def test_list_fits_three_screen_sizes(page: Page, screen: Any, size: str, colour
 
 @pytest.mark.usefixtures("shop")
 def test_resource_menu_on_a_phone(page: Page, screen: Any) -> None:
-    """A button opens it over the page; a choice closes it."""
+    """A button opens the menu over the page; a choice closes it."""
     screen("phone")
     page.sign_in()
     page.open_list("pods")
@@ -123,7 +117,7 @@ def test_resource_menu_on_a_phone(page: Page, screen: Any) -> None:
 
 @pytest.mark.usefixtures("shop")
 def test_views_show_nodes_owners_audit_and_metrics(page: Page, screen: Any, server: DaemonProcess) -> None:
-    """Nodes with their pods, why a pod is where it is, owners, audit events and plots show what there is."""
+    """The views show nodes with their pods, placement reasons, owners, audit events and plots."""
     screen("desktop")
     page.until(lambda: page.all("#token"))
     page.sign_in()

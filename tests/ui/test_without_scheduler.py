@@ -9,7 +9,8 @@ FLAGS = ("--controllers=-*", "--scheduler=false", "--disable-admission-plugins=S
 
 
 def test_placement_says_that_no_scheduler_runs(page: Page, server: DaemonProcess) -> None:
-    """There is nothing to ask, which is no error; and the node column has room for pods that are on none."""
+    """The placement view says that no scheduler runs, without an error, and the node column stays usable for
+    unscheduled pods."""
     pod = {"metadata": {"name": "waits"}, "spec": {"containers": [{"name": "c", "image": "example.com/i"}]}}
     assert server.request("POST", "/api/v1/namespaces/default/pods", pod)[0] in (201, 409)
     page.sign_in()

@@ -1,4 +1,4 @@
-"""The editor's YAML against the server's: both read and write the same values."""
+"""The editor's YAML and the server's read and write the same values."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 from orchd.kinds.codec import yaml_
 from tests.ui.page import Page
 
-#: Pieces of texts that YAML takes for something else, or that must be quoted.
+#: Pieces of text that YAML reads as other types, or that must be quoted.
 _PIECES = (
     "a", "b: c", "- x", "#c", " #d", '"', "'", "\n", "\n\n", " ", "  ", "\t", "yes", "1", "0x1", "1e3", "~", "null", "{", "}",
     "[", "|", ">", "&a", "*", "!", "%", "@", "`", ":", "é", "\x85", "\u2028", "<b>", "\\", "0644", "1.5", "--- ", "...", "?",
     "-", "=", "<<", ".inf", "2001-01-01", "12:30:45",
 )  # fmt: skip
-#: Documents as people write them, which both must read alike.
+#: Hand-written documents, which both must read alike.
 _WRITTEN = (
     "a: 1\nb:\n- x\n- k: 2\n  z: [1, 2, {a: b}]\nc:\n  - q\n",
     "# c\na: b # t\n'k': \"v\\n\"\n",
@@ -50,7 +50,7 @@ def each(page: Page, module: str, name: str, values: list[Any]) -> list[Any]:
 
 
 def values(seed: int) -> list[Any]:
-    """Random values of all sorts."""
+    """Random values of all types."""
     chance = random.Random(seed)
 
     def text() -> str:

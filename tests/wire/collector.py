@@ -1,4 +1,4 @@
-"""A collector of traces, which speaks OTLP over gRPC and keeps what it gets."""
+"""A trace collector that accepts OTLP over gRPC and keeps the spans."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Received:
 
 
 class Collector(service.TraceServiceServicer):
-    """Listens on a free port of this machine while it is entered."""
+    """Listens on a free local port while its block runs."""
 
     def __init__(self) -> None:
         self._server = grpc.server(ThreadPoolExecutor(2))

@@ -1,4 +1,4 @@
-"""An HTTP proxy that knows CONNECT alone, in threads of its own: on TCP, with TLS, or on a Unix socket."""
+"""An HTTP proxy that supports CONNECT only, in threads: on TCP, with TLS, or on a Unix socket."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from types import TracebackType
 
 
 class ConnectProxy:
-    """`targets` are the addresses that were asked for; all connections lead to the port of `leads`, or to the port that was
-    asked for. `answer` replaces the proxy's answer, whose connection then ends with it."""
+    """`targets` are the requested addresses; connections lead to the port `leads`, or to the requested one. `answer`
+    replaces the proxy's response, after which the connection is closed."""
 
     def __init__(self, *, path: Path | None = None, tls: ssl.SSLContext | None = None, answer: bytes = b"") -> None:
         self.targets: list[str] = []

@@ -1,5 +1,5 @@
-"""Services that authenticate and authorize for a server, on real TLS connections: an OpenID issuer, and webhooks
-that review tokens and accesses. They run in a thread of their own."""
+"""Authentication and authorization services on real TLS connections: an OpenID issuer, and webhooks for token and
+access reviews. They run in a thread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLIENT_NAME = "reviewed-by"
 
 
 class Pki:
-    """Files of one authority in `folder`: of servers, and of clients of all sorts."""
+    """Files of one authority in `folder`: of servers, and of several clients."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder = folder
@@ -114,7 +114,7 @@ class Outside:
         return None
 
     def reply(self, document: Any) -> Any:
-        """The answer to a posted document."""
+        """The response to a posted document."""
         return {**document, "status": self.review(document)}
 
     def review(self, document: Any) -> Any:
@@ -133,7 +133,7 @@ class Outside:
         return jwt.PyJWS().encode(json.dumps(data).encode(), self.key, "RS256", {"kid": "one"})
 
     def configuration(self, name: str, path: str) -> Path:
-        """A client configuration for one of the webhooks."""
+        """A kubeconfig for one of the webhooks."""
         certificate, key = self.pki.pair(CLIENT_NAME)
         file = self.pki.folder / name
         file.write_text(json.dumps({

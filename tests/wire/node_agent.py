@@ -1,4 +1,4 @@
-"""A double of a node's agent: runs commands of "containers" on this machine, and speaks channels over WebSockets."""
+"""A kubelet double: runs commands of "containers" on this machine, with streams over WebSockets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 class NodeAgent:
-    """Listens on a port of the loopback address. `protocols` are those that it speaks, in order of preference."""
+    """Listens on a loopback port. `protocols` are the supported ones, in order of preference."""
 
     def __init__(self, folder: Path, protocols: tuple[str, ...]) -> None:
         self.protocols = protocols
@@ -176,7 +176,7 @@ class Channel:
             self._wire.sendall(head + payload)
 
     def messages(self) -> Iterator[bytes]:
-        """Binary messages until the far side closes."""
+        """Binary messages until the peer closes."""
         while True:
             head = self._reading.read(2)
             if len(head) < 2 or head[0] & 0x0F == 8:

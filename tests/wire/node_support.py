@@ -1,4 +1,4 @@
-"""Nodes that join a server over the wire with a bootstrap token, as their agents do."""
+"""Nodes that join a server over the network with a bootstrap token, as kubelets do."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def authority_of(server: Server) -> bytes:
 
 
 class NodeSide:
-    """What a node sends. `authority` None trusts any server."""
+    """The node's client. `authority` None trusts any server."""
 
     def __init__(self, server: Server, authority: bytes | None = None, token: str = "", pair: Path | None = None) -> None:
         self._address = urlsplit(server.url).netloc
@@ -61,7 +61,7 @@ class NodeSide:
 
 
 def prepare_cluster(server: Server) -> None:
-    """What an administrator sets up once: a token, the public description, and who may do what."""
+    """What an administrator sets up once: a token, cluster-info, and permissions."""
     dialect = server.dialect
     rbac = dialect("rbac.authorization.{abbr}.io")
     public, system = dialect("{short}-public"), dialect.system_namespace
@@ -92,7 +92,7 @@ def prepare_cluster(server: Server) -> None:
 
 
 def until(node: NodeSide, path: str, *keys: str) -> Any:
-    """The value at `keys` of the object at `path`, once it is there."""
+    """The value at `keys` of the object at `path`, once it exists."""
     end = time.monotonic() + PATIENCE
     while True:
         code, found = node.ask("GET", path)
@@ -106,7 +106,7 @@ def until(node: NodeSide, path: str, *keys: str) -> Any:
 
 
 def trusted_authority(server: Server, dialect: Dialect) -> bytes:
-    """The authority of the cluster, believed because the token's secret has signed it."""
+    """The cluster's CA, trusted because it is signed with the token's secret."""
     path = f"/api/v1/namespaces/{dialect('{short}-public')}/configmaps/cluster-info"
     signature = until(NodeSide(server), path, "data", f"jws-{CLUSTER_INFO_KEY}-{ID}")
     content: str = until(NodeSide(server), path, "data", CLUSTER_INFO_KEY)
@@ -118,7 +118,7 @@ def trusted_authority(server: Server, dialect: Dialect) -> bytes:
 
 
 def join(server: Server, authority: bytes, name: str, folder: Path) -> NodeSide:
-    """A node that has asked for its certificate with the token alone, and got it without anybody's help."""
+    """A node that has obtained its certificate with the token alone, without manual approval."""
     dialect = server.dialect
     guest = NodeSide(server, authority, f"{ID}.{SECRET}")
     key = ec.generate_private_key(ec.SECP256R1())

@@ -1,4 +1,4 @@
-"""Objects that another server keeps behind API aggregation go with their namespace."""
+"""Objects of an aggregated API server are deleted with their namespace."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GROUP, VERSION = "far.example.com", "v1"
 
 KINDS = KUBERNETES("x-{long}-group-version-kind")
 METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-#: Says something of its own about a type that this server has as well.
+#: Defines a type differently from this server's type of the same name.
 SPECIFICATION: Any = {
     "swagger": "2.0", "info": {"title": "far", "version": "v1"},
     "paths": {f"/apis/{GROUP}/{VERSION}/things": {"get": {"responses": {"200": {"description": "OK", "schema": {"$ref": "#/definitions/Thing"}}}}}},
@@ -40,7 +40,7 @@ SPECIFICATION: Any = {
 
 
 class FarServer(ThreadingHTTPServer):
-    """An API server of one kind, "things". `broken` makes its discovery document unreadable."""
+    """An API server with one kind, "things". `broken` makes its discovery document unreadable."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), FarHandler)
@@ -87,7 +87,7 @@ class FarHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: Any) -> None:
-        """Quiet."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def ask(server: DaemonProcess, method: str, path: str, body: Any = None) -> Any:
 
 
 def wait_for(server: DaemonProcess, path: str, type_: str, value: str) -> Any:
-    """The condition of an object when it has this value."""
+    """Wait until the condition of an object has this value."""
     found: list[Any] = []
 
     def look() -> bool:
@@ -134,7 +134,8 @@ def register(server: DaemonProcess, far: FarServer) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
 def test_aggregated_kinds_are_explained(far: FarServer, tmp_path: Path, dialect: Dialect) -> None:
-    """The OpenAPI document has them, beside types of the same name: with this program, and with the stock one."""
+    """The OpenAPI document has these kinds beside types of the same name; explain of this program and of the stock
+    client shows them."""
     with DaemonProcess(tmp_path / "server", "--scheduler=false", dialect=dialect) as server:
         register(server, far)
         until(lambda: "Thing" in json.loads(ask(server, "GET", "/openapi/v2"))["definitions"])
@@ -151,7 +152,8 @@ def test_aggregated_kinds_are_explained(far: FarServer, tmp_path: Path, dialect:
 
 
 def test_namespace_deletion_includes_aggregated_objects(far: FarServer, tmp_path: Path) -> None:
-    """A namespace waits while the far server cannot say what it has, and goes when its objects there are deleted."""
+    """A namespace waits while the aggregated server is unavailable, and is removed when its objects there are deleted.
+    """
     with DaemonProcess(tmp_path / "server", "--scheduler=false") as server:
         far.things = {("gone", "a"), ("gone", "b"), ("kept", "c")}
         far.broken = True

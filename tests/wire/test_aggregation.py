@@ -20,8 +20,9 @@ from zope.interface import implementer
 from orchd.kinds.identity import User
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import private_pem
+from orchd.server.aggregation.addresses import ServiceAddresses
 from orchd.server.aggregation.api_services import AggregatedService
-from orchd.server.aggregation.discovered import Downloaded
+from orchd.server.aggregation.foreign_servers import Downloaded
 from orchd.server.aggregation.proxy import DOCUMENT_LIMIT, AggregationProxy
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
@@ -29,14 +30,14 @@ from orchd.server.pipeline.interfaces import ISink, Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.testing.server import BytesBody
 from orchd.txkit.tracing import current_span
-from tests.txkit.test_tracing import Played
+from tests.txkit.test_tracing import RecordingSpan
 
 CLOCK: Any = reactor
 ALICE = User(name="alice", groups=("people", "others"), extra={"scopes": ("a", "b"), "Odd key/": ("c",)})
 
 
-class Behind(Resource):
-    """Says what it was sent."""
+class EchoServer(Resource):
+    """Responds with the request that it received."""
 
     isLeaf = True
 
@@ -106,7 +107,7 @@ class Collected:
         self.data += data
 
     def writable(self) -> Deferred[None]:
-        """Always."""
+        """Always writable."""
         return succeed(None)
 
     def finish(self) -> None:
@@ -116,7 +117,7 @@ class Collected:
 
 
 class Place:
-    """A server behind a service, and the way there."""
+    """A server behind a service, and the connection to it."""
 
     def __init__(self) -> None:
         now = datetime.now(UTC)
@@ -125,12 +126,12 @@ class Place:
         client = self_signed("front-proxy-client", names=[], now=now)
         self.own = chain_pem(client.certificate), private_pem(client.key)
         certificate = ssl.PrivateCertificate.loadPEM(self.pem + b"\n" + private_pem(signed.key))
-        # Whose certificate it is, is for the one behind to judge; this one asks for it and takes any.
+        # The backend decides which certificates to trust; this one requests one and accepts any.
         context = certificate.options().getContext()
         context.set_verify(SSL.VERIFY_PEER, lambda *_: True)
         options = certificate.options()
         options._context = context
-        self.behind = Behind()
+        self.behind = EchoServer()
         self.listening = CLOCK.listenSSL(0, Site(self.behind), options, interface="127.0.0.1")
         self.port = self.listening.getHost().port
         self.service = Known({"spec": {"clusterIP": "127.0.0.1", "ports": [{"name": "a", "port": self.port}]}})
@@ -138,10 +139,13 @@ class Place:
         self.endpoints = Known({"subsets": [subset]})
 
     def forwarding(self, *, by_endpoints: bool = False) -> AggregationProxy:
-        return AggregationProxy(
-            CLOCK, self.service, self.endpoints,  # type: ignore[arg-type]  # informers for one object
-            own=lambda: self.own, by_endpoints=by_endpoints, random=Random(1), prober="prober",
-        )  # fmt: skip
+        addresses = ServiceAddresses(
+            self.service,  # type: ignore[arg-type]  # informers for one object
+            self.endpoints,  # type: ignore[arg-type]
+            Random(1),
+            by_endpoints=by_endpoints,
+        )
+        return AggregationProxy(CLOCK, addresses, own=lambda: self.own, prober="prober")
 
     def server(self, **more: Any) -> AggregatedService:
         given: dict[str, Any] = {
@@ -179,12 +183,12 @@ def place() -> Iterator[Place]:
 
 @pytest_twisted.ensureDeferred
 async def test_trace_context_is_forwarded(place: Place) -> None:
-    """Outside of traces the client's context is passed on; in a trace, that of the request, and the call is a span."""
+    """Without a trace the client's context is forwarded; within one, the request's, and the call is a span."""
     theirs = {"Traceparent": "00-" + "1" * 32 + "-" + "2" * 16 + "-01", "Tracestate": "a=b"}
     _, body = await place.ask(headers=theirs)
     assert orjson.loads(body)["headers"]["traceparent"] == [theirs["Traceparent"]]
     story: list[str] = []
-    current_span.set(Played("ours", story))
+    current_span.set(RecordingSpan("ours", story))
     try:
         _, body = await place.ask(headers=theirs)
     finally:
@@ -196,7 +200,7 @@ async def test_trace_context_is_forwarded(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_user_is_forwarded_in_headers(place: Place) -> None:
-    """Name, groups and extra attributes, under this server's certificate; what the client said of itself is left out."""
+    """Name, groups and extra values are sent with this server's certificate; the client's own headers are removed."""
     response, data = await place.ask(
         "POST", body=b'{"a":1}',
         headers={
@@ -217,7 +221,7 @@ async def test_user_is_forwarded_in_headers(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_damaged_ca_bundle_fails_requests(place: Place) -> None:
-    """Requests to a server of an APIService whose caBundle is damaged fail; the probe does not look at certificates."""
+    """Requests to a server whose APIService has an invalid caBundle fail; the probe does not verify certificates."""
     damaged = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
     response, data = await place.ask(authority=damaged)
     assert response.code == 500 and data.startswith(b"unable to load root certificates: ")
@@ -229,7 +233,7 @@ async def test_damaged_ca_bundle_fails_requests(place: Place) -> None:
 @pytest.mark.parametrize("by_endpoints", [False, True])
 @pytest_twisted.ensureDeferred
 async def test_responses_are_forwarded_unchanged(place: Place, by_endpoints: bool) -> None:
-    """Status, headers and body; by the service's address or by one of its endpoints."""
+    """Status, headers and body are forwarded, by the service's address or by an endpoint."""
     response, data = await place.ask(path="/apis/g/v1/teapot", by_endpoints=by_endpoints)
     assert (response.code, response.content_type, data) == (418, "text/plain", b"short and stout")
     assert [value for name, value in response.headers if name.lower() == "cache-control"] == ["private"]
@@ -237,7 +241,7 @@ async def test_responses_are_forwarded_unchanged(place: Place, by_endpoints: boo
 
 @pytest_twisted.ensureDeferred
 async def test_unavailable_server_is_503(place: Place) -> None:
-    """503: by its condition, its certificate, its address, and a refused connection."""
+    """The condition, the certificate, the address, or a refused connection make it a 503."""
     other = chain_pem(self_signed("other", names=["behind.ns.svc"], now=datetime.now(UTC)).certificate)
     for more, said in (
         ({"available": False}, b"service unavailable\n"),
@@ -263,21 +267,21 @@ async def test_unavailable_server_is_503(place: Place) -> None:
 )  # fmt: skip
 @pytest_twisted.ensureDeferred
 async def test_redirects_to_the_server_itself_are_rewritten(place: Place, location: str, expected: str) -> None:
-    """Those to the server itself lead to where it was reached; others are left alone."""
+    """Redirects to the backend itself are rewritten to this server; others are unchanged."""
     response, _ = await place.ask(path="/to/" + location.replace("PORT", str(place.port)))
     assert dict(response.headers)["Location"] == expected.replace("PORT", str(place.port))
 
 
 @pytest_twisted.ensureDeferred
 async def test_insecure_skip_tls_verify(place: Place) -> None:
-    """Any certificate will do for those whose registration says so."""
+    """With insecureSkipTLSVerify any certificate is accepted."""
     response, _ = await place.ask(authority=b"", unchecked=True)
     assert response.code == 200
 
 
 @pytest_twisted.ensureDeferred
 async def test_availability_probe(place: Place) -> None:
-    """A server is there when it answers discovery of its group and version."""
+    """A server is available if it answers discovery of its group and version."""
     forwarding = place.forwarding()
     assert await forwarding.probe(place.server()) == ""
     assert place.behind.asker == "prober"
@@ -291,7 +295,7 @@ async def test_availability_probe(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_discovery_documents_are_downloaded(place: Place) -> None:
-    """Documents with their tags, in this server's name; the other server has to be who it should be."""
+    """Documents are downloaded with their Etags, as this server's user; the server's certificate is verified."""
     forwarding = place.forwarding()
     found = await forwarding.download(place.server(), "/apis/tagged", accept="text/x", tag="")
     assert found == Downloaded(code=200, content_type="application/json;a=b", tag="t", body=b"text/x")

@@ -23,7 +23,7 @@ RELOADS = "apiserver_authentication_config_controller_automatic_reloads_total"
 
 
 class Place:
-    """A server that trusts the issuer `first`; `second` is there as well."""
+    """A server that trusts the issuer `first`; `second` is running as well."""
 
     def __init__(self, folder: Path) -> None:
         self.pki = Pki(folder, "outside")
@@ -60,13 +60,13 @@ class Place:
         })  # fmt: skip
 
     def replace(self, text: str) -> None:
-        """Put another file in the place of the configuration, as tools do that write configurations."""
+        """Replace the configuration file as configuration tools do."""
         new = self.path.with_suffix(".new")
         new.write_text(text)
         new.replace(self.path)
 
     def user(self, outside: Outside, **claims: Any) -> Any:
-        """The user whom the server sees in a token of an issuer, None if it rejects the token."""
+        """The user that the server authenticates by a token of an issuer, None if it rejects the token."""
         token = outside.token(**{"sub": "ann", "roles": ["dev"], "oid": "7", "hd": "example", "jti": "t1", **claims})
         code, review = self.server.request("POST", REVIEW, {"spec": {"token": token}})
         assert code == 201
@@ -100,7 +100,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def test_claims_become_user_attributes(place: Place) -> None:
-    """Claims become name, groups, uid and the id of the token; a token without what the rules ask for is rejected."""
+    """Claims become name, groups, uid and the token's id; a token that violates a rule is rejected."""
     found = place.user(place.first)
     assert found == {
         "username": "one:ann",
@@ -115,7 +115,7 @@ def test_claims_become_user_attributes(place: Place) -> None:
 
 
 def test_anonymous_requests_are_limited_to_paths(place: Place) -> None:
-    """Without credentials only the named paths are served."""
+    """Without credentials only the listed paths are served."""
     context = ssl.create_default_context(cafile=str(place.server.data / "pki" / "ca.crt"))
     for path, code in (("/livez", 200), ("/readyz", 200), ("/version", 401), ("/livez/ping", 401), ("/api", 401)):
         connection = http.client.HTTPSConnection("127.0.0.1", place.server.port, timeout=PATIENCE, context=context)
@@ -124,7 +124,7 @@ def test_anonymous_requests_are_limited_to_paths(place: Place) -> None:
 
 
 def test_configuration_changes_are_reloaded(place: Place) -> None:
-    """A wrong file changes nothing and is counted and logged; a good one takes effect as a whole."""
+    """An invalid file changes nothing, and is counted and logged; a valid one takes effect as a whole."""
     wrong = place.issuer(place.second, "two:")
     wrong["claimMappings"]["username"] = {"expression": "claims.sub"}
     place.replace(place.document(wrong))
@@ -143,7 +143,7 @@ def test_configuration_changes_are_reloaded(place: Place) -> None:
 
 
 def test_invalid_file_fails_the_start(place: Place, tmp_path: Path) -> None:
-    """The process ends, and says which field of which file is wrong."""
+    """The process ends with the name of the file and the field."""
     path = tmp_path / "wrong.json"
     path.write_text(place.document({**place.issuer(place.first, ""), "issuer": {"url": "http://x", "audiences": ["a"]}}))
     server = DaemonProcess(tmp_path / "server", f"--authentication-config={path}", dialect=KUBERNETES)

@@ -97,7 +97,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def test_webhooks_are_added_and_removed_with_the_file(place: Place) -> None:
-    """A webhook before the roles may deny what they allow; further ones come and go with the file."""
+    """A webhook before RBAC may deny what roles allow; further ones are added and removed with the file."""
     assert place.asked("welcome") == {"allowed": True, "reason": "by refused"}
     assert place.asked("refused") == {"allowed": False, "denied": True, "reason": "by refused"}
     assert not place.asked("later")["allowed"]
@@ -124,13 +124,13 @@ def test_webhooks_are_added_and_removed_with_the_file(place: Place) -> None:
 
 
 def test_failing_webhook_denies_or_has_no_opinion(place: Place, tmp_path: Path) -> None:
-    """It denies with an error, or leaves the decision to those after it, as the file says."""
+    """A failing webhook denies with an error, or leaves the decision to later authorizers, as configured."""
     nobody = tmp_path / "nobody.conf"
     nobody.write_text(place.first_file.read_text().replace(f":{place.first.port}", ":1"))
     place.replace(place.document(place.webhook("closed", nobody), RBAC))
     place.until(lambda: "connection refused" in place.asked("welcome").get("evaluationError", ""))
     assert place.asked("welcome")["denied"] is True
-    # Members of the masters group, such as this test, are never asked about.
+    # Members of the masters group, such as this test, are never checked.
     assert place.server.request("GET", "/api/v1/namespaces")[0] == 200
     place.replace(place.document(place.webhook("open", nobody, "NoOpinion"), RBAC))
     place.until(lambda: "denied" not in place.asked("welcome"))

@@ -1,4 +1,4 @@
-"""Client configurations against a real server: exec plugins, impersonation, proxies, server names, renewed files."""
+"""Kubeconfigs against a real server: exec plugins, impersonation, proxies, server names, renewed files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from twisted.internet.endpoints import TCP4ClientEndpoint, TCP4ServerEndpoint, c
 from twisted.internet.protocol import Factory, Protocol
 
 from orchd.client.interfaces import ResourceRef
-from orchd.client.remote import RemoteClient
+from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.errors import ApiError
 from orchd.pki import clientconfig
 from orchd.pki.certificates import chain_pem, self_signed
@@ -35,7 +35,7 @@ printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1",
 
 
 class Configurations:
-    """Writes configuration files for the server, and closes the clients made of them."""
+    """Writes kubeconfigs for the server, and closes the clients that use them."""
 
     def __init__(self, server: DaemonProcess, folder: Path) -> None:
         self.server = server
@@ -44,14 +44,14 @@ class Configurations:
         self._clients: list[RemoteClient] = []
 
     def client(self, user: Any = None, **cluster: Any) -> RemoteClient:
-        """With the administrator's user unless another is given."""
+        """A client as the administrator unless another user is given."""
         document = json.loads(json.dumps(self.admin))
         document["clusters"][0]["cluster"].update(cluster)
         if user is not None:
             document["users"][0]["user"] = user
         path = self.folder / "config"
         path.write_text(yaml.safe_dump(document))
-        client = RemoteClient(clientconfig.load(path), reactor, agent="wire/1", random=Random(1))
+        client = RemoteClient(clientconfig.load(path), reactor, ClientOptions(agent="wire/1"), random=Random(1))
         self._clients.append(client)
         return client
 
@@ -73,7 +73,8 @@ async def names(client: RemoteClient) -> list[str]:
 
 @pytest_twisted.ensureDeferred
 async def test_exec_plugin_provides_the_token(configurations: Configurations) -> None:
-    """A real program gives the token; after the server has refused one it is asked again, with the next request."""
+    """A real plugin provides the token; after the server has rejected one the plugin runs again for the next request.
+    """
     folder = configurations.folder
     script, count, token = folder / "get-token", folder / "count", folder / "token"
     script.write_text(PLUGIN)
@@ -101,7 +102,7 @@ async def test_exec_plugin_provides_the_token(configurations: Configurations) ->
 
 @pytest_twisted.ensureDeferred
 async def test_failing_exec_plugin_is_named(configurations: Configurations) -> None:
-    """A program that fails is an error that names it; nothing is sent."""
+    """The error names the failing plugin; nothing is sent."""
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "false", "interactiveMode": "Never"}
     client = configurations.client({"exec": plugin})
     with pytest.raises(ApiError, match="executable false failed with exit code 1"):
@@ -111,7 +112,7 @@ async def test_failing_exec_plugin_is_named(configurations: Configurations) -> N
 
 @pytest_twisted.ensureDeferred
 async def test_configured_impersonation(configurations: Configurations) -> None:
-    """Requests are made as the user that the configuration names."""
+    """Requests are made as the configured user."""
     user = {**configurations.admin["users"][0]["user"], "as": "jane", "as-groups": ["dev"], "as-user-extra": {"a/b": ["x"]}}
     client = configurations.client(user)
     with pytest.raises(ApiError, match='User "jane" cannot list resource "configmaps"'):
@@ -120,7 +121,7 @@ async def test_configured_impersonation(configurations: Configurations) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_tls_server_name_is_checked(configurations: Configurations) -> None:
-    """The server's certificate is checked for the name that the configuration says."""
+    """The server's certificate is verified for the configured name."""
     assert await names(configurations.client(**{"tls-server-name": "kubernetes.default.svc"}))
     with pytest.raises(ApiError, match="cannot reach"):
         await names(configurations.client(**{"tls-server-name": "elsewhere.example"}))
@@ -128,7 +129,7 @@ async def test_tls_server_name_is_checked(configurations: Configurations) -> Non
 
 @pytest_twisted.ensureDeferred
 async def test_insecure_skip_tls_verify(configurations: Configurations) -> None:
-    """With insecure-skip-tls-verify no authority is needed."""
+    """With insecure-skip-tls-verify no CA is needed."""
     del configurations.admin["clusters"][0]["cluster"]["certificate-authority-data"]
     with pytest.raises(ApiError, match="cannot reach"):
         await names(configurations.client())
@@ -136,7 +137,7 @@ async def test_insecure_skip_tls_verify(configurations: Configurations) -> None:
 
 
 class Proxy(Protocol):
-    """Connects to whatever it is asked for, or refuses with `Proxy.refusal`."""
+    """Connects to any requested address, or responds with `Proxy.refusal`."""
 
     #: There is one while data comes.
     transport: Any
@@ -193,7 +194,7 @@ async def proxy() -> AsyncIterator[int]:
 
 @pytest_twisted.ensureDeferred
 async def test_requests_go_through_the_proxy(configurations: Configurations, proxy: int) -> None:
-    """Requests go through a tunnel of the proxy, to which the URL's user is known."""
+    """Requests use a tunnel through the proxy, with the credentials of its URL."""
     client = configurations.client(**{"proxy-url": f"http://me:pass%21@127.0.0.1:{proxy}"})
     assert await names(client)
     head = Proxy.asked[0].decode()
@@ -203,7 +204,7 @@ async def test_requests_go_through_the_proxy(configurations: Configurations, pro
 
 @pytest_twisted.ensureDeferred
 async def test_refusing_proxy_is_reported(configurations: Configurations, proxy: int) -> None:
-    """A proxy that does not connect is an error with its answer."""
+    """The error of a refused tunnel has the proxy's response."""
     Proxy.refusal = b"HTTP/1.1 403 Forbidden\r\n\r\n"
     client = configurations.client(**{"proxy-url": f"http://127.0.0.1:{proxy}"})
     with pytest.raises(ApiError, match=r"cannot reach .*proxy http://127.0.0.1:[0-9]+: answered 'HTTP/1.1 403 Forbidden' to CONNECT"):
@@ -212,7 +213,7 @@ async def test_refusing_proxy_is_reported(configurations: Configurations, proxy:
 
 @pytest_twisted.ensureDeferred
 async def test_renewed_client_certificate_is_used(configurations: Configurations, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client certificate that is replaced in its file is shown from then on."""
+    """A client certificate that is replaced in its file is used from then on."""
     monkeypatch.setattr("orchd.client.transport._FILES_AGE", 0.0)
     pki = configurations.server.data / "pki"
     crt, key = configurations.folder / "crt", configurations.folder / "key"
@@ -228,7 +229,7 @@ async def test_renewed_client_certificate_is_used(configurations: Configurations
     with pytest.raises(ApiError):
         await names(client)
     crt.write_bytes(made.certificate)
-    # Half of a pair does not fit: the one before stays in use.
+    # A pair that does not match is ignored: the previous one stays in use.
     with pytest.raises(ApiError):
         await names(client)
     key.write_bytes(made.key)

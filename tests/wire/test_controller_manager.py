@@ -1,4 +1,4 @@
-"""The controllers in processes of their own, against a real server: their work, their port, their elections."""
+"""The controllers in processes of their own, against a real server: their work, endpoint and leader election."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ask(process: ComponentProcess, path: str, token: str = "") -> tuple[int, Any
 
 
 def has_account(server: DaemonProcess, namespace: str) -> bool:
-    """Have the controllers made what every namespace has?"""
+    """Whether the controllers have created the namespace's service account."""
     return server.request("GET", f"{NAMESPACES}/{namespace}/serviceaccounts/default")[0] == 200
 
 
@@ -57,7 +57,8 @@ def lease(server: DaemonProcess) -> tuple[str, dict[str, Any]]:
 
 
 def test_controllers_use_their_accounts_and_the_port_is_protected(server: DaemonProcess, tmp_path: Path) -> None:
-    """It works as service accounts of its own, with protobuf responses; its port asks the server who may see what."""
+    """The controllers use their own service accounts, with protobuf responses; the port authorizes requests through the
+    API server."""
     key = f"--service-account-private-key-file={server.data / 'pki' / 'sa.key'}"
     reviews = "--authorization-webhook-cache-unauthorized-ttl=1s"
     protobuf = f"{server.dialect('--{short}-api-content-type')}={server.dialect.protobuf}"
@@ -65,10 +66,10 @@ def test_controllers_use_their_accounts_and_the_port_is_protected(server: Daemon
     with ComponentProcess("controller-manager", server, tmp_path, *flags) as manager:
         assert server.request("POST", NAMESPACES, {"metadata": {"name": "work"}})[0] == 201
         until(lambda: has_account(server, "work"))
-        # The maker of accounts has an account itself, which its first request asked for.
+        # The service account controller has an account itself, which its first request needed.
         system = server.dialect.system_namespace
         assert server.request("GET", f"{NAMESPACES}/{system}/serviceaccounts/service-account-controller")[0] == 200
-        # Open to all: health. By certificate: the authority is in the cluster. By token: a review says who it is.
+        # Health is open to all. Certificates are verified by the cluster's CA, tokens by a review.
         assert ask(manager, "/healthz") == (200, "ok")
         assert "[+]leaderElection ok" in ask(manager, "/livez?verbose")[1]
         code, metrics = manager.request("GET", "/metrics")
@@ -87,13 +88,13 @@ def test_controllers_use_their_accounts_and_the_port_is_protected(server: Daemon
         assert manager.request("GET", "/api/v1/pods")[0] == 404
         assert (tmp_path / "pair" / f"{name}.crt").exists()
         allow_alice(server)
-        # Kept answers of the review run out.
+        # Cached reviews expire.
         until(lambda: ask(manager, "/metrics", "alice-token")[0] == 200)
     assert manager.status == 0
 
 
 def allow_alice(server: DaemonProcess) -> None:
-    """Let the user alice see metrics."""
+    """Let the user alice read metrics."""
     group = server.dialect("rbac.authorization.{abbr}.io")
     rules = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
     role = {"metadata": {"name": "metrics"}, "rules": rules}
@@ -107,7 +108,7 @@ def allow_alice(server: DaemonProcess) -> None:
 
 
 def test_skip_lookup_ignores_the_clusters_authorities(server: DaemonProcess, tmp_path: Path) -> None:
-    """With --authentication-skip-lookup the cluster's authorities count for nothing, and profiles can be off."""
+    """With --authentication-skip-lookup the cluster's CA is not trusted; profiling can be disabled."""
     flags = ("--authentication-skip-lookup", "--profiling=false", "--leader-elect=false", "--controllers=-*")
     with ComponentProcess("controller-manager", server, tmp_path, *flags) as manager:
         assert manager.request("GET", "/metrics")[0] == 403
@@ -118,7 +119,8 @@ def test_skip_lookup_ignores_the_clusters_authorities(server: DaemonProcess, tmp
 
 
 def test_second_controller_manager_takes_over(server: DaemonProcess, tmp_path: Path) -> None:
-    """One works; when it is killed the other goes on when the lease has run out, and one that loses its lock ends with status 1."""
+    """One manager works; when it is killed the other takes over after the lease, and one that loses its lease exits
+    with status 1."""
     one = ComponentProcess("controller-manager", server, tmp_path / "one", *ELECTION)
     two = ComponentProcess("controller-manager", server, tmp_path / "two", *ELECTION)
     with one, two:
@@ -141,7 +143,7 @@ def test_second_controller_manager_takes_over(server: DaemonProcess, tmp_path: P
 
 
 def test_invalid_configurations_end_with_status_1(server: DaemonProcess, tmp_path: Path) -> None:
-    """What cannot work ends the process with status 1 and says why."""
+    """An invalid configuration ends the process with status 1 and the reason."""
     word = server.dialect.config_file_kind
     cases = (
         (f"--{word}={tmp_path / 'missing'}", f"--{word}: {tmp_path / 'missing'}"),
@@ -161,14 +163,14 @@ def test_invalid_configurations_end_with_status_1(server: DaemonProcess, tmp_pat
 
 
 def unreachable(folder: Path, server: DaemonProcess) -> Path:
-    """A client configuration of a server that is not there."""
+    """A kubeconfig of a server that does not exist."""
     path = folder / "unreachable"
     path.write_text(server.config_file.read_text().replace(str(server.port), "1"))
     return path
 
 
-def test_a_server_without_some_group_versions(tmp_path: Path) -> None:
-    """Controllers whose resources the server does not serve are disabled by name, and the others work."""
+def test_unserved_group_versions_disable_their_controllers(tmp_path: Path) -> None:
+    """Controllers whose resources the server does not serve are disabled and logged by name; the others work."""
     policy, slices = "policy/v1", "discovery.orch.io/v1"
     flags = ("--controllers=-*", f"--runtime-config={policy}=false,{slices}=false")
     with DaemonProcess(tmp_path / "server", *flags, dialect=DIALECTS["orch"]) as server:

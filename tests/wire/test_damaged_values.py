@@ -1,4 +1,4 @@
-"""A server on a store of which some is damaged: what it says, and how it is put right."""
+"""A server on a partly damaged store: its responses, and the repair."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def change(server: DaemonProcess, statement: str) -> None:
 
 @pytest.mark.parametrize("value", ["'{\"kind\":\"ConfigMap\"'", "replace(CAST(value AS TEXT), 'xxx', 'xxy')", "X'00ff'"])
 def test_damaged_value_is_500_and_everything_else_is_served(tmp_path: Path, capsys: pytest.CaptureFixture[str], value: str) -> None:
-    """GET and every list that would show the object answer 500 and name the key, everything else is served, the check finds
-    it, and a DELETE removes it; nothing that was not written is ever sent."""
+    """GETs and lists that include the object are 500 and name the key, everything else is served, the check finds it,
+    and a DELETE removes it; only written values are ever sent."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         assert write(server, "bad")[0] == write(server, "good")[0] == 201
         server.terminate()
@@ -58,7 +58,8 @@ def test_damaged_value_is_500_and_everything_else_is_served(tmp_path: Path, caps
 
 
 def test_salvaged_store_reuses_no_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A server whose database is gone does not start until the loss is accepted, and then gives no version again."""
+    """A server whose database is missing starts only after the loss is accepted, and then gives out no version twice.
+    """
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         version = int(write(server, "a")[1]["metadata"]["resourceVersion"])
         server.kill()
@@ -75,7 +76,7 @@ def test_salvaged_store_reuses_no_version(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_start_on_a_full_disk(disk: Path) -> None:
-    """Reads are served, writes and readiness name the store, and it heals by itself."""
+    """Reads are served, writes and readiness report the store, and it recovers without a restart."""
     with DaemonProcess(disk, "--controllers=-*", environment={"HOME": str(disk)}) as server:
         assert write(server, "before")[0] == 201
         server.terminate()

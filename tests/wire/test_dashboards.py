@@ -1,4 +1,4 @@
-"""The dashboard and the alert rules in contrib/ ask for metrics and labels that a server has."""
+"""The dashboard and the alert rules in contrib/ use only metrics and labels that a server has."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from orchd.config.options import from_mapping
 from orchd.config.settings import from_options
 
 ROOT = Path(__file__).resolve().parents[2]
-#: What Prometheus itself puts beside the samples of a target.
+#: Metrics and labels that Prometheus itself adds to those of a target.
 ADDED_METRICS, ADDED_LABELS = {"up"}, {"job", "instance", "le"}
-#: Words of queries that are neither metrics nor labels.
+#: Words in queries that are neither metrics nor labels.
 FUNCTIONS = {
     "sum", "max", "rate", "increase", "histogram_quantile", "topk", "absent", "min_over_time", "by", "or", "label_values",
 }  # fmt: skip
@@ -52,7 +52,7 @@ def rule_queries() -> dict[str, str]:
     return {rule["alert"]: rule["expr"] for group in groups for rule in group["rules"]}
 
 
-def used(query: str) -> tuple[set[str], set[str]]:
+def names_in(query: str) -> tuple[set[str], set[str]]:
     """Metrics and labels that a query names."""
     labels: set[str] = set()
     for matchers in re.findall(r"\{([^}]*)\}", query):
@@ -84,7 +84,7 @@ async def exposition(folder: Path) -> str:
         administrator = runpy.run_path(str(ROOT / "docs/examples/embed.py"))["Administrator"](server)
         client = treq.client.HTTPClient(Agent(reactor, administrator, pool=pool))
         text = ""
-        # The second look counts the first.
+        # The second scrape counts the first.
         for _ in range(2):
             response = await client.get(f"{server.url}/metrics")
             assert response.code == 200
@@ -96,7 +96,7 @@ async def exposition(folder: Path) -> str:
 
 
 class Served:
-    """Names of samples that a text can have, and the labels of those that it has."""
+    """Names of samples that an exposition can have, and their labels where it has samples."""
 
     def __init__(self, text: str) -> None:
         self.names: set[str] = set()
@@ -115,16 +115,16 @@ class Served:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
-    """What a started server shows."""
+    """The names of a started server."""
     text: str = pytest_twisted.blockon(Deferred.fromCoroutine(exposition(tmp_path_factory.mktemp("metrics"))))
     return Served(text)
 
 
 def missing(queries: dict[str, str], served: Served) -> list[str]:
-    """What queries name that the server does not have."""
+    """Metrics and labels of queries that the server does not have."""
     wrong = []
     for place, query in queries.items():
-        metrics, labels = used(query)
+        metrics, labels = names_in(query)
         wrong += [f"{place}: no metric {name}" for name in sorted(metrics - served.names - ADDED_METRICS)]
         known = [served.labels[name] for name in metrics if name in served.labels]
         # Families without samples show no labels.
@@ -136,12 +136,12 @@ def missing(queries: dict[str, str], served: Served) -> list[str]:
 
 
 def test_dashboard_metrics_exist(served: Served) -> None:
-    """Every metric and label in the panels and variables is one of a started server."""
+    """Every metric and label of the panels and variables exists on a started server."""
     assert missing(dashboard_queries(), served) == []
 
 
 def test_alert_rule_metrics_exist(served: Served) -> None:
-    """Every metric and label in the alert rules is one of a started server."""
+    """Every metric and label of the alert rules exists on a started server."""
     assert missing(rule_queries(), served) == []
 
 
@@ -157,7 +157,7 @@ def test_alert_rule_metrics_exist(served: Served) -> None:
     ],
 )
 def test_check_detects_wrong_metrics(served: Served, query: str, wrong: list[str]) -> None:
-    """A wrong metric, a histogram without its ending and a wrong label are found."""
+    """A wrong metric, a histogram without its suffix and a wrong label are detected."""
     assert missing({"x": query}, served) == wrong
 
 

@@ -1,4 +1,4 @@
-"""Outgoing connections through proxies that an EgressSelectorConfiguration names, on real sockets."""
+"""Outgoing connections through proxies of an EgressSelectorConfiguration, on real sockets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from twisted.internet.protocol import Factory, Protocol
 from orchd.dialect import KUBERNETES
 from orchd.server.outbound.egress import Egress, EgressSelector, HttpConnectProxy
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError, any_address
-from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, UnreachableError, Upstream
+from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, UnreachableError, Upstream, UpstreamLimits
 from orchd.testing.etcd import Etcd, find_etcd
 from orchd.testing.ports import free_port
 from orchd.testing.process import PATIENCE, DaemonProcess, exchange
@@ -37,7 +37,7 @@ METRIC = "apiserver_egress_dialer_dial"
 
 
 def server_tls(pki: Pki) -> ssl.SSLContext:
-    """TLS of a proxy that wants a client certificate."""
+    """TLS of a proxy that requires a client certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*pki.server)
     context.load_verify_locations(pki.ca)
@@ -56,13 +56,13 @@ class Answering(Protocol):
 async def fetch(proxy: HttpConnectProxy, port: int) -> tuple[EgressSelector, int]:
     """A request through a proxy; returns the dialers and the status."""
     selector = EgressSelector(CLOCK, {Egress.CLUSTER: proxy})
-    upstream = Upstream(CLOCK, NodePolicy(), addresses=any_address, dial=selector.dial(Egress.CLUSTER), connect_seconds=PATIENCE)
+    upstream = Upstream(CLOCK, NodePolicy(), addresses=any_address, dial=selector.dial(Egress.CLUSTER), limits=UpstreamLimits(connect_seconds=PATIENCE))
     return selector, (await upstream.fetch("GET", f"http://127.0.0.1:{port}/", ())).code
 
 
 @pytest_twisted.ensureDeferred
 async def test_transports(tmp_path: Path) -> None:
-    """Over TCP and over a Unix socket, the proxy is asked for the address, and durations are measured by transport."""
+    """The proxy is asked for the address over TCP and over a Unix socket, and durations are measured by transport."""
     listening = await TCP4ServerEndpoint(CLOCK, 0, interface="127.0.0.1").listen(Factory.forProtocol(Answering))
     port = listening.getHost().port
     path = tmp_path / "socket"
@@ -88,11 +88,11 @@ async def test_transports(tmp_path: Path) -> None:
 ])  # fmt: skip
 @pytest_twisted.ensureDeferred
 async def test_proxies_that_do_not_connect(answer: bytes, why: str) -> None:
-    """The error names the proxy and says why; the failure counts for the stage of the proxy."""
+    """The error names the proxy and the reason; the failure is counted for the proxy's stage."""
     with ConnectProxy(answer=answer) as double:
         url = f"http://127.0.0.1:{double.port}"
         selector = EgressSelector(CLOCK, {Egress.CLUSTER: HttpConnectProxy(url=url)})
-        upstream = Upstream(CLOCK, NodePolicy(), addresses=any_address, dial=selector.dial(Egress.CLUSTER), connect_seconds=PATIENCE)
+        upstream = Upstream(CLOCK, NodePolicy(), addresses=any_address, dial=selector.dial(Egress.CLUSTER), limits=UpstreamLimits(connect_seconds=PATIENCE))
         with pytest.raises(UnreachableError) as caught:
             await upstream.fetch("GET", "http://10.1.2.3:80/", ())
     assert str(caught.value) == f"proxy {url}: {why}"
@@ -101,7 +101,7 @@ async def test_proxies_that_do_not_connect(answer: bytes, why: str) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_proxies_that_are_not_reached(tmp_path: Path) -> None:
-    """No listener, no socket: failures of the stage connect. Addresses that may not be reached are not asked for."""
+    """A missing listener or socket is a failure of the stage connect. Forbidden addresses are not requested."""
     for given in (HttpConnectProxy(url=f"http://127.0.0.1:{free_port()}"), HttpConnectProxy(socket=str(tmp_path / "none"))):
         selector = EgressSelector(CLOCK, {Egress.CLUSTER: given})
         dial = selector.dial(Egress.CLUSTER)
@@ -116,7 +116,7 @@ async def test_proxies_that_are_not_reached(tmp_path: Path) -> None:
 
 
 class Hook(Outside):
-    """Allows what it reviews for admission, and reviews tokens."""
+    """Allows all admission reviews, and reviews tokens."""
 
     def reply(self, document: Any) -> Any:
         if "request" in document:
@@ -167,7 +167,7 @@ class Place:
             each.__exit__(None, None, None)
         self.hook.stop()
 
-    def admits(self, name: str, where: dict[str, Any]) -> None:
+    def register_webhook(self, name: str, where: dict[str, Any]) -> None:
         """Register a webhook for ConfigMaps of the namespace default that are labelled with `name`."""
         rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
         bundle = base64.b64encode(self.pki.ca.read_bytes()).decode()
@@ -178,7 +178,7 @@ class Place:
         assert self.server.request("POST", HOOKS, {"metadata": {"name": name}, "webhooks": [webhook]})[0] == 201
 
     def create(self, label: str) -> bool:
-        """True once the ConfigMap is made."""
+        """Whether the ConfigMap was created."""
         body = {"metadata": {"generateName": "a-", "labels": {label: ""}}}
         return bool(self.server.request("POST", "/api/v1/namespaces/default/configmaps", body)[0] == 201)
 
@@ -205,11 +205,12 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 def test_each_caller_takes_its_proxy(place: Place) -> None:
-    """Stores, reviews and webhooks at URLs, webhooks at Services, aggregated servers, nodes, pods and services."""
+    """Each destination uses its proxy: stores, reviews and webhooks at URLs, webhooks at Services, aggregated servers,
+    nodes, pods and services."""
     server, target = place.server, f"127.0.0.1:{place.hook.port}"
     assert set(place.etcd.targets)
     assert not place.beside.targets
-    # Reviews of a token, and of what its user may do.
+    # Reviews of a token, and of its user's permission.
     assert server.request("POST", REVIEWS, {"spec": {"token": "outside-ann"}})[1]["status"]["authenticated"]
     assert place.beside.targets == [target]
     access = {"user": "welcome", "resourceAttributes": {"verb": "get", "resource": "pods"}}
@@ -218,13 +219,13 @@ def test_each_caller_takes_its_proxy(place: Place) -> None:
     assert place.beside.targets == [target] * len(place.beside.targets)
     assert not place.cluster.targets
 
-    place.admits("url", {"url": f"https://{target}/url"})
+    place.register_webhook("url", {"url": f"https://{target}/url"})
     until(lambda: place.create("url") and any(path == "/url" for path, _, _ in place.hook.calls))
     assert not place.cluster.targets
 
     spec = {"clusterIP": "10.0.0.77", "ports": [{"port": 443}]}
     assert server.request("POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "s"}, "spec": spec})[0] == 201
-    place.admits("service", {"service": {"namespace": "default", "name": "s"}})
+    place.register_webhook("service", {"service": {"namespace": "default", "name": "s"}})
     until(lambda: place.create("service") and "10.0.0.77:443" in place.cluster.targets)
 
     group = {"group": "other.example.org", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1, "insecureSkipTLSVerify": True}
@@ -252,8 +253,8 @@ def test_each_caller_takes_its_proxy(place: Place) -> None:
     assert f'{METRIC}_failure_count{{protocol="http_connect",stage="proxy",transport="uds"}}' in place.metrics
 
 
-def test_files_that_cannot_be_used(tmp_path: Path) -> None:
-    """The start fails, naming the flag, the file and the field."""
+def test_invalid_files_fail_the_start(tmp_path: Path) -> None:
+    """The error names the flag, the file and the field."""
     pki = Pki(tmp_path, "p")
     certificate, key = pki.pair("egress")
     _, other = pki.pair("other")

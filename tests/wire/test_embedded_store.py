@@ -1,4 +1,4 @@
-"""The embedded store from the outside: when a server does not start, what it bounds, and a disk that fails."""
+"""The embedded store of a server process: failed starts, bounds, and disk errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write(server: DaemonProcess, name: str, size: int = 10) -> tuple[int, Any]:
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data folder of a server that has stopped, to be copied."""
+    """The data folder of a stopped server, to be copied."""
     with DaemonProcess(tmp_path_factory.mktemp("kept"), "--controllers=-*") as server:
         for number in range(20):
             assert write(server, f"m{number}", 2000)[0] == 201
@@ -73,8 +73,8 @@ def headless(file: Path) -> None:
     ],
 )
 def test_unusable_store_ends_the_start(kept: Path, tmp_path: Path, spoil: Callable[[Path], None], message: str) -> None:
-    """A store that cannot be served ends the start with status 1 and a last line that says what to do; the file is
-    left as it is."""
+    """A store that cannot be opened ends the start with status 1 and a last line that says what to do; the file is not
+    changed."""
     shutil.copytree(kept, tmp_path / "data")
     server = DaemonProcess(tmp_path, "--controllers=-*")
     file = server.data / "store.sqlite"
@@ -87,7 +87,8 @@ def test_unusable_store_ends_the_start(kept: Path, tmp_path: Path, spoil: Callab
 
 
 def test_store_is_locked_by_one_server(tmp_path: Path) -> None:
-    """A second server on the folder is refused and told who has it; the first one goes on. A killed one holds nothing."""
+    """A second server on the folder fails with the process id of the first, which continues. A killed one holds no
+    lock."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         second = DaemonProcess(tmp_path / "second", "--controllers=-*", f"--data-dir={server.data}")
         second.launch()
@@ -100,7 +101,7 @@ def test_store_is_locked_by_one_server(tmp_path: Path) -> None:
 
 
 def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
-    """A store speaks one dialect for good."""
+    """A store has one dialect for its lifetime."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         pass
     other = DaemonProcess(tmp_path, "--controllers=-*", dialect=KUBERNETES)
@@ -112,11 +113,11 @@ def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
 
 
 def test_failing_disk_refuses_writes_only(tmp_path: Path) -> None:
-    """Writes are answered with 500 and say why, readiness fails, reads go on; it heals by itself, and what was refused
-    has not happened."""
+    """Writes are 500 with the reason, readiness fails, reads continue; the store recovers without a restart, and
+    rejected writes were not applied."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         assert write(server, "before")[0] == 201
-        # No file of the process may grow any more.
+        # No file of the process can grow.
         _, most = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (1024, most))
         code, answer = write(server, "meanwhile")
@@ -135,7 +136,7 @@ def test_failing_disk_refuses_writes_only(tmp_path: Path) -> None:
 
 
 def rows(server: DaemonProcess) -> tuple[int, int]:
-    """Writes that the file has, and its oldest version that can be read."""
+    """The number of writes in the file, and its oldest readable version."""
     connection = sqlite3.connect(f"file:{server.data}/store.sqlite?mode=ro", uri=True)
     try:
         (count,) = connection.execute("SELECT count(*) FROM log").fetchone()
@@ -146,7 +147,7 @@ def rows(server: DaemonProcess) -> tuple[int, int]:
 
 
 def test_history_is_bounded_by_time(tmp_path: Path) -> None:
-    """What is older than --history-duration leaves the file, and the room is given back to the file system."""
+    """History older than --history-duration is deleted, and the space is returned to the file system."""
     with DaemonProcess(tmp_path, "--controllers=-*", "--history-duration=1s", "--etcd-compaction-interval=1s") as server:
         file = server.data / "store.sqlite"
         for number in range(30):
@@ -160,7 +161,7 @@ def test_history_is_bounded_by_time(tmp_path: Path) -> None:
 
 
 def test_history_is_bounded_by_number(tmp_path: Path) -> None:
-    """However young, no more than --history-events changes are remembered (and a quarter, until they are removed)."""
+    """At most --history-events changes are kept (and a quarter more until they are deleted), however recent."""
     with DaemonProcess(tmp_path, "--controllers=-*", "--history-events=100") as server:
         assert write(server, "a")[0] == 201
         before = rows(server)[0]

@@ -1,4 +1,4 @@
-"""The programs of ``orchd-envtest-assets``, started as controller-runtime's envtest starts its own."""
+"""The programs of ``orchd-envtest-assets``, started as controller-runtime's envtest does."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def assets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """Both programs with the flags of envtest, and certificates that the framework made."""
+    """Both programs with envtest's flags and certificates of the framework."""
     folder = tmp_path_factory.mktemp("certs")
     now = datetime.datetime.now(datetime.UTC)
     serving_ca, client_ca, accounts = (new_authority(name, now=now) for name in ("serving", "clients", "accounts"))
@@ -94,7 +94,7 @@ def fetch(port: int, path: str, context: ssl.SSLContext | None, method: str = "G
 
 
 def test_frameworks_certificates_are_used(plane: dict[str, Any]) -> None:
-    """The serving certificate of --cert-dir is served, and users of the framework's authority are known."""
+    """The certificate of --cert-dir is served, and clients of the framework's CA are authenticated."""
     context = ssl.create_default_context(cafile=str(plane["folder"] / "ca.pem"))
     assert fetch(plane["port"], "/api/v1/secrets", context)[0] == 403
     context.load_cert_chain(plane["folder"] / "admin.pem")
@@ -107,7 +107,7 @@ def test_frameworks_certificates_are_used(plane: dict[str, Any]) -> None:
 
 
 def test_controllers_do_not_run(plane: dict[str, Any]) -> None:
-    """As in envtest: a pod can be made without the service account that a controller would make."""
+    """As in envtest, a pod can be created without a service account, which a controller would create."""
     context = ssl.create_default_context(cafile=str(plane["folder"] / "ca.pem"))
     context.load_cert_chain(plane["folder"] / "admin.pem")
     pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
@@ -118,7 +118,7 @@ def test_controllers_do_not_run(plane: dict[str, Any]) -> None:
     ("flags", "runs"), [([], False), (["--controllers=*"], True), (["--controllers=*,-namespace"], False), (["--controllers=namespace"], True)]
 )
 def test_controllers_run_when_flags_say_so(flags: list[str], runs: bool, tmp_path: Path) -> None:
-    """The flag takes the place of the default, under which none runs."""
+    """The flag overrides the default, under which no controller runs."""
     settings = read_settings(flags, tmp_path)
     assert ("namespace" in settings.controllers.names) is runs
 
@@ -142,7 +142,7 @@ def test_help_lists_current_flags(assets: Path) -> None:
     ],
 )
 def test_invalid_flags_are_refused(assets: Path, program: str, flag: str, complaint: str) -> None:
-    """A flag that is unknown, or whose value cannot be, ends the program with a message that names it."""
+    """An unknown flag, or an invalid value, ends the program with a message that names it."""
     done = subprocess.run([assets / program, flag], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode != 0
     assert complaint in done.stderr

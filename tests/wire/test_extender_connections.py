@@ -1,4 +1,4 @@
-"""Extenders over real connections on loopback."""
+"""Scheduler extenders over real loopback connections."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def place() -> Iterator[Place]:
 
 @pytest_twisted.ensureDeferred
 async def test_verb_is_posted_below_the_url(place: Place) -> None:
-    """A verb is posted below the URL, and connections are kept."""
+    """A verb is posted to a path below the URL, and connections are reused."""
     connection = place.connection()
     assert await connection.post("filter", {"a": 1}) == {"path": "/here/filter", "body": {"a": 1}}
     await connection.post("filter", {})
@@ -105,7 +105,7 @@ async def test_verb_is_posted_below_the_url(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_failure_messages_have_the_references_words(place: Place) -> None:
-    """What goes wrong is said in the reference's words, with the URL."""
+    """Errors have the reference's messages, with the URL."""
     connection = place.connection(http_timeout=PATIENCE)
     url = "http://127.0.0.1:PORT/here"
     assert await place.fails(connection, "fail") == f"failed fail with extender at URL {url}/fail, code 500"
@@ -123,7 +123,7 @@ async def test_failure_messages_have_the_references_words(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_lost_connection_is_retried_once(place: Place) -> None:
-    """A request whose connection is dropped is sent again, but not one that must not be repeated."""
+    """A request whose connection is lost is sent again once, but not one that must not be repeated."""
     connection = place.connection()
     place.extender.drop = True
     assert (await connection.post("drop", {}))["path"] == "/here/drop"
@@ -134,8 +134,8 @@ async def test_lost_connection_is_retried_once(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_extender_certificate_is_verified(place: Place, tmp_path: Path) -> None:
-    """The certificate is checked by the configured authority, given as data or file, under the configured name; not at all
-    when that is asked for or HTTPS is enabled without an authority."""
+    """The certificate is verified by the configured CA, from data or a file, for the configured name; not if
+    verification is disabled or HTTPS is enabled without a CA."""
     bundle = tmp_path / "ca.pem"
     bundle.write_bytes(place.pem)
     for settings in (
@@ -161,7 +161,7 @@ async def test_extender_certificate_is_verified(place: Place, tmp_path: Path) ->
     ],
 )
 def test_invalid_tls_settings_are_refused(tls: ExtenderTls, expected: str) -> None:
-    """TLS settings that cannot be used are refused when the extender is made."""
+    """Invalid TLS settings are rejected when the extender is created."""
     with pytest.raises(ConfigError) as caught:
         ExtenderConnection(ExtenderConfig(url_prefix="https://x", tls=tls), CLOCK, "test")
     assert str(caught.value).startswith(f"extender https://x: {expected}")

@@ -1,4 +1,4 @@
-"""What goes wrong outside: bytes that mean nothing, clients that vanish, stall or crowd, and a process that is killed."""
+"""External faults: garbage bytes, clients that vanish, stall or crowd, and killed processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 @pytest.fixture(scope="module", autouse=True)
 def files() -> Iterator[None]:
-    """Enough descriptors for the crowds, here and in the server, which inherits the limit."""
+    """Raise the limit of descriptors, here and in the server, which inherits it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = max(IDLE, WATCHES) + 500
     if hard != resource.RLIM_INFINITY and hard < wanted:
@@ -67,7 +67,7 @@ def works(server: DaemonProcess) -> bool:
     b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", b"SSH-2.0-x\r\n",
 ])
 def test_invalid_tls_ends_its_own_connection(server: DaemonProcess, rubbish: bytes) -> None:
-    """Bytes that are no handshake end their own connection and nothing else."""
+    """Bytes that are not a handshake close their own connection and affect no other."""
     with raw(server) as client:
         client.sendall(rubbish)
         if rubbish:
@@ -92,7 +92,7 @@ def test_invalid_tls_ends_its_own_connection(server: DaemonProcess, rubbish: byt
     (b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", b"404 400 403 301"),
 ])
 def test_invalid_http_is_4xx(server: DaemonProcess, rubbish: bytes, answer: bytes) -> None:
-    """Bytes that are no request get a 4xx, or the connection is closed; others go on."""
+    """Bytes that are not a request get a 4xx, or the connection is closed; others continue."""
     with secured(server, server.context()) as client:
         heard = b""
         try:
@@ -112,7 +112,7 @@ def test_invalid_http_is_4xx(server: DaemonProcess, rubbish: bytes, answer: byte
 ])
 @pytest.mark.parametrize("kind", ["application/json", "application/yaml", ORCH.protobuf, KUBERNETES.protobuf])
 def test_invalid_bodies_are_client_errors(server: DaemonProcess, body: bytes, kind: str) -> None:
-    """A body that is no object is the client's mistake, whatever it is written in."""
+    """A body that is not an object is a client error in every format."""
     if kind.endswith("protobuf"):
         body = b"k8s\x00" + body
     code, answer = server.request("POST", MAPS, body, content_type=kind)
@@ -126,7 +126,7 @@ def test_invalid_bodies_are_client_errors(server: DaemonProcess, body: bytes, ki
     b'[{"op":7}]', b'{"metadata":7}', b'{"metadata":{"labels":7}}', b'{"data":[1]}', b'{"$patch":"what"}', b'{"$retainKeys":7}',
 ])
 def test_invalid_patches_are_client_errors(server: DaemonProcess, body: bytes, kind: str) -> None:
-    """Neither does a patch that makes no sense harm anybody."""
+    """Invalid patches are client errors."""
     server.request("POST", MAPS, config_map("target"))
     code, answer = server.request(
         "PATCH", f"{MAPS}/target?fieldManager=x", body, content_type=f"application/{kind}"
@@ -135,7 +135,7 @@ def test_invalid_patches_are_client_errors(server: DaemonProcess, body: bytes, k
 
 
 def test_vanishing_clients_leave_nothing_behind(server: DaemonProcess) -> None:
-    """Clients that vanish in the middle of a handshake, a head, a body or an answer leave nothing behind."""
+    """Clients that vanish during a handshake, a head, a body or a response leave no resources in use."""
     server.request("POST", MAPS, config_map("large", a="x" * 500_000))
     before = in_use(server)
     context = server.context()
@@ -165,13 +165,13 @@ def test_vanishing_clients_leave_nothing_behind(server: DaemonProcess) -> None:
 
 
 def test_idle_connections_are_cheap(server: DaemonProcess) -> None:
-    """A thousand idle connections take little memory and do not delay requests."""
+    """A thousand idle connections use little memory and do not delay requests."""
     before, context = resident_memory(server.pid), server.context()
     crowd = [secured(server, context) for _ in range(IDLE)]
     try:
         grown = (resident_memory(server.pid) - before) / 2**20
         assert grown < 150, f"{grown:.0f} MiB for {IDLE} connections"
-        # The newest: the oldest may have been idle for longer than is allowed by now.
+        # The newest: the oldest ones may have reached the idle timeout.
         crowd[-1].sendall(b"GET /version HTTP/1.1\r\nHost: x\r\n\r\n")
         assert crowd[-1].recv(65536).startswith(b"HTTP/1.1 200")
         for _ in range(20):
@@ -182,7 +182,7 @@ def test_idle_connections_are_cheap(server: DaemonProcess) -> None:
 
 
 def test_many_watches_get_every_event(server: DaemonProcess) -> None:
-    """Two thousand watches each get every event, in order, and memory stays bounded."""
+    """Two thousand watches each get every event, in order, within bounded memory."""
     before, context = resident_memory(server.pid), server.context()
     start = server.request("GET", f"{MAPS}?limit=1")[1]["metadata"]["resourceVersion"]
     ask = f"GET {MAPS}?watch=1&resourceVersion={start}&labelSelector=crowd HTTP/1.1\r\nHost: x\r\n\r\n".encode()
@@ -191,7 +191,7 @@ def test_many_watches_get_every_event(server: DaemonProcess) -> None:
     heard: list[bytearray] = []
     for number in range(WATCHES):
         each = secured(server, context)
-        # At once: a connection that asks for nothing is closed after some time.
+        # At once: a connection without a request is closed after some time.
         each.sendall(ask)
         each.setblocking(False)
         crowd.append(each)
@@ -233,7 +233,7 @@ def test_many_watches_get_every_event(server: DaemonProcess) -> None:
 
 
 def test_slow_watch_is_ended(server: DaemonProcess) -> None:
-    """A watch whose client does not read is ended before it fills memory; one that reads gets everything."""
+    """A watch whose client does not read is ended before it fills memory; a watch that is read gets everything."""
     context, before = server.context(), resident_memory(server.pid)
     ask = f"GET {MAPS}?watch=1&labelSelector=flood HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     slow = secured(server, context)
@@ -247,7 +247,7 @@ def test_slow_watch_is_ended(server: DaemonProcess) -> None:
                                 config_map("flood", {"flood": "yes"}, a=f"{i:06}" + "x" * size))
         assert code in (200, 201), answer
     connection.close()
-    # What is written stays in the cache's own window for a while, once; the client that stalls adds little to that.
+    # Written data stays in the cache's window once; the client that stalls adds little.
     grown = (resident_memory(server.pid) - before) / 2**20
     assert grown < 3 * size * count / 1e6, f"{grown:.0f} MiB"
     received = 0
@@ -263,7 +263,7 @@ def test_slow_watch_is_ended(server: DaemonProcess) -> None:
 
 
 def test_log_has_no_errors_after_the_faults(server: DaemonProcess) -> None:
-    """None of this is an error of the server's: after all tests above, its log has nothing to complain about."""
+    """After all tests above, the server's log has no errors."""
     assert complaints(server.log) == []
 
 
@@ -290,7 +290,7 @@ def _writer(server: DaemonProcess, number: int, done: list[tuple[str, int]], tri
 
 
 def test_kill_loses_no_acknowledged_write(tmp_path: Path) -> None:
-    """kill -9 during writes loses nothing that was acknowledged; revisions go on, and keys stay the same."""
+    """kill -9 during writes loses no acknowledged write; revisions continue, and keys are unchanged."""
     done: list[tuple[str, int]] = []
     tried: list[str] = []
     port = free_port()
@@ -325,7 +325,7 @@ def test_kill_loses_no_acknowledged_write(tmp_path: Path) -> None:
 
 
 def test_sigterm_ends_watches_and_exits_with_0(tmp_path: Path) -> None:
-    """SIGTERM ends the process with status 0 while watches are open; they end properly; a restart reuses everything."""
+    """SIGTERM ends the process with status 0 while watches are open, which end orderly; a restart reuses everything."""
     server = DaemonProcess(tmp_path, dialect=KUBERNETES, fresh=True).start()
     context = server.context()
     watching = []
@@ -337,7 +337,7 @@ def test_sigterm_ends_watches_and_exits_with_0(tmp_path: Path) -> None:
     for each in watching:
         assert each.recv(65536).startswith(b"HTTP/1.1 200")
     assert server.terminate() == 0
-    # No connection had to be closed after the time that stopping may take.
+    # No connection reached the limit for stopping.
     assert "after the grace period" not in server.log
     for each in watching:
         data = b""
@@ -389,7 +389,7 @@ def test_port_in_use_is_named(tmp_path: Path) -> None:
 
 
 def test_data_folder_in_use_is_refused(tmp_path: Path) -> None:
-    """Two servers cannot have one store."""
+    """A second server on a data folder fails to start."""
     with DaemonProcess(tmp_path / "one", dialect=ORCH) as server:
         other = DaemonProcess(tmp_path / "two", f"--data-dir={server.data}", dialect=ORCH)
         other.launch()
@@ -420,7 +420,7 @@ def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
     ("--flagfile=/nowhere/flags", "/nowhere/flags"),
 ])
 def test_invalid_flags_are_refused(tmp_path: Path, flag: str, message: str) -> None:
-    """A flag or a value that cannot be is refused at start with words that help, never with a traceback."""
+    """An unknown flag or invalid value fails the start with a message that names it, and no traceback."""
     server = DaemonProcess(tmp_path, flag, dialect=ORCH)
     server.launch()
     assert server.wait() == 1
@@ -429,7 +429,7 @@ def test_invalid_flags_are_refused(tmp_path: Path, flag: str, message: str) -> N
 
 
 def test_full_disk_stops_writes_only(tmp_path: Path) -> None:
-    """A store that cannot be written is an error for the writer, not the end of reading."""
+    """A store that cannot be written fails writes, not reads."""
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)], capture_output=True)

@@ -1,4 +1,4 @@
-"""Servers that are forked from a process that has imported them: as new processes in all that a test can see."""
+"""Servers that are forked from a process with the imports behave as new processes."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
 
 
 def test_program_inherits_limits_folder_and_environment(forked: DaemonProcess) -> None:
-    """They are those of the test when it starts the server."""
+    """Limits, folder and environment are the test's at the start of the server."""
     limits = Path(f"/proc/{forked.pid}/limits").read_text()
     assert f"Max open files            {resource.getrlimit(resource.RLIMIT_NOFILE)[0]} " in limits
     assert Path(f"/proc/{forked.pid}/cwd").resolve() == forked.folder.resolve()
-    # Twisted's log has local times.
+    # Twisted logs local times.
     assert re.search(r"\+0900 \[", forked.log)
 
 
 @pytest.mark.parametrize("fresh", [True, False])
 def test_pythonpath_of_the_environment_is_searched(fresh: bool, tmp_path: Path) -> None:
-    """PYTHONPATH of the environment decides where the server looks for modules, drop-in plugins among them."""
+    """PYTHONPATH of the environment is searched for modules, including drop-in plugins."""
     folder = tmp_path / "plug ins"
     module = folder / "orchd" / "plugins" / "shout.py"
     module.parent.mkdir(parents=True)
@@ -53,7 +53,7 @@ def test_pythonpath_of_the_environment_is_searched(fresh: bool, tmp_path: Path) 
 
 
 def test_program_has_no_foreign_descriptors(forked: DaemonProcess) -> None:
-    """Nothing is read, output goes to the log, and no descriptor of another process is open."""
+    """Standard input is empty, output goes to the log, and no descriptor of another process is open."""
     folder = Path(f"/proc/{forked.pid}/fd")
     links = {int(each.name): os.readlink(each) for each in folder.iterdir()}
     assert (links[0], links[1], links[2]) == (os.devnull, str(forked.log_file), str(forked.log_file))
@@ -62,7 +62,7 @@ def test_program_has_no_foreign_descriptors(forked: DaemonProcess) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_signals_act_as_on_a_new_process(number: signal.Signals, tmp_path: Path) -> None:
-    """Signals do what they do to a new process, and the status says so."""
+    """Signals have their default effect, and the exit status shows them."""
     seen = set()
     for fresh in (True, False):
         server = DaemonProcess(tmp_path / str(fresh), "--controllers=-*", fresh=fresh).start()
@@ -73,7 +73,7 @@ def test_signals_act_as_on_a_new_process(number: signal.Signals, tmp_path: Path)
 
 @pytest.mark.parametrize("flag", ["--no-such-flag=1", "--token-auth-file=/nowhere", "--help"])
 def test_output_and_status_equal_those_of_a_new_process(flag: str, tmp_path: Path) -> None:
-    """A program that ends by itself prints the same, and has the same status, as a new process."""
+    """A program that ends by itself has the output and status of a new process."""
     seen = []
     for fresh in (True, False):
         server = DaemonProcess(tmp_path, flag, fresh=fresh, port=1)

@@ -1,4 +1,4 @@
-"""What lists, gets and watches show of the past, through a server on the embedded store, before and after it restarts."""
+"""Lists, gets and watches of past versions on the embedded store, before and after restarts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAR = 10_000_000
 
 
 class Stage:
-    """A server with a past: `old` is the version at which a..e were there; since then a changed, b went, f came."""
+    """A server with a history: at version `old` a..e existed; since then a was changed, b deleted, f created."""
 
     def __init__(self, server: DaemonProcess) -> None:
         self.server = server
@@ -36,7 +36,7 @@ class Stage:
         self.ask("DELETE", f"{MAPS}/b")
         self.create("f")
         self.now = int(self.get(f"{MAPS}?{LABEL}")["metadata"]["resourceVersion"])
-        #: What a page by page read of the past still has to bring after its first page.
+        #: What remains of a paged list of the past after its first page.
         self.token: str = self.get(f"{MAPS}?fieldSelector=metadata.name!=none&limit=2")["metadata"]["continue"]
 
     @staticmethod
@@ -64,7 +64,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @pytest.fixture(scope="module", params=["running", "restarted", "killed"])
 def past(request: pytest.FixtureRequest, stage: Stage) -> Stage:
-    """The stage as it is, after a stop and a start, and after a kill and a start."""
+    """The same stage after a stop and start, and after a kill and start."""
     if request.param != "running":
         if request.param == "killed":
             stage.server.kill()
@@ -74,13 +74,13 @@ def past(request: pytest.FixtureRequest, stage: Stage) -> Stage:
     return stage
 
 
-def shown(answer: Any) -> str:
+def values(answer: Any) -> str:
     """Names with their values: ``a1 b1``."""
     return " ".join(item["metadata"]["name"] + item["data"]["v"] for item in answer["items"])
 
 
 OLD, NOW = "a1 b1 c1 d1 e1", "a2 c1 d1 e1 f1"
-#: resourceVersion, resourceVersionMatch, limit -> what is listed and at which version, or the code of the refusal.
+#: resourceVersion, resourceVersionMatch, limit -> the listed objects and their version, or the error code.
 CELLS: list[tuple[str, str, int, str, str]] = [
     ("", "", 0, NOW, "now"),
     ("", "", 2, "a2 c1", "now"),
@@ -113,29 +113,29 @@ CELLS: list[tuple[str, str, int, str, str]] = [
 
 @pytest.mark.parametrize(("version", "match", "limit", "expected", "at"), CELLS)
 def test_list_by_version_match_and_limit(past: Stage, version: str, match: str, limit: int, expected: str, at: str) -> None:
-    """Each combination of resourceVersion, resourceVersionMatch and limit, also for what happened before a restart."""
+    """Each combination of resourceVersion, resourceVersionMatch and limit, also for versions before a restart."""
     versions = {"old": str(past.old), "now": str(past.now), "far": str(FAR)}
     query = f"{LABEL}&resourceVersion={versions.get(version, version)}&resourceVersionMatch={match}&limit={limit}"
     code, answer = past.server.request("GET", f"{MAPS}?{query}")
     if expected.isdigit():
         assert (str(code), answer["status"]) == (expected, "Failure")
         return
-    assert (code, shown(answer)) == (200, expected)
-    told = int(answer["metadata"]["resourceVersion"])
-    # A restart may write on its own: what is current moves on, what is past does not.
-    assert told == past.old if at == "old" else told >= past.now
+    assert (code, values(answer)) == (200, expected)
+    shown = int(answer["metadata"]["resourceVersion"])
+    # A restart may write, which changes the current version but not past ones.
+    assert shown == past.old if at == "old" else shown >= past.now
     assert bool(answer["metadata"].get("continue")) == (len(expected.split()) == 2)
 
 
 @pytest.mark.parametrize("version", ["", "0", "old", "now"])
 def test_get_is_never_older_than_requested(past: Stage, version: str) -> None:
-    """A get is never older than asked for."""
+    """A get is never older than the requested version."""
     asked = {"old": past.old, "now": past.now}.get(version, version)
     assert past.get(f"{MAPS}/a?resourceVersion={asked}")["data"] == {"v": "2"}
 
 
 def test_future_version_is_504(stage: Stage) -> None:
-    """What must not be older than a version waits for it, and ends with 504 and a hint when to try again."""
+    """A read not older than a future version waits, and ends with 504 and a retry hint."""
     paths = [f"{MAPS}{query}resourceVersion={FAR}" for query in ("?", "?resourceVersionMatch=NotOlderThan&", "/a?")]
     with ThreadPoolExecutor() as pool:
         for code, answer in pool.map(lambda path: stage.server.request("GET", path), paths):
@@ -146,7 +146,8 @@ def test_future_version_is_504(stage: Stage) -> None:
 
 
 def test_pages_show_the_first_pages_version(past: Stage) -> None:
-    """Tokens lead through the list as it was at the first page, with what remains counted, whatever was written since."""
+    """Continue tokens page through the list as of the first page, with the remaining count, whatever was written since.
+    """
     first = past.get(f"{MAPS}?limit=3&resourceVersion={past.old}&resourceVersionMatch=Exact")
     assert first["metadata"]["remainingItemCount"] == len(past.get(MAPS)["items"]) - 3
     names, page = [item["metadata"]["name"] for item in first["items"]], first
@@ -160,15 +161,15 @@ def test_pages_show_the_first_pages_version(past: Stage) -> None:
 
 
 def test_continue_token_survives_a_restart(past: Stage) -> None:
-    """A continue token that was given before a restart still goes on."""
+    """A continue token from before a restart is valid."""
     rest = past.get(f"{MAPS}?fieldSelector=metadata.name!=none&continue={quote(past.token)}")
-    told = json.loads(base64.urlsafe_b64decode(past.token + "=" * (-len(past.token) % 4)))
-    assert rest["metadata"]["resourceVersion"] == str(told["rv"])
+    token = json.loads(base64.urlsafe_b64decode(past.token + "=" * (-len(past.token) % 4)))
+    assert rest["metadata"]["resourceVersion"] == str(token["rv"])
     assert "f" in [item["metadata"]["name"] for item in rest["items"]]
 
 
 class Watch:
-    """A watch on a connection of its own, read line by line."""
+    """A watch on its own connection, read line by line."""
 
     def __init__(self, server: DaemonProcess, path: str) -> None:
         self._connection = server.connect()
@@ -184,7 +185,7 @@ class Watch:
         self._connection.close()
 
 
-def told(event: Any) -> str:
+def event_text(event: Any) -> str:
     """``MODIFIED a2``, or the code of an error."""
     obj = event["object"]
     return str(event["type"]) + " " + (str(obj["code"]) if "code" in obj else obj["metadata"]["name"] + obj["data"]["v"])
@@ -192,7 +193,7 @@ def told(event: Any) -> str:
 
 SINCE = ["MODIFIED a2", "DELETED b1", "ADDED f1"]
 STATE = ["ADDED a2", "ADDED c1", "ADDED d1", "ADDED e1", "ADDED f1"]
-#: resourceVersion, more of the query -> events.
+#: resourceVersion, other parameters -> events.
 WATCHES: list[tuple[str, str, list[str]]] = [
     ("", "", STATE),
     ("0", "", STATE),
@@ -203,27 +204,28 @@ WATCHES: list[tuple[str, str, list[str]]] = [
     ("", "&fieldSelector=metadata.name=c", ["ADDED c1"]),
     ("old", "&fieldSelector=metadata.name=b", ["DELETED b1"]),
     ("old", "&fieldSelector=metadata.name=c", []),
-    # Moved out of sight and into it, as the labels say.
+    # Leaves and enters the selection by its labels.
     ("old", ",mine=1", ["DELETED a1", "DELETED b1", "ADDED f1"]),
     ("old", ",mine=2", ["ADDED a2"]),
 ]
 
 
 def test_watch_from_every_kind_of_version(past: Stage) -> None:
-    """Without a version the state and then changes; from a version the changes after it, in and over namespaces."""
+    """Without a version the watch begins with the state; from a version with the changes after it, in one namespace and
+    across all."""
     versions, opened = {"old": past.old, "now": past.now, "far": FAR}, []
     for path in (MAPS, "/api/v1/configmaps"):
         for version, more, expected in WATCHES:
             query = f"watch=1&timeoutSeconds=1&resourceVersion={versions.get(version, version)}&{LABEL}{more}"
             opened.append((Watch(past.server, f"{path}?{query}"), query, expected))
     for watch, query, expected in opened:
-        assert [told(event) for event in watch] == expected, query
+        assert [event_text(event) for event in watch] == expected, query
         watch.close()
 
 
 def test_resumed_watch_misses_nothing_across_kills(tmp_path: Path) -> None:
-    """A watch that is taken up again at the last seen version after each kill -9 misses no acknowledged write and
-    shows nothing twice."""
+    """A watch that is resumed at the last seen version after each kill -9 misses no acknowledged write and repeats
+    none."""
     acknowledged: list[tuple[str, int]] = []
     stop = threading.Event()
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
@@ -263,7 +265,7 @@ def test_resumed_watch_misses_nothing_across_kills(tmp_path: Path) -> None:
             thread.start()
         ended = False
         while not ended:
-            # One more look after everything has been written.
+            # A last read after all writes.
             ended = stop.is_set() and not threads[0].is_alive()
             try:
                 watch = Watch(server, f"{MAPS}?watch=1&resourceVersion={last}&timeoutSeconds=1")
@@ -273,7 +275,7 @@ def test_resumed_watch_misses_nothing_across_kills(tmp_path: Path) -> None:
                     last = int(metadata["resourceVersion"])
                     seen.append((metadata["name"], last))
             except (OSError, http.client.HTTPException, json.JSONDecodeError):
-                time.sleep(0.02)  # it is being killed and started
+                time.sleep(0.02)  # The server is being killed and started.
         for thread in threads:
             thread.join()
     seen = [each for each in seen if each[0].startswith("n")]

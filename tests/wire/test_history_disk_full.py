@@ -1,4 +1,4 @@
-"""A daemon whose disk is full says so, goes on reading, and recovers by itself."""
+"""A daemon on a full disk reports it, continues to serve reads, and recovers by itself."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def write(server: DaemonProcess, name: str, size: int = 10) -> tuple[int, Any]:
     return server.request("POST", MAPS, body)
 
 
-def refused(answer: tuple[int, Any]) -> str:
-    """The message of a write that the store could not take."""
+def rejection(answer: tuple[int, Any]) -> str:
+    """The message of a write that the store could not apply."""
     code, body = answer
     assert (code, body["kind"], body["status"], body["reason"]) == (500, "Status", "Failure", "InternalError")
     message: str = body["message"]
@@ -44,7 +44,7 @@ def refused(answer: tuple[int, Any]) -> str:
 
 
 def check_trouble(server: DaemonProcess) -> None:
-    """Readiness fails on the store's check, liveness and reads do not say more than they must."""
+    """Readiness fails on the store's check; liveness and reads do not fail."""
     code, text = server.request("GET", "/readyz")
     assert (code, "[-]etcd failed: reason withheld" in text) == (500, True)
     assert "[+]ping ok" in text
@@ -58,8 +58,8 @@ def check_trouble(server: DaemonProcess) -> None:
 
 
 def test_full_disk_stops_writes_only(disk: Path) -> None:
-    """Writes answer 500 and say that the disk is full, reads go on, /readyz fails on the etcd check; once there is
-    room again everything is as before, and what was refused has not happened."""
+    """Writes are 500 with the reason, reads continue, /readyz fails on the etcd check; with free space again writes
+    succeed, and rejected ones were not applied."""
     with DaemonProcess(disk, "--controllers=-*", environment={"HOME": str(disk)}) as server:
         assert write(server, "before")[0] == 201
         room = os.statvfs(disk)
@@ -71,16 +71,16 @@ def test_full_disk_stops_writes_only(disk: Path) -> None:
             number += 1
             assert number < 200
             answer = write(server, f"big-{number}", 100_000)
-        assert "full" in refused(answer)
+        assert "full" in rejection(answer)
         check_trouble(server)
         revision = server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]
-        assert "full" in refused(write(server, f"big-{number}", 100_000))
+        assert "full" in rejection(write(server, f"big-{number}", 100_000))
         assert server.request("GET", MAPS)[1]["metadata"]["resourceVersion"] == revision
         filler.unlink()
         until(lambda: server.request("GET", "/readyz") == (200, "ok"))
         assert write(server, f"big-{number}", 100_000)[0] == 201
         assert server.request("GET", f"{MAPS}/big-{number}")[0] == 200
-        # And it is all there after a restart.
+        # All writes exist after a restart.
         server.kill()
         server.start()
         names = [item["metadata"]["name"] for item in server.request("GET", MAPS)[1]["items"]]

@@ -1,4 +1,4 @@
-"""A history that is kept for a second only: what a server says of what it has forgotten, on either store."""
+"""A history of one second: responses to requests for expired versions, on either store."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def shown(answer: Any) -> str:
 
 
 def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
-    """A continue token of what was forgotten is answered with 410 and a token that goes on in the present."""
+    """An expired continue token is 410 with a token that continues at the current version."""
 
     def ask(method: str, path: str, body: Any = None) -> Any:
         code, answer = server.request(method, path, body)
@@ -56,7 +56,7 @@ def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
         return server.request("GET", f"{MAPS}?labelSelector=mine&limit=2&continue={quote(token)}")
 
     def rest_in_time(again: str) -> bool:
-        """The rest as it is now, at one version again; False if it was forgotten between its two pages."""
+        """The remaining items as of now, at one version; False if it expired between the two pages."""
         code, second = went_on(again)
         assert (code, shown(second)) == (200, "c2 e1")
         assert int(second["metadata"]["resourceVersion"]) > int(version)
@@ -73,7 +73,7 @@ def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
     token = version = ""
 
     def read_on_in_time() -> bool:
-        """Two pages at one version. On a slow machine the second may be asked for too late."""
+        """Two pages at one version. On a slow machine the second may be too late."""
         nonlocal token, version
         first = ask("GET", f"{MAPS}?labelSelector=mine&limit=2")
         assert shown(first) == "a1 b1"
@@ -86,7 +86,7 @@ def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
     ask("PUT", f"{MAPS}/c", config("c", "2"))
     ask("DELETE", f"{MAPS}/d")
     ask("POST", MAPS, config("g", "1"))
-    # Still as it was, for as long as it is remembered; then no more.
+    # Unchanged while the version is kept; then 410.
     code, answer = went_on(token)
     assert code == 410 or shown(answer) == "c1 d1"
     for _ in range(2):
@@ -106,16 +106,16 @@ def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
             "start": "b\x00",
         }
         until(partial(rest_in_time, again))
-        # So it is after a restart, which may find history that had not been removed yet.
+        # The same after a restart, which may find history that was not deleted yet.
         server.kill()
         server.start()
     until(lambda: went_on(token)[0] == 410)
-    # The same for a list of then, and for a watch.
+    # The same for a list and a watch at that version.
     code, answer = server.request("GET", f"{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact")
     assert (code, answer["reason"]) == (410, "Expired")
     (event,) = watched(server, version)
     assert (event["type"], event["object"]["code"], event["object"]["reason"]) == ("ERROR", 410, "Expired")
-    # From now on it goes on.
+    # From the current version both continue.
     assert watched(server, ask("GET", MAPS)["metadata"]["resourceVersion"]) == []
 
 

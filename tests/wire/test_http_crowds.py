@@ -1,4 +1,4 @@
-"""Many connections at once: idle ones cost little, watches all get their frame, and requests go on between them."""
+"""Many connections at once: idle ones are cheap, every watch gets its frame, and requests are served meanwhile."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_watches_and_idle_connections_are_served_together(tmp_path: Path) 
 
 
 def _drain(clients: list[ssl.SSLSocket]) -> None:
-    """Read every connection to its end, in whatever order they end."""
+    """Read every connection to its end, in any order."""
     with selectors.DefaultSelector() as waiting:
         for one in clients:
             waiting.register(one, selectors.EVENT_READ)

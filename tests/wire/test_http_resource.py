@@ -1,4 +1,4 @@
-"""The API as a twisted.web resource: over HTTP/1.1 in a Site, and over HTTP/2 where ALPN chose it."""
+"""The API as a twisted.web resource: over HTTP/1.1 in a Site, and over HTTP/2 by ALPN."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Client:
         return number
 
     def until(self, number: int, *, size: int | None = None) -> None:
-        """Read until a stream has ended, or has brought `size` bytes."""
+        """Read until a stream has ended, or has received `size` bytes."""
         while number not in self.ended and (size is None or len(self.bodies.get(number, b"")) < size):
             data = self.socket.recv(65536)
             assert data
@@ -101,7 +101,7 @@ async def server(tmp_path: Path) -> AsyncIterator[Running]:
 
 @pytest_twisted.ensureDeferred
 async def test_http2_requests_share_a_connection(server: Running) -> None:
-    """Requests share a connection; bodies, limits, compression and the client's certificate work as over HTTP/1.1."""
+    """Requests share a connection; bodies, limits, compression and client certificates work as over HTTP/1.1."""
     server.context.set_alpn_protocols(["h2", "http/1.1"])
 
     def talk() -> Client:
@@ -133,7 +133,7 @@ async def test_http2_requests_share_a_connection(server: Running) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_http2_watch_stream(server: Running) -> None:
-    """A watch is a stream of data frames; when the client goes, it is stopped and requests are cancelled."""
+    """A watch is a stream of data frames; a disconnect stops it and cancels requests."""
     server.context.set_alpn_protocols(["h2"])
     client: Client = await deferToThread(Client, server.listener.address, server.context)
     number = await deferToThread(client.send, "GET", "/stream")
@@ -179,7 +179,7 @@ async def test_resource_works_in_another_site() -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_http2_connections_end_with_the_listener(server: Running) -> None:
-    """Connections that speak HTTP/2 end with the listener."""
+    """HTTP/2 connections are closed with the listener."""
     server.context.set_alpn_protocols(["h2"])
     client: Client = await deferToThread(Client, server.listener.address, server.context)
     await deferToThread(client.send, "GET", "/wait")

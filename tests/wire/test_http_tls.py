@@ -1,4 +1,4 @@
-"""Real sockets: both TLS layers under the HTTP channel behave the same, and faults stay with who makes them."""
+"""Real sockets: both TLS layers under the HTTP channel behave alike, and faulty connections do not affect others."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Running:
         return (context or self.context()).wrap_socket(raw, server_hostname=name)
 
     def ask(self, *paths: str, context: ssl.SSLContext | None = None, name: str = "localhost") -> list[Answer]:
-        """GETs on one connection, the last of which closes it."""
+        """Send GETs on one connection, the last of which closes it."""
         with self.connect(context, name) as client:
             for path in paths:
                 last = "Connection: close\r\n" if path is paths[-1] else ""
@@ -85,7 +85,7 @@ async def thread(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
 
 
 async def until(true: Callable[[], object]) -> None:
-    """Wait for something that a real socket brings."""
+    """Wait for an event of a real socket."""
     await until_true(reactor, true)
 
 
@@ -119,7 +119,7 @@ async def test_keep_alive_and_pipelining_over_tls(server: Running) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_refused_upload_is_answered(server: Running) -> None:
-    """A large body that is refused does not hide the answer behind a reset connection."""
+    """The response to a rejected large body is not lost to a reset connection."""
 
     def upload() -> list[Answer]:
         with server.connect() as client:
@@ -150,7 +150,7 @@ async def test_client_certificate_chain_is_passed_on(server: Running, tmp_path: 
 
 @pytest_twisted.ensureDeferred
 async def test_disconnect_cancels(server: Running) -> None:
-    """A connection that ends, orderly or with a reset, cancels its running request or stops its stream."""
+    """The end of a connection, orderly or by reset, cancels its running request or stops its stream."""
     polite = await thread(server.connect)
     rude = await thread(server.connect)
     await thread(polite.sendall, b"GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -166,7 +166,7 @@ async def test_disconnect_cancels(server: Running) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_invalid_tls_does_not_affect_others(server: Running) -> None:
-    """Bytes that are no TLS, half a handshake, plain HTTP and silence leave the others alone."""
+    """Garbage bytes, half a handshake, plain HTTP and silence do not affect other connections."""
     address = server.listener.address
     raw = [socket.create_connection(address, timeout=PATIENCE) for _ in range(4)]
     raw[0].sendall(b"\x00" * 3000)
@@ -178,7 +178,7 @@ async def test_invalid_tls_does_not_affect_others(server: Running) -> None:
     for one in raw:
         one.close()
     if server.listener._tls is not None:
-        # Each is a failed handshake, and the one that succeeded is none.
+        # Each is a failed handshake; the successful one is not counted.
         await until(lambda: server.listener.failed_handshakes == 4)
 
 
@@ -191,7 +191,7 @@ def _until_closed(client: socket.socket) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_damaged_record_aborts_the_connection(server: Running) -> None:
-    """A connection whose records do not verify is cut; a request that it has running is cancelled."""
+    """A connection with a record that does not verify is aborted; its running request is cancelled."""
     client = await thread(server.connect)
     await thread(client.sendall, b"GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
     await until(lambda: server.paths.waiting)
@@ -204,7 +204,7 @@ async def test_damaged_record_aborts_the_connection(server: Running) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_stream_to_a_slow_client(server: Running) -> None:
-    """A client that does not read is not waited for: `buffered` grows; when it reads again it gets every byte."""
+    """Writes do not wait for a client that does not read: `buffered` grows; when it reads again it gets every byte."""
     client = await thread(server.connect)
     await thread(client.sendall, b"GET /stream HTTP/1.1\r\nHost: h\r\n\r\n")
     await until(lambda: server.paths.feeds)
@@ -238,7 +238,7 @@ def _read_until(client: socket.socket, end: bytes) -> bytes:
 
 @pytest_twisted.ensureDeferred
 async def test_requests_may_span_any_records(server: Running) -> None:
-    """Requests may be cut into any TLS records and any TCP packets."""
+    """Requests may be divided into any TLS records and TCP packets."""
 
     def dribble() -> list[Answer]:
         context = server.context()
@@ -279,7 +279,7 @@ async def test_requests_may_span_any_records(server: Running) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_tiny_records_are_passed_on_together(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records that arrive together are passed on together: a client pays for tiny ones, the server does not."""
+    """Records that arrive together are passed on together, so that tiny records cost the server little."""
     received: list[int] = []
     ours: set[bool] = set()
     take = HttpChannel.dataReceived
@@ -321,13 +321,13 @@ async def test_tiny_records_are_passed_on_together(server: Running, monkeypatch:
     (answer,) = await thread(send)
     assert answer.body == b"GET /a"
     assert sum(received) == len(request)
-    # The TLS layer of Twisted passes records on one by one.
+    # Twisted's own TLS layer passes records on one by one.
     assert ours == {False} or len(received) < 100
 
 
 @pytest_twisted.ensureDeferred
 async def test_stop_ends_connections_and_frees_the_port(server: Running) -> None:
-    """Stopping ends idle connections, handshakes that hang and streams, and frees the port."""
+    """Stopping closes idle connections, unfinished handshakes and streams, and frees the port."""
     idle = await thread(server.connect)
     hanging = socket.create_connection(server.listener.address, timeout=PATIENCE)
     streaming = await thread(server.connect)
@@ -348,7 +348,7 @@ async def test_stop_ends_connections_and_frees_the_port(server: Running) -> None
 
 @pytest_twisted.ensureDeferred
 async def test_replaced_certificate_is_used(server: Running, tmp_path: Path) -> None:
-    """New connections get a certificate that replaces the old one; half a pair is not taken."""
+    """New connections get a replaced certificate; a key that does not match is ignored."""
     old = (tmp_path / "crt", tmp_path / "key")
     for path, source in zip(old, (server.files.serving_certificate, server.files.serving_key), strict=True):
         path.write_bytes(source.read_bytes())
@@ -365,7 +365,7 @@ async def test_replaced_certificate_is_used(server: Running, tmp_path: Path) -> 
 
 @pytest_twisted.ensureDeferred
 async def test_certificate_is_chosen_by_server_name(files: Files, tmp_path: Path) -> None:
-    """A pair that claims the server's name is used for it; wildcards stand for one label."""
+    """The pair with the requested server name is used; a wildcard matches one label."""
     (authority,) = load_chain(files.ca_certificate.read_bytes())
     signer = Signed(certificate=authority, key=load_private(files.ca_key.read_bytes()))
     pairs = []
@@ -403,7 +403,7 @@ async def test_certificate_is_chosen_by_server_name(files: Files, tmp_path: Path
     ],
 )
 def test_invalid_tls_settings_are_refused(files: Files, change: dict[str, Any], message: str) -> None:
-    """Words that the specification does not know are an error at start that lists those it does."""
+    """The error for an unknown version or suite lists the known ones."""
     serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
     with pytest.raises(ValueError, match=message):
         ServerContexts(TlsSettings(serving=serving, **change))
@@ -411,7 +411,7 @@ def test_invalid_tls_settings_are_refused(files: Files, change: dict[str, Any], 
 
 @pytest_twisted.ensureDeferred
 async def test_tls_versions_and_suites_are_limited(files: Files) -> None:
-    """Old versions and suites that are not named are refused in the handshake."""
+    """Versions and suites that are not configured are rejected in the handshake."""
     serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
     suite = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
     contexts = ServerContexts(TlsSettings(serving=serving, cipher_suites=(suite,)))
@@ -442,7 +442,7 @@ async def test_tls_versions_and_suites_are_limited(files: Files) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_port_can_be_shared() -> None:
-    """Two listeners may share a port when both ask for it; without asking the second fails at start."""
+    """Two listeners may share a port if both ask for it; otherwise the second fails at start."""
     first = Listener(
         reactor,
         ApiServerFactory(Paths(), reactor),

@@ -1,4 +1,5 @@
-"""A real server that asks others: OpenID tokens, token and access reviews, a front proxy, bootstrap tokens, ABAC."""
+"""A real server with external authentication and authorization: OpenID, webhooks, a front proxy, bootstrap tokens,
+ABAC."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ REVIEWS = KUBERNETES("/apis/authorization.{abbr}.io/v1/subjectaccessreviews")
 
 
 class Place:
-    """A server, and who it asks. `late` lets them be away until `outside.start`."""
+    """A server and its external services. `late` keeps these down until `outside.start`."""
 
     def __init__(self, folder: Path) -> None:
         self.pki, self.proxies = Pki(folder, "outside"), Pki(folder, "proxies")
@@ -75,7 +76,7 @@ class Place:
 
 @pytest.fixture(scope="module")
 def late(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """A server whose services are not there yet."""
+    """A server whose services are not running yet."""
     place = Place(tmp_path_factory.mktemp("identity"))
     with place.server:
         try:
@@ -88,10 +89,10 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 @pytest.fixture(scope="module")
 def place(late: Place) -> Place:
-    """The same, when they have come."""
+    """The same server with running services."""
     token = late.outside.token(sub="early")
     assert late.ask(token=token)[0] == 401
-    # Nobody answers: the modes before the webhook decide, and what they leave open is an error.
+    # The webhook is down: the modes before it decide, and no opinion of them is an error.
     assert late.server.request("GET", MAPS)[0] == 200
     code, text = late.ask(path="/custom")
     assert code == 500 and text.startswith('Internal Server Error: "/custom": Post "https://127.0.0.1')
@@ -120,7 +121,7 @@ def test_oidc_token_authenticates(place: Place) -> None:
 
 
 def test_token_webhook_is_called_once(place: Place) -> None:
-    """An unknown token is shown to the webhook once, under this server's own certificate."""
+    """An unknown token is sent to the webhook once, with the server's client certificate."""
     for _ in range(3):
         assert 'User "guest"' in message(place.ask(token="outside-guest"))
     assert place.ask(token="unheard-of")[0] == 401
@@ -129,7 +130,7 @@ def test_token_webhook_is_called_once(place: Place) -> None:
 
 
 def test_authorization_modes_are_asked_in_order(place: Place) -> None:
-    """The modes are asked in order: the file before the webhook, which may allow, deny, or not care."""
+    """The ABAC file is evaluated before the webhook, which may allow, deny, or have no opinion."""
     def asked(user: str, verb: str = "get") -> dict[str, Any]:
         attributes = {"verb": verb, "resource": "configmaps", "namespace": "default"}
         code, review = place.server.request("POST", REVIEWS, {"spec": {"user": user, "resourceAttributes": attributes}})
@@ -140,14 +141,15 @@ def test_authorization_modes_are_asked_in_order(place: Place) -> None:
     assert asked("welcome") == {"allowed": True}
     assert asked("refused") == {"allowed": False, "denied": True, "reason": "not you"}
     assert asked("whoever") == {"allowed": False, "reason": "No policy matched."}
-    # The old form of a line speaks of every API group, but only those who are known: here nobody has the group.
+    # A policy line without apiVersion matches every API group, but only authenticated users: nobody here has that
+    # group.
     assert asked("filed") == {"allowed": True}
     users = [document["spec"]["user"] for path, document, _ in place.outside.calls if path == "/authz"]
     assert "filed" not in users and "welcome" in users
 
 
 def test_front_proxy_headers_are_trusted(place: Place) -> None:
-    """Headers count from the proxy alone, and extension servers can read how it is known."""
+    """Headers are accepted from the proxy only, and extension servers can read its CA."""
     proxy, other = place.proxies.pair("proxy"), place.proxies.pair("other")
     assert 'User "eve"' in message(place.ask(pair=proxy, X_Remote_User="eve"))
     code, _ = place.ask(pair=proxy, X_Remote_User="eve", X_Remote_Group="system:masters")
@@ -161,7 +163,7 @@ def test_front_proxy_headers_are_trusted(place: Place) -> None:
 
 
 def test_bootstrap_token_authenticates_until_deleted(place: Place) -> None:
-    """A secret of the right sort is a token, until it is deleted."""
+    """A bootstrap token secret authenticates until it is deleted."""
     values = {"token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true"}
     secret = {
         "metadata": {"name": "bootstrap-token-abcdef"}, "stringData": values, "type": KUBERNETES("bootstrap.{long}.io/token"),
@@ -175,7 +177,7 @@ def test_bootstrap_token_authenticates_until_deleted(place: Place) -> None:
 
 
 def test_identity_metrics_are_counted(place: Place) -> None:
-    """What was asked of others is counted."""
+    """Requests to external services are counted."""
     connection = place.server.connect()
     code, text = exchange(connection, "GET", "/metrics")
     connection.close()

@@ -1,4 +1,4 @@
-"""What the stock command-line client does with the API groups whose names it knows: access, certificates, schema, more."""
+"""The stock command-line client with API groups whose names it knows: access, certificates, schema and others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DIALECT_NAMES = [KUBERNETES.name]
     ("priorityclass {ns} --value=10", "priorityclass.scheduling.{abbr}.io/{ns}"),
 ])
 def test_create_generators(cli: Cli, arguments: str, made: str) -> None:
-    """Generators for other groups."""
+    """Generators of these groups create objects."""
     name = KUBERNETES(made).replace("{ns}", cli.namespace)
     assert cli("create", *arguments.replace("{ns}", cli.namespace).split()) == f"{name} created\n"
     cli("get", name)
@@ -38,7 +38,7 @@ def test_create_generators(cli: Cli, arguments: str, made: str) -> None:
 
 
 def test_client_schema_validation(cli: Cli) -> None:
-    """A field that the schema does not know is refused by the server, unless checking is off."""
+    """The server rejects a field that the schema does not have, unless validation is off."""
     bad = pod("one")
     bad["spec"]["containers"][0]["bogus"] = 1
     text = cli("create", "-f", "-", send=bad, status=1)
@@ -47,7 +47,7 @@ def test_client_schema_validation(cli: Cli) -> None:
 
 
 def test_auth_can_i(cli: Cli) -> None:
-    """auth can-i answers for oneself and for others, and lists."""
+    """auth can-i answers for the user and for others, and lists permissions."""
     assert cli("auth", "can-i", "create", "pods") == "yes\n"
     assert cli("auth", "can-i", "create", "pods", "--as=alice", status=1) == "no\n"
     cli("create", "role", "reader", "--verb=get,list", "--resource=pods")
@@ -68,7 +68,7 @@ def test_auth_can_i(cli: Cli) -> None:
 
 
 def test_auth_whoami(cli: Cli) -> None:
-    """auth whoami names the user and the groups, by an API of later releases."""
+    """auth whoami prints the user and the groups, through an API of later releases."""
     text = cli("auth", "whoami")
     assert "Username" in text and "system:authenticated" in text
 
@@ -100,7 +100,7 @@ def test_certificate_approve_and_deny(cli: Cli) -> None:
 
 
 def test_create_token(cli: Cli) -> None:
-    """create token makes a token that is good for its account, for as long as the account lives."""
+    """create token issues a token that is valid for its account while the account exists."""
     cli("create", "serviceaccount", "robot")
     token = cli("create", "token", "robot").strip()
     assert token.count(".") == 2
@@ -116,7 +116,7 @@ def test_create_token(cli: Cli) -> None:
 
 
 def test_autoscale_creates_an_autoscaler(cli: Cli) -> None:
-    """autoscale makes an autoscaler, in the version that the client prefers."""
+    """autoscale creates an autoscaler, in the version that the client prefers."""
     cli("create", "-f", "-", send=deployment("web", replicas=0))
     assert "autoscaled" in cli("autoscale", "deploy", "web", "--min=1", "--max=5")
     assert cli.words("get", "hpa", "web")[1][:2] == ["web", "Deployment/web"]
@@ -124,7 +124,7 @@ def test_autoscale_creates_an_autoscaler(cli: Cli) -> None:
 
 
 def test_drain_evicts_pods(cli: Cli) -> None:
-    """drain cordons a node and evicts what runs on it."""
+    """drain cordons a node and evicts its pods."""
     name = f"node-{cli.namespace}"
     cli("create", "-f", "-", send={"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
     try:
@@ -141,7 +141,7 @@ def test_drain_evicts_pods(cli: Cli) -> None:
 
 
 def test_events_are_listed_and_described(cli: Cli) -> None:
-    """Events show up in their list, and where their object is described."""
+    """Events are listed, and shown with the object that they describe."""
     cli("create", "-f", "-", send=pod("one"))
     uid = cli.json("get", "pod", "one")["metadata"]["uid"]
     event = {
@@ -156,7 +156,7 @@ def test_events_are_listed_and_described(cli: Cli) -> None:
 
 
 def test_logs_and_exec_of_an_unscheduled_pod(cli: Cli) -> None:
-    """A pod that is nowhere has no log and cannot be entered."""
+    """logs and exec of a pod without a node fail."""
     cli("create", "-f", "-", send=pod("one"))
     assert cli("logs", "one") == ""
     assert "does not have a host assigned" in cli("exec", "one", "--", "ls", status=1)
@@ -190,7 +190,7 @@ def _definition(group: str) -> dict[str, Any]:
 
 
 def test_custom_kind_commands(cli: Cli) -> None:
-    """A definition makes a kind that is created, shown, applied, patched, scaled and explained like any other."""
+    """Custom objects are created, printed, applied, patched, scaled and explained."""
     group = f"{cli.namespace}.example.com"
     cli("create", "-f", "-", send=_definition(group))
     cli("wait", "--for=condition=Established", f"crd/widgets.{group}", f"--timeout={LONG}")
@@ -212,14 +212,14 @@ def test_custom_kind_commands(cli: Cli) -> None:
 
 
 def test_cluster_info_dump(cli: Cli) -> None:
-    """cluster-info dump walks through what there is."""
+    """cluster-info dump completes."""
     cli("create", "-f", "-", send=config_map("one"))
     text = cli("cluster-info", "dump", f"--namespaces={cli.namespace}")
     assert '"kind": "NodeList"' in text
 
 
 def test_every_kind_lists(cli: Cli) -> None:
-    """Every kind that can be listed is, with the columns of the server."""
+    """Every kind is listed with the columns of the server."""
     names = cli("api-resources", "--verbs=list", "-o", "name").split()
     cli("get", ",".join(names), "-A", "-o", "name")
     found = json.loads(cli("get", "--raw", KUBERNETES("/apis/rbac.authorization.{abbr}.io/v1/clusterroles?limit=2")))

@@ -33,13 +33,13 @@ def test_api_resources_and_versions(cli: Cli) -> None:
 
 
 def test_version_and_cluster_info(cli: Cli) -> None:
-    """version and cluster-info name the release and the address."""
+    """version and cluster-info print the release and the address."""
     assert '"gitVersion": "v1.23.' in cli("version", "-o", "json")
     assert cli.server.url in cli("cluster-info")
 
 
 def test_get_raw(cli: Cli) -> None:
-    """get --raw passes paths through, and errors come back in words."""
+    """get --raw requests any path and prints the server's errors."""
     assert cli("get", "--raw", "/healthz") == "ok"
     assert cli("get", "--raw", "/readyz?verbose").endswith("readyz check passed\n")
     assert json.loads(cli("get", "--raw", "/api/v1/namespaces/default"))["kind"] == "Namespace"
@@ -63,7 +63,7 @@ def test_get_columns(cli: Cli) -> None:
 
 
 def test_get_with_selectors(cli: Cli) -> None:
-    """Label and field selectors choose on the server; one that it does not know is an error that names it."""
+    """The server applies label and field selectors; the error for an unknown field names it."""
     for name, tier in (("one", "a"), ("two", "b"), ("three", "b")):
         cli("create", "-f", "-", send=pod(name, tier=tier))
     assert cli("get", "pods", "-l", "tier=b", "-o", "name").split() == ["pod/three", "pod/two"]
@@ -77,7 +77,7 @@ def test_get_with_selectors(cli: Cli) -> None:
 
 
 def test_get_output_forms(cli: Cli) -> None:
-    """Every output form shows the same object."""
+    """Every output format shows the same object."""
     cli("create", "-f", "-", send=config_map("settings", {"app": "x"}, a="1"))
     as_json = cli.json("get", "cm", "settings")
     assert as_json == yaml.safe_load(cli("get", "cm", "settings", "-o", "yaml"))
@@ -95,7 +95,7 @@ def test_get_output_forms(cli: Cli) -> None:
 
 
 def test_get_all(cli: Cli) -> None:
-    """The category `all` covers workloads and services."""
+    """The category `all` includes workloads and services."""
     cli("create", "-f", "-", send=deployment("web"))
     cli("create", "service", "clusterip", "front", "--tcp=80:8080")
     found = cli("get", "all", "-o", "name").split()
@@ -104,7 +104,7 @@ def test_get_all(cli: Cli) -> None:
 
 
 def test_describe_shows_related_objects_and_events(cli: Cli) -> None:
-    """describe gathers an object, what belongs to it and its events."""
+    """describe shows an object, related objects and its events."""
     cli("create", "-f", "-", send=deployment("web"))
     assert "RollingUpdateStrategy:  25% max unavailable, 25% max surge" in cli("describe", "deploy", "web")
     cli("create", "-f", "-", send=pod("one"))
@@ -118,7 +118,7 @@ def test_describe_shows_related_objects_and_events(cli: Cli) -> None:
 
 
 def test_explain_shows_fields(cli: Cli) -> None:
-    """explain shows fields and their types from the schema."""
+    """explain prints fields and their types from the schema."""
     assert "-required-" in cli("explain", "pod.spec.containers")
     text = cli("explain", "deployment", "--recursive")
     assert "progressDeadlineSeconds" in text and "topologySpreadConstraints" in text
@@ -129,7 +129,7 @@ def test_explain_shows_fields(cli: Cli) -> None:
 
 
 def test_get_watch(cli: Cli) -> None:
-    """get -w prints what is there and then every change, as it comes."""
+    """get -w prints the current objects and then every change."""
     cli("create", "-f", "-", send=config_map("first"))
     watching = cli.start("get", "cm", "-w", "--output-watch-events", f"--request-timeout={LONG}")
     lines: list[str] = []
@@ -163,7 +163,7 @@ def _refused(cli: Cli, *arguments: str, send: Any = None) -> str:
 
 
 def test_error_messages(cli: Cli) -> None:
-    """Errors read as people know them."""
+    """Errors have the reference's messages."""
     assert 'Error from server (NotFound): pods "nobody" not found' in _refused(cli, "get", "pod", "nobody")
     assert 'the server doesn\'t have a resource type "nothing"' in _refused(cli, "get", "nothing")
     text = _refused(cli, "get", "pods", "--as=nobody")
@@ -186,7 +186,7 @@ def test_error_messages(cli: Cli) -> None:
 
 @pytest.mark.parametrize("token", ["no-such-token", "alice-token"])
 def test_invalid_token_and_missing_permission(cli: Cli, token: str) -> None:
-    """An invalid token is reported differently from missing permissions."""
+    """An invalid token and missing permissions have different errors."""
     text = cli(
         *("get", "pods", "--insecure-skip-tls-verify", f"--server={cli.server.url}", f"--token={token}"),
         environment={CONFIG: os.devnull},

@@ -34,7 +34,7 @@ DIALECT_NAMES = ["kubernetes", "orch"]
     ("cronjob one --image=example/main:1 --schedule=*/5 * * * *", "cronjob.batch/one"),
 ])
 def test_create_generators(cli: Cli, arguments: str, made: str) -> None:
-    """Every generator makes an object that can be read back, described and deleted."""
+    """Every generator creates an object that can be read, described and deleted."""
     words = arguments.format(ns=cli.namespace)
     head, _, schedule = words.partition(" --schedule=")
     asked = [*head.split(), *([f"--schedule={schedule}"] if schedule else [])]
@@ -46,7 +46,7 @@ def test_create_generators(cli: Cli, arguments: str, made: str) -> None:
 
 
 def test_create_from_files(cli: Cli, tmp_path: Path) -> None:
-    """A file may hold several objects, in YAML or JSON, and a folder several files; dry runs leave nothing."""
+    """A file may hold several objects, in YAML or JSON, and a folder several files; dry runs store nothing."""
     (tmp_path / "a.yaml").write_text(yaml.dump_all([config_map("one"), config_map("two")]))
     (tmp_path / "b.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [config_map("three")]}))
     for how in ("client", "server"):
@@ -61,14 +61,14 @@ def test_create_from_files(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_create_from_template(cli: Cli) -> None:
-    """A job can be made from a cron job's template."""
+    """A job is created from a cron job's template."""
     cli("create", "cronjob", "often", "--image=example/main:1", "--schedule=*/5 * * * *")
     assert cli("create", "job", "now", "--from=cronjob/often") == "job.batch/now created\n"
     assert cli.json("get", "job", "now")["metadata"]["ownerReferences"][0]["kind"] == "CronJob"
 
 
 def test_apply_creates_changes_and_removes(cli: Cli) -> None:
-    """Apply creates, leaves alone, changes and removes what its file says, and nothing else."""
+    """Apply creates, changes and removes what its file specifies, and leaves other fields unchanged."""
     assert cli("apply", "-f", "-", send=config_map("one", a="1", b="2")) == "configmap/one created\n"
     assert cli("apply", "-f", "-", send=config_map("one", a="1", b="2")) == "configmap/one unchanged\n"
     cli("patch", "cm", "one", "--type=merge", "-p", '{"data":{"mine":"yes"}}')
@@ -82,7 +82,7 @@ def test_apply_creates_changes_and_removes(cli: Cli) -> None:
 
 
 def test_apply_merges_keyed_lists(cli: Cli) -> None:
-    """Apply merges lists by their keys: a container, port or variable of another manager is preserved."""
+    """Keyed lists are merged: containers, ports and variables of other managers stay."""
     wanted = deployment("web", replicas=0)
     cli("apply", "-f", "-", send=wanted)
     extra = {"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "example/side:1"}]}}}}
@@ -98,7 +98,7 @@ def test_apply_merges_keyed_lists(cli: Cli) -> None:
 
 
 def test_apply_prune(cli: Cli) -> None:
-    """--prune deletes what was applied before and is not applied any more."""
+    """--prune deletes objects that were applied before and are not applied any more."""
     names = [f"--prune-allowlist={kind}" for kind in ("core/v1/ConfigMap", "core/v1/Secret")]
     both = {"apiVersion": "v1", "kind": "List", "items": [config_map("one", {"set": "s"}), config_map("two", {"set": "s"})]}
     cli("apply", "-f", "-", send=both)
@@ -109,7 +109,7 @@ def test_apply_prune(cli: Cli) -> None:
 
 
 def test_server_side_apply(cli: Cli) -> None:
-    """Each manager owns its fields: a conflict names field and owner, and may be forced."""
+    """Each manager owns its fields: a conflict names field and manager, and may be forced."""
     def apply(obj: dict[str, Any], *more: str, status: int = 0) -> str:
         return cli("apply", "--server-side", "-f", "-", *more, send=obj, status=status)
 
@@ -130,7 +130,7 @@ def test_server_side_apply(cli: Cli) -> None:
 
 
 def test_client_side_apply_migrates_to_server_side(cli: Cli) -> None:
-    """What was applied by the client can be applied by the server afterwards without a conflict, and fields still go."""
+    """After client-side apply a server-side apply has no conflict, and can still remove fields."""
     if not cli.stock:
         pytest.skip("the server looks for the annotation of its own dialect")
     cli("apply", "-f", "-", send=config_map("one", a="1", b="2"))
@@ -139,7 +139,7 @@ def test_client_side_apply_migrates_to_server_side(cli: Cli) -> None:
 
 
 def test_replace_and_forced_replace(cli: Cli) -> None:
-    """replace puts another object in its place; with --force a new one, under another uid."""
+    """replace updates the object; with --force it is deleted and created with another uid."""
     cli("create", "-f", "-", send=config_map("one", a="1"))
     before = cli.json("get", "cm", "one")["metadata"]["uid"]
     assert cli("replace", "-f", "-", send=config_map("one", b="2")) == "configmap/one replaced\n"
@@ -152,7 +152,7 @@ def test_replace_and_forced_replace(cli: Cli) -> None:
 
 
 def test_every_patch_type(cli: Cli) -> None:
-    """All types of patch, on objects and on status."""
+    """All patch types work on objects and on the status."""
     cli("create", "-f", "-", send=config_map("one", a="1"))
     for kind, patch in (
         ("strategic", '{"data":{"b":"2"}}'),
@@ -172,7 +172,7 @@ def test_every_patch_type(cli: Cli) -> None:
 
 
 def test_edit_sends_changes(cli: Cli, tmp_path: Path) -> None:
-    """An editor's change is sent; no change sends nothing; what is refused is shown again."""
+    """The edited object is sent; without a change nothing is sent; a rejection opens the editor again."""
     cli("create", "-f", "-", send=config_map("one", word="before"))
     script = tmp_path / "editor"
     script.write_text('#!/bin/sh\nsed -i s/before/after/ "$1"\n')
@@ -187,7 +187,7 @@ def test_edit_sends_changes(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_label_and_annotate(cli: Cli) -> None:
-    """Labels and annotations are set, guarded against overwriting, and removed."""
+    """Labels and annotations are set, overwritten only with the flag, and removed."""
     cli("create", "-f", "-", send=config_map("one"))
     for verb, done, where in (("label", "labeled", "labels"), ("annotate", "annotate", "annotations")):
         assert f"configmap/one {done}" in cli(verb, "cm", "one", "x=y")
@@ -201,7 +201,7 @@ def test_label_and_annotate(cli: Cli) -> None:
 
 
 def test_delete_by_name_label_and_all(cli: Cli) -> None:
-    """Objects go by name, by label, all together; what is not there is an error unless that is allowed."""
+    """Objects are deleted by name, by label or all; a missing one is an error unless ignored."""
     for name in ("a", "b", "c", "d"):
         cli("create", "-f", "-", send=config_map(name, {"half": "yes" if name in "ab" else "no"}))
     assert cli("delete", "cm", "a", "--wait") == 'configmap "a" deleted\n'
@@ -214,7 +214,7 @@ def test_delete_by_name_label_and_all(cli: Cli) -> None:
 
 
 def test_delete_scheduled_and_unscheduled_pods(cli: Cli) -> None:
-    """A pod on no node goes at once; one that has a node waits for it, unless it is forced."""
+    """A pod without a node is deleted at once; one with a node waits for it, unless forced."""
     cli("create", "-f", "-", send=pod("free"))
     cli("delete", "pod", "free", f"--timeout={LONG}")
     bound = pod("bound")
@@ -230,7 +230,7 @@ def test_delete_scheduled_and_unscheduled_pods(cli: Cli) -> None:
 
 @pytest.mark.parametrize("cascade", ["background", "foreground", "orphan"])
 def test_delete_cascade_modes(cli: Cli, cascade: str) -> None:
-    """Dependents go before the owner, after it, or stay."""
+    """Dependents are deleted before the owner, after it, or orphaned."""
     cli("create", "-f", "-", send=config_map("owner"))
     uid = cli.json("get", "cm", "owner")["metadata"]["uid"]
     kept = config_map("kept")
@@ -246,14 +246,14 @@ def test_delete_cascade_modes(cli: Cli, cascade: str) -> None:
 
 
 def test_deleted_namespace_is_waited_for(cli: Cli) -> None:
-    """Deleting a namespace deletes what is in it, and waits for that."""
+    """Deleting a namespace deletes its contents, and waits for that."""
     cli("create", "configmap", "one", "--from-literal=a=b")
     cli("delete", "namespace", cli.namespace, f"--timeout={LONG}")
     assert "not found" in cli("get", "namespace", cli.namespace, status=1)
 
 
 def test_scale_with_a_precondition(cli: Cli) -> None:
-    """scale writes the number of replicas, under a condition if asked."""
+    """scale sets the number of replicas, with an optional precondition."""
     cli("create", "-f", "-", send=deployment("web", replicas=0))
     assert cli("scale", "deploy", "web", "--replicas=2") == "deployment.apps/web scaled\n"
     text = cli("scale", "deploy/web", "--current-replicas=9", "--replicas=1", status=1)
@@ -263,7 +263,7 @@ def test_scale_with_a_precondition(cli: Cli) -> None:
 
 
 def test_set_commands(cli: Cli) -> None:
-    """The parts of a workload that have a command of their own."""
+    """`set` changes images, variables, resources, selectors and subjects."""
     cli("create", "-f", "-", send=deployment("web", replicas=0))
     assert cli("set", "image", "deploy/web", "main=example/main:2") == "deployment.apps/web image updated\n"
     cli("set", "env", "deploy/web", "X=y")
@@ -281,7 +281,7 @@ def test_set_commands(cli: Cli) -> None:
 
 
 def test_run_creates_a_pod(cli: Cli) -> None:
-    """run makes a pod."""
+    """run creates a pod."""
     assert cli("run", "one", "--image=example/main:1", "--labels=a=b", "--", "sleep", "1") == "pod/one created\n"
     found = cli.json("get", "pod", "one")
     assert found["spec"]["containers"][0]["args"] == ["sleep", "1"]
@@ -289,7 +289,7 @@ def test_run_creates_a_pod(cli: Cli) -> None:
 
 
 def test_wait_for_conditions(cli: Cli) -> None:
-    """wait returns when a condition or a value comes true, and says so when it does not."""
+    """wait returns when a condition or value is reached, and fails at the timeout."""
     cli("create", "-f", "-", send=pod("one"))
     assert "condition met" in cli("wait", "--for=jsonpath={.status.phase}=Pending", "pod/one", f"--timeout={LONG}")
     assert "timed out" in cli("wait", "--for=condition=Ready", "pod/one", "--timeout=100ms", status=1)
@@ -300,7 +300,7 @@ def test_wait_for_conditions(cli: Cli) -> None:
 
 
 def test_rollout_commands(cli: Cli) -> None:
-    """A change of the template is a revision that can be looked at, paused, restarted and taken back."""
+    """A changed template is a revision that can be shown, paused, restarted and undone."""
     cli("create", "-f", "-", send=deployment("web", replicas=0))
     assert "successfully rolled out" in cli("rollout", "status", "deploy/web", f"--timeout={LONG}")
     cli("set", "image", "deploy/web", "main=example/main:2")

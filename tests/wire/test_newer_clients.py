@@ -1,4 +1,4 @@
-"""What the newest Python client gets of later releases' API, over a real socket: nothing has to be switched on."""
+"""The newest Python client with APIs of later releases, over a real socket and without any flags."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_self_subject_review(api: Any) -> None:
 
 
 def test_aggregated_discovery(server: DaemonProcess) -> None:
-    """Everything in two documents, with tags."""
+    """Discovery takes two documents, with Etags."""
     for path, name in (("/api", "pods"), ("/apis", "deployments")):
         code, headers, found = get(server, path, f"{ACCEPT},application/json")
         assert code == 200 and headers["Etag"] and headers["Content-Type"] == ACCEPT
@@ -51,14 +51,14 @@ def test_aggregated_discovery(server: DaemonProcess) -> None:
 
 
 def test_openapi_v3_index(server: DaemonProcess) -> None:
-    """The index leads to documents that may be kept."""
+    """The index lists documents that may be cached."""
     _, _, index = get(server, "/openapi/v3", "*/*")
     code, headers, found = get(server, index["paths"]["apis/apps/v1"]["serverRelativeURL"], "application/json")
     assert code == 200 and headers["Cache-Control"] == "public, immutable" and found["openapi"] == "3.0.0"
 
 
 def test_watch_list(server: DaemonProcess, api: Any) -> None:
-    """A watch begins with what is there, and says where that ends."""
+    """A watch begins with the current objects, and a bookmark ends these."""
     namespace = in_new_namespace(server, "streamed")
     core = client.CoreV1Api(api)
     core.create_namespaced_config_map(namespace, config_map("a"))
@@ -73,7 +73,7 @@ def test_watch_list(server: DaemonProcess, api: Any) -> None:
 
 
 def test_strict_field_validation(server: DaemonProcess) -> None:
-    """Unknown fields are refused for who asks for it."""
+    """Unknown fields are rejected on request."""
     namespace = in_new_namespace(server, "strict")
     path = f"/api/v1/namespaces/{namespace}/configmaps"
     body = {**config_map("a"), "dat": {}}

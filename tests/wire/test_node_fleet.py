@@ -1,4 +1,4 @@
-"""Ten node agents join a real server with a bootstrap token and run its pods; one is lost and one is drained."""
+"""Ten kubelet doubles join a real server with a bootstrap token and run its pods; one is lost and one is drained."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stamp() -> str:
 
 
 class Agent(threading.Thread):
-    """A node agent: registers, renews its lease, and reports the pods of its node. Pods of jobs succeed."""
+    """A kubelet double: registers, renews its lease, and reports the pods of its node. Pods of jobs succeed."""
 
     def __init__(self, side: NodeSide, name: str, lease: str) -> None:
         super().__init__(daemon=True)
@@ -44,7 +44,7 @@ class Agent(threading.Thread):
                 for pod in self._ask("GET", f"/api/v1/pods?fieldSelector=spec.nodeName%3D{self.node}")["items"]:
                     self._report(pod)
                 self.rounds += 1
-        except Exception as error:  # shown by the test, which would wait for nothing otherwise
+        except Exception as error:  # Raised by the test, which would otherwise wait for ever.
             self.failures.append(repr(error))
 
     def _ask(self, method: str, path: str, body: Any = None, *allowed: int) -> Any:
@@ -81,13 +81,13 @@ class Agent(threading.Thread):
             self._ask("PUT", f"{path}/status", pod, 404, 409)
 
 
-#: Seconds of the server's time without a sign of life after which a node is lost.
+#: Seconds of the server's time without a heartbeat after which a node is lost.
 GRACE = 40
 
 
 @pytest.fixture
 def server() -> Iterator[Cluster]:
-    """A server that lets nodes in by tokens, and whose time the test moves on."""
+    """A server that accepts nodes with tokens, and whose time the test advances."""
     flags = {
         "enable-bootstrap-token-auth": "true", "authorization-mode": "Node,RBAC", "node-monitor-period": "1s",
         "node-monitor-grace-period": f"{GRACE}s", "default-unreachable-toleration-seconds": "1",
@@ -117,14 +117,15 @@ def wait_until(condition: Callable[[], bool], agents: list[Agent], what: str) ->
 
 
 def pass_time(server: Cluster, agents: list[Agent]) -> None:
-    """Let a quarter of the time pass after which nodes are lost. Agents that run have renewed their leases since."""
+    """Advance a quarter of the time after which nodes are lost, and wait until running agents have renewed their
+    leases."""
     server.advance(GRACE / 4)
     before = {agent: agent.rounds for agent in agents if not agent.lost.is_set()}
     wait_until(lambda: all(agent.rounds > rounds + 1 for agent, rounds in before.items()), agents, "an agent stands still")
 
 
 def start_workloads(server: Cluster) -> None:
-    """300 pods: ten deployments of 20, two daemon sets, eight jobs of 10."""
+    """Create 300 pods: ten deployments of 20, two daemon sets, eight jobs of 10."""
 
     def spec(name: str, **more: Any) -> dict[str, Any]:
         within = {"automountServiceAccountToken": False, "containers": [{"name": "c", "image": "x"}], **more.pop("pod", {})}
@@ -144,7 +145,7 @@ def start_workloads(server: Cluster) -> None:
 
 
 def all_available(server: Cluster, daemons: int) -> bool:
-    """Have deployments all replicas, daemon sets so many pods, and jobs ended?"""
+    """Whether all replicas of deployments and daemon sets are available, and all jobs complete."""
     deployments = items(server, "/apis/apps/v1/namespaces/default/deployments")
     sets = items(server, "/apis/apps/v1/namespaces/default/daemonsets")
     jobs = items(server, "/apis/batch/v1/namespaces/default/jobs")
@@ -156,14 +157,14 @@ def all_available(server: Cluster, daemons: int) -> bool:
 
 
 def drain(server: Cluster, node: str) -> None:
-    """Cordon a node and evict what no daemon set owns."""
+    """Cordon a node and evict all pods but those of daemon sets."""
     path = f"/api/v1/nodes/{node}"
 
     def cordon() -> bool:
         found = server.request("GET", path)[1]
         found["spec"]["unschedulable"] = True
         code, answer = server.request("PUT", path, found)
-        # The agent, or a controller, may have written in between.
+        # The agent, or a controller, may have written meanwhile.
         assert code in (200, 409), answer
         return code == 200
 
@@ -175,7 +176,7 @@ def drain(server: Cluster, node: str) -> None:
 
 
 def running_on(server: Cluster, node: str, kind: str) -> int:
-    """Pods of a kind of owner on a node that are not deleted and have not ended."""
+    """The running pods on a node whose owner has this kind."""
     found = items(server, f"{PODS}?fieldSelector=spec.nodeName%3D{node}")
     return sum(
         1 for pod in found
@@ -185,7 +186,7 @@ def running_on(server: Cluster, node: str, kind: str) -> int:
 
 
 def test_pods_of_lost_and_drained_nodes_are_replaced(server: Cluster, tmp_path: Path) -> None:
-    """All pods become available; the pods of a lost node and of a drained one come back elsewhere."""
+    """All pods become available; pods of a lost and of a drained node are replaced on other nodes."""
     prepare_cluster(server)
     authority = trusted_authority(server, server.dialect)
     namespace = server.dialect("{short}-node-lease")

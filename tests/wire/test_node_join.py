@@ -14,14 +14,14 @@ from tests.wire.node_support import ID, SECRET, NodeSide, join, prepare_cluster,
 
 @pytest.fixture(params=DIALECTS)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DaemonProcess]:
-    """A server that lets nodes in by tokens."""
+    """A server that accepts nodes with tokens."""
     flags = ("--enable-bootstrap-token-auth", "--authorization-mode=Node,RBAC", "--controllers=*,bootstrapsigner", "--scheduler=false")
     with DaemonProcess(tmp_path, *flags, dialect=DIALECTS[request.param]) as process:
         yield process
 
 
 def test_bootstrap_token_joins_a_node(server: DaemonProcess, tmp_path: Path) -> None:
-    """The node trusts the signed description, gets a certificate without anybody's help, and registers with it."""
+    """The node verifies cluster-info, gets a certificate without manual approval, and registers with it."""
     dialect = server.dialect
     prepare_cluster(server)
     authority = trusted_authority(server, dialect)

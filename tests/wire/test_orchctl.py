@@ -1,4 +1,4 @@
-"""The command line as a program, against a real server in both dialects; and the examples of its page."""
+"""The command line as a program, against a real server in both dialects; and the examples of docs/orchctl.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIALECT_NAMES = list(DIALECTS)
 def orchctl(
     *words: str, config: Path | None, status: int = 0, send: str = "", folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """The program in a process of its own, with the configuration in the environment."""
+    """The program as a process, with the kubeconfig in the environment."""
     with tempfile.TemporaryDirectory() as scratch:
         streams = [Path(scratch) / name for name in ("in", "out", "err")]
         # A pipe, as a shell would give it.
@@ -55,7 +55,7 @@ def _write(pipe: Path, text: str) -> None:
 
 
 def test_objects_are_applied_read_and_deleted(server: DaemonProcess, tmp_path: Path) -> None:
-    """Objects are applied, read as tables, followed and deleted; refusals are one line."""
+    """Objects are applied, printed as tables, watched and deleted; errors are one line."""
     config = server.config_file
     (tmp_path / "m.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: over-wire}\ndata: {a: b}\n")
     words = ("apply", "-f", str(tmp_path / "m.yaml"))
@@ -97,14 +97,14 @@ def test_interrupted_watch_has_status_130(server: DaemonProcess) -> None:
 
 
 def test_scheduling_is_explained(server: DaemonProcess, tmp_path: Path) -> None:
-    """A pod that does not exist yet is explained by the server's scheduler."""
+    """The server's scheduler explains the placement of a pod that does not exist yet."""
     (tmp_path / "p.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: nginx}]}\n")
     out = orchctl("explain-scheduling", "-f", str(tmp_path / "p.yaml"), config=server.config_file).stdout
     assert out.startswith("Node:")
 
 
 def test_unreachable_server_is_explained() -> None:
-    """A connection that fails, and a configuration that is missing, say what to check."""
+    """A failed connection, and a missing kubeconfig, say what to check."""
     error = orchctl("get", "pods", f"--server=https://127.0.0.1:{free_port()}", config=None, status=1).stderr
     assert "check --server" in error
     assert len(error.splitlines()) == 1
@@ -123,7 +123,7 @@ def examples() -> list[tuple[str, str]]:
 
 
 def test_documented_commands_run(server: DaemonProcess, tmp_path: Path) -> None:
-    """Every command of docs/orchctl.md runs as it is written, in order."""
+    """Every command of docs/orchctl.md runs as written, in order."""
     found = examples()
     assert len(found) > 20
     for command, file in found:
@@ -133,5 +133,5 @@ def test_documented_commands_run(server: DaemonProcess, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_works_without_a_server(shell: str) -> None:
-    """The script of a shell is printed without any configuration."""
+    """Completion scripts are printed without a kubeconfig."""
     assert "orchctl" in orchctl("completion", shell, config=None).stdout

@@ -1,4 +1,4 @@
-"""Commands of orchctl that need real sockets: proxy, cluster-info, objects of a URL, raw paths, renewed certificates."""
+"""Commands of orchctl with real sockets: proxy, cluster-info, manifests from URLs, raw paths, renewed certificates."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ask(port: int, method: str, path: str, body: Any = None, **headers: str) -> 
 
 
 def test_proxy_acts_as_the_user(port: int) -> None:
-    """Reads, writes, errors and watches go through, without credentials of the client's own."""
+    """Reads, writes, errors and watches are proxied with the user's credentials; the client needs none."""
     path = "/api/v1/namespaces/default/configmaps"
     body = {"metadata": {"name": "proxied"}}
     assert ask(port, "POST", path, body, Content_Type="application/json")[0] == 201
@@ -85,20 +85,20 @@ def test_proxy_acts_as_the_user(port: int) -> None:
     ],
 )
 def test_proxy_refuses_foreign_requests(port: int, method: str, path: str, headers: dict[str, str], code: int) -> None:
-    """Other hosts (DNS rebinding), pages of other origins (CSRF), and paths that run commands."""
+    """Other Host headers (DNS rebinding), other origins (CSRF) and paths that run commands are rejected."""
     named = {name.replace("-", "_"): value for name, value in headers.items()}
     assert ask(port, method, path, **named)[0] == code
 
 
 def test_port_in_use_is_explained(server: DaemonProcess, port: int) -> None:
-    """The message says what to choose."""
+    """The message suggests another port."""
     error = orchctl("proxy", f"--port={port}", config=server.config_file, status=1).stderr
     assert "choose another --port" in error and error.count("\n") == 1
     assert "not a regular expression" in orchctl("proxy", "--accept-hosts=(", config=server.config_file, status=1).stderr
 
 
 def test_cluster_info_and_raw_paths(server: DaemonProcess) -> None:
-    """The address of the server; any path as it is, and its refusal."""
+    """cluster-info prints the server's address; get --raw prints any path, or the error."""
     out = orchctl("cluster-info", config=server.config_file).stdout
     assert out.startswith(f"Control plane is running at {server.url}\n")
     assert orchctl("get", "--raw=/livez", config=server.config_file).stdout == "ok\n"
@@ -121,7 +121,7 @@ class _Files(BaseHTTPRequestHandler):
 
 
 def test_manifests_are_read_from_urls(server: DaemonProcess) -> None:
-    """-f takes http URLs; what cannot be fetched names the URL."""
+    """-f accepts http URLs; an error names the URL."""
     with HTTPServer(("127.0.0.1", 0), _Files) as files:
         threading.Thread(target=files.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{files.server_port}"
@@ -133,7 +133,7 @@ def test_manifests_are_read_from_urls(server: DaemonProcess) -> None:
 
 
 def test_certs_renew(server: DaemonProcess) -> None:
-    """certs renew makes new ones in the folder of a running server, whose port the client configuration goes on to name."""
+    """certs renew creates new ones in the folder of a running server; the kubeconfig keeps its port."""
     folder = Path(server.config_file).parent
     before = (folder / "pki" / "apiserver.crt").read_bytes()
     flags = (f"--data-dir={folder}", f"--dialect={server.dialect.name}")

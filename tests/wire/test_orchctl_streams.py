@@ -1,4 +1,4 @@
-"""exec, attach, cp and port-forward of the command line, through a real server to a double of a node's agent."""
+"""exec, attach, cp and port-forward of the command line, through a real server to a kubelet double."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ V4, V5 = "v4.channel.{abbr}.io", "v5.channel.{abbr}.io"
 
 @pytest.fixture(scope="module", params=[("kubernetes", V4), ("orch", V5)], ids=["kubernetes-v4", "orch-v5"])
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, NodeAgent]]:
-    """A server with a node whose agent is a double, pods on it, and a pod on a simulated node."""
+    """A server with a node whose kubelet is a double, pods on it, and a pod on a simulated node."""
     name, protocol = request.param
     dialect = DIALECTS[name]
     forwards = dialect(V4)
@@ -52,7 +52,7 @@ def run(cluster: tuple[Cluster, NodeAgent]) -> Any:
 
 
 def test_exec_streams_and_exit_status(run: Any, cluster: tuple[Cluster, NodeAgent]) -> None:
-    """Output comes on its own streams, the exit status is the command's, and options of the command are its own."""
+    """Output keeps its streams, the exit status is the command's, and options after the command belong to it."""
     done = run("exec", "p", "-c", "other", "--", "sh", "-c", "echo -n out; echo err >&2; exit 3", status=3)
     assert (done.stdout, done.stderr) == ("out", "err\ncommand terminated with exit code 3\n")
     assert "/exec/default/p/other?" in cluster[1].asked[-1]
@@ -61,21 +61,21 @@ def test_exec_streams_and_exit_status(run: Any, cluster: tuple[Cluster, NodeAgen
 
 
 def test_exec_error_is_one_line(run: Any) -> None:
-    """One line says what the node says."""
+    """The kubelet's error is printed in one line."""
     assert run("exec", "p", "-c", "main", "--", "/nonexistent", status=1).stderr.startswith("orchctl: cannot run: ")
     assert "exec POD -- COMMAND" in run("exec", "p", status=1).stderr
     assert 'pods "absent" not found' in run("exec", "absent", "--", "ls", status=1).stderr
 
 
 def test_simulated_pods_refuse_exec_and_logs(run: Any) -> None:
-    """The refusal is the server's, in one line, for each of the commands."""
+    """Each command prints the server's rejection in one line."""
     for words in (("exec", "simulated", "-c", "main", "--", "ls"), ("attach", "simulated", "-c", "main"), ("cp", "-c", "main", "simulated:/a", "a")):
         done = run(*words, status=1)
         assert "is simulated: nothing runs in pod simulated" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_exec_input_and_its_end(run: Any, cluster: tuple[Cluster, NodeAgent]) -> None:
-    """Input reaches the command; with version 5 so does its end, with version 4 the user gets a warning that it cannot."""
+    """Input is sent to the command; its end only with protocol version 5, while version 4 prints a warning."""
     if cluster[0].dialect.name == "orch":
         text = "line\n" * 100_000
         assert run("exec", "-i", "p", "-c", "main", "--", "cat", send=text).stdout == text
@@ -87,7 +87,7 @@ def test_exec_input_and_its_end(run: Any, cluster: tuple[Cluster, NodeAgent]) ->
 
 
 def test_exec_with_a_terminal(cluster: tuple[Cluster, NodeAgent]) -> None:
-    """With -it the size of the window is sent, keys are handed over as they are pressed, and the terminal is left as it was."""
+    """With -it the window size and single keys are sent, and the terminal is restored."""
     import fcntl
     import struct
     import termios
@@ -99,7 +99,7 @@ def test_exec_with_a_terminal(cluster: tuple[Cluster, NodeAgent]) -> None:
         [sys.executable, "-m", "orchd.ctl.main", f"--config={cluster[0].config_file}", "exec", "-it", "p", "-c", "main", "--", "head", "-c", "3"],
         stdin=far, stdout=far, stderr=far,
     )  # fmt: skip
-    # Keys that are pressed before the terminal is in raw mode are lost, as in any program of this sort.
+    # Keys that are pressed before the terminal is in raw mode are lost, as in any such program.
     cluster[0].wait_for(lambda: {"Width": 77, "Height": 33} in cluster[1].sizes, timeout=PATIENCE)
     os.write(near, b"ab\x03")
     assert running.wait(PATIENCE) == 0
@@ -110,7 +110,7 @@ def test_exec_with_a_terminal(cluster: tuple[Cluster, NodeAgent]) -> None:
 
 
 def test_copy_to_and_from_containers(run: Any, tmp_path: Path) -> None:
-    """Files and folders go to a container and back, with the names that cp gives them."""
+    """Files and folders are copied to a container and back, under the given names."""
     there, here = tmp_path / "there", tmp_path / "here"
     there.mkdir()
     here.mkdir()
@@ -136,7 +136,7 @@ def test_copy_to_and_from_containers(run: Any, tmp_path: Path) -> None:
 
 
 def _echo() -> tuple[socket.socket, int]:
-    """A server that answers each connection with what it sends, and then more."""
+    """A server that echoes what each connection sends, and then more."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -154,7 +154,7 @@ def _echo() -> tuple[socket.socket, int]:
 
 
 def test_port_forward(cluster: tuple[Cluster, NodeAgent]) -> None:
-    """Several connections go through one local port at a time; what the node cannot reach is said, and others go on."""
+    """Several connections share a local port; a target that the node cannot reach is reported, and others continue."""
     listening, port = _echo()
     made = cluster[0]
     service = {"metadata": {"name": "s"}, "spec": {"selector": {"app": "p"}, "ports": [{"name": "web", "port": 80, "targetPort": port}]}}
@@ -174,7 +174,7 @@ def test_port_forward(cluster: tuple[Cluster, NodeAgent]) -> None:
         for number, wire in enumerate(wires):
             with wire, wire.makefile("rb") as reading:
                 assert reading.read() == b"%d" % number + b"!" * 3_000_000
-        # A close alone leaves the thread in accept, and with it the port.
+        # Closing alone leaves the thread in accept, which keeps the port.
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()
         with socket.create_connection(("127.0.0.1", local)) as wire:
@@ -189,7 +189,7 @@ def test_port_forward(cluster: tuple[Cluster, NodeAgent]) -> None:
 
 
 def test_unknown_ports_are_refused(run: Any, cluster: tuple[Cluster, NodeAgent]) -> None:
-    """One line says which ports there are."""
+    """The error for an unknown port lists the existing ones."""
     assert "write [LOCAL:]PORT" in run("port-forward", "p", "a:80", status=1).stderr
     assert "has no port named 'x'" in run("port-forward", "p", "x", status=1).stderr
     assert "between 1 and 65535" in run("port-forward", "p", "70000", status=1).stderr

@@ -1,4 +1,4 @@
-"""The pytest plugin, the unittest mixin and the trial mixin, as the tests of others use them."""
+"""The pytest plugin, the unittest mixin and the trial mixin, as users run them."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Tests(TrialClusterMixin, TestCase):
 
 
 def run_tests(folder: Path, *arguments: str, runner: tuple[str, ...] = ("-m", "pytest", "-q", "-p", "no:cacheprovider")) -> str:
-    """Run a test program in `folder` in a process of its own: its output, also in the error when it fails."""
+    """Run a test program in `folder` as a process; returns its output, which is also in the error if it fails."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
         [sys.executable, *runner, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
@@ -115,13 +115,13 @@ def run_tests(folder: Path, *arguments: str, runner: tuple[str, ...] = ("-m", "p
 
 
 def test_documented_fixtures_work(tmp_path: Path) -> None:
-    """Each fixture gives what docs/testing.md says, without any configuration."""
+    """Each fixture returns what docs/testing.md says, without any configuration."""
     (tmp_path / "test_program.py").write_text(FIXTURES)
     assert "5 passed" in run_tests(tmp_path)
 
 
 def test_each_worker_has_its_own_server(tmp_path: Path) -> None:
-    """Each worker of a distributed run has a server of its own."""
+    """Each worker of a distributed run has its own server."""
     pytest.importorskip("xdist")
     (tmp_path / "test_program.py").write_text(
         "import pytest\n@pytest.mark.parametrize('number', range(20))\ndef test_it(orchd_cluster, orchd_namespace, number):\n    pass\n"
@@ -130,7 +130,7 @@ def test_each_worker_has_its_own_server(tmp_path: Path) -> None:
 
 
 def test_options_and_ini_file(tmp_path: Path) -> None:
-    """The server is as the ini file says, unless the command line says otherwise; a folder keeps what was written."""
+    """The ini file configures the server, and the command line overrides it; a folder keeps the store."""
     lines = ["[pytest]", "orchd_dialect = orch", "orchd_controllers = off", "orchd_feature_gates = OpenAPIV3=false"]
     (tmp_path / "pytest.ini").write_text("\n".join(lines))
     for kept in (False, True):
@@ -147,7 +147,7 @@ def test_options_and_ini_file(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_options_are_named(tmp_path: Path, option: str, complaint: str) -> None:
-    """An option that cannot be is an error that names it."""
+    """The error for an invalid option names it."""
     (tmp_path / "test_program.py").write_text("def test_it(orchd_server):\n    pass\n")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", option],
@@ -158,12 +158,12 @@ def test_invalid_options_are_named(tmp_path: Path, option: str, complaint: str) 
 
 
 def test_unittest_mixin(tmp_path: Path) -> None:
-    """A class shares a cluster and each test has a namespace, or each test has a cluster of its own."""
+    """A class shares a cluster with a namespace per test, or each test has its own cluster."""
     (tmp_path / "test_program.py").write_text(UNITTEST)
     assert "Ran 4 tests" in run_tests(tmp_path, runner=("-m", "unittest", "test_program"))
 
 
 def test_trial_mixin(tmp_path: Path) -> None:
-    """A server on the running reactor leaves nothing in it, and its time is the test's."""
+    """A server on the running reactor leaves nothing in it, and the test controls its time."""
     (tmp_path / "test_program.py").write_text(TRIAL)
     assert "Ran 2 tests" in run_tests(tmp_path, runner=("-m", "twisted.trial", "test_program"))

@@ -1,4 +1,4 @@
-"""The Python client that everybody uses works against a real server of the dialect it knows."""
+"""The official Python client works against a real server of the stock dialect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORD = KUBERNETES
 
 @pytest.fixture(scope="module")
 def api(server: DaemonProcess) -> Iterator[Any]:
-    """A client made from the configuration file that the server writes."""
+    """A client for the kubeconfig that the server writes."""
     made = config.new_client_from_config(str(server.config_file))
     yield made
     made.close()
@@ -40,7 +40,7 @@ def core(api: Any) -> Any:
 
 
 def test_version_groups_and_resources(api: Any) -> None:
-    """Version, groups and resources can be asked for."""
+    """Version, groups and resources are read."""
     assert client.VersionApi(api).get_code().git_version.startswith("v1.23.")
     groups = [g.name for g in client.ApisApi(api).get_api_versions().groups]
     assert "apps" in groups and WORD("storage.{abbr}.io") in groups
@@ -48,7 +48,7 @@ def test_version_groups_and_resources(api: Any) -> None:
 
 
 def test_typed_objects_round_trip(core: Any, namespace: str) -> None:
-    """Typed objects go there and back."""
+    """Typed objects are created and read unchanged."""
     body = client.V1ConfigMap(metadata=client.V1ObjectMeta(generate_name="one-", labels={"a": "b"}), data={"k": "v"})
     made = core.create_namespaced_config_map(namespace, body)
     name = made.metadata.name
@@ -72,7 +72,7 @@ def test_typed_objects_round_trip(core: Any, namespace: str) -> None:
 
 
 def test_pod_is_bound_and_evicted(core: Any, namespace: str) -> None:
-    """A pod is created, bound, given a status and evicted, as a node's agent and a scheduler would."""
+    """A pod is created, bound, given a status and evicted, as by a kubelet and a scheduler."""
     core.create_namespaced_pod(namespace, pod("one", app="x"))
     core.create_node({"metadata": {"name": "python-node"}})
     target = client.V1ObjectReference(api_version="v1", kind="Node", name="python-node")
@@ -91,7 +91,7 @@ def test_pod_is_bound_and_evicted(core: Any, namespace: str) -> None:
 
 
 def test_workloads_and_scale(api: Any, namespace: str) -> None:
-    """Workloads, their scale and their status."""
+    """Workloads, their scale and their status are read and written."""
     apps, batch = client.AppsV1Api(api), client.BatchV1Api(api)
     apps.create_namespaced_deployment(namespace, deployment("web", replicas=0))
     scale = apps.read_namespaced_deployment_scale("web", namespace)
@@ -111,7 +111,7 @@ def test_workloads_and_scale(api: Any, namespace: str) -> None:
 
 
 def test_roles_and_reviews(api: Any, namespace: str) -> None:
-    """Roles can be made and asked about."""
+    """Roles are created, and access reviews follow them."""
     rbac = client.RbacAuthorizationV1Api(api)
     rule = client.V1PolicyRule(api_groups=[""], resources=["pods"], verbs=["get"])
     rbac.create_namespaced_role(namespace, client.V1Role(metadata=client.V1ObjectMeta(name="one"), rules=[rule]))
@@ -125,7 +125,7 @@ def test_roles_and_reviews(api: Any, namespace: str) -> None:
 
 
 def test_bearer_token_user_is_refused(server: DaemonProcess, namespace: str) -> None:
-    """A bearer token makes another user, who is refused with the reason."""
+    """A user with a bearer token is authenticated as such, and rejected with the reason."""
     settings = client.Configuration(host=server.url)
     settings.verify_ssl = True
     settings.ssl_ca_cert = str(server.data / "pki" / "ca.crt")
@@ -141,7 +141,7 @@ def test_bearer_token_user_is_refused(server: DaemonProcess, namespace: str) -> 
 
 
 def test_errors_carry_the_status(core: Any, namespace: str) -> None:
-    """An error carries the status code, its reason and the whole Status."""
+    """An error has the status code, its reason and the whole Status."""
     cases: list[tuple[int, str, Callable[[], Any]]] = [
         (404, "Not Found", lambda: core.read_namespaced_pod("nobody", namespace)),
         (409, "Conflict", lambda: core.create_namespace({"metadata": {"name": namespace}})),
@@ -159,7 +159,7 @@ def test_errors_carry_the_status(core: Any, namespace: str) -> None:
 
 
 def test_pages_show_one_snapshot(core: Any, server: DaemonProcess) -> None:
-    """limit and continue walk through one snapshot, whatever is written meanwhile."""
+    """limit and continue page through one snapshot, whatever is written meanwhile."""
     namespace = in_new_namespace(server, "pages")
     for i in range(25):
         core.create_namespaced_config_map(namespace, config_map(f"c{i:02}", {"p": "1"}))
@@ -177,7 +177,7 @@ def test_pages_show_one_snapshot(core: Any, server: DaemonProcess) -> None:
 
 
 def test_patch_types(api: Any, core: Any, namespace: str) -> None:
-    """The client picks JSON patch for lists, strategic merge for the rest, and any type that is asked for."""
+    """The client uses JSON patch for lists, strategic merge for objects, and any other type on request."""
     core.create_namespaced_config_map(namespace, config_map("patched", a="1"))
 
     def patch(kind: str, body: Any, **more: Any) -> Any:
@@ -195,7 +195,7 @@ def test_patch_types(api: Any, core: Any, namespace: str) -> None:
 
 
 def test_watch_events_in_order(core: Any, server: DaemonProcess) -> None:
-    """Events come in order from the revision asked for, and the stream ends at its time."""
+    """Events come in order from the given revision, and the stream ends at its timeout."""
     namespace = in_new_namespace(server, "watching")
     core.create_namespaced_config_map(namespace, config_map("before"))
     start = core.list_namespaced_config_map(namespace).metadata.resource_version
@@ -219,7 +219,7 @@ def test_watch_events_in_order(core: Any, server: DaemonProcess) -> None:
 
 
 def test_open_watch_gets_new_events(core: Any, server: DaemonProcess) -> None:
-    """What is written while a watch is open arrives on it at once, and stopping it ends it."""
+    """Changes during a watch arrive on it at once, and stopping it ends it."""
     namespace = in_new_namespace(server, "living")
     seen: list[str] = []
     done = threading.Event()
@@ -240,7 +240,7 @@ def test_open_watch_gets_new_events(core: Any, server: DaemonProcess) -> None:
 
 
 def test_dynamic_client(api: Any, namespace: str) -> None:
-    """The dynamic client finds kinds by discovery and can do everything with them, server-side apply included."""
+    """The dynamic client discovers kinds and supports all verbs, server-side apply included."""
     found = dynamic.DynamicClient(api)
     maps = found.resources.get(api_version="v1", kind="ConfigMap")
     maps.create(body=config_map("dyn", a="1"), namespace=namespace)
@@ -269,7 +269,7 @@ def test_dynamic_client(api: Any, namespace: str) -> None:
 
 
 def test_custom_objects_api(api: Any, core: Any, namespace: str) -> None:
-    """A definition is established, and its objects are plain data."""
+    """A definition is established, and its objects are dicts."""
     definitions, custom = client.ApiextensionsV1Api(api), client.CustomObjectsApi(api)
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
     definitions.create_custom_resource_definition({
@@ -303,7 +303,7 @@ def test_custom_objects_api(api: Any, core: Any, namespace: str) -> None:
 
 
 def test_create_from_yaml(api: Any, namespace: str, tmp_path: Any) -> None:
-    """The client's own helper for files."""
+    """The client's helper creates objects from a file."""
     path = tmp_path / "two.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [config_map("y1"), deployment("y2", replicas=0)]}))
     made = stock.utils.create_from_yaml(api, str(path), namespace=namespace)
@@ -311,7 +311,7 @@ def test_create_from_yaml(api: Any, namespace: str, tmp_path: Any) -> None:
 
 
 def test_leases_are_taken_and_renewed(api: Any, namespace: str) -> None:
-    """Leases are taken, renewed and seen."""
+    """Leases are created, renewed and read."""
     coordination = client.CoordinationV1Api(api)
     spec = client.V1LeaseSpec(holder_identity="a", lease_duration_seconds=15, renew_time=datetime(2024, 1, 1, microsecond=1, tzinfo=UTC))
     made = coordination.create_namespaced_lease(namespace, client.V1Lease(metadata=client.V1ObjectMeta(name="one"), spec=spec))

@@ -1,4 +1,4 @@
-"""Reviews over real TLS connections: credentials that are renewed, who is believed, calls that are given up."""
+"""Review webhooks over real TLS connections: renewed credentials, verification, cancelled calls."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Place:
         )
 
     def cluster(self, **members: Any) -> None:
-        """Change how the configuration describes the service."""
+        """Change the webhook's entry in the configuration."""
         document = json.loads(self.file.read_text())
         cluster = document["clusters"][0]["cluster"]
         cluster.update(members)
@@ -69,7 +69,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 @pytest_twisted.ensureDeferred
 async def test_renewed_client_certificate_is_used(place: Place) -> None:
-    """A new certificate in the same files is shown to the service within a minute."""
+    """A new certificate in the same files is used within a minute."""
     reviews = place.reviews()
     assert (await reviews.ask(REVIEW))["status"]["user"]["username"] == "ann"
     new = place.pki.pair("renewed")
@@ -91,7 +91,7 @@ async def test_renewed_client_certificate_is_used(place: Place) -> None:
 ])  # fmt: skip
 @pytest_twisted.ensureDeferred
 async def test_service_certificate_is_verified(place: Place, members: dict[str, Any], believed: bool) -> None:
-    """The service must have a certificate of the authority for its name, unless the configuration says otherwise."""
+    """The service's certificate must be of the CA and for its name, unless verification is disabled."""
     place.cluster(**{k: v.format(port=place.outside.port) if isinstance(v, str) else v for k, v in members.items()})
     if believed:
         assert await place.reviews().ask(REVIEW)
@@ -127,7 +127,7 @@ async def test_cancelled_review_frees_its_slot(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_long_responses_are_refused(place: Place) -> None:
-    """A review is a megabyte at most."""
+    """A response is limited to a megabyte."""
     place.outside.review = lambda document: {"reason": "x" * 2_000_000}  # type: ignore[method-assign]  # as above
     with pytest.raises(WebhookError, match="response exceeds 1048576 bytes"):
         await place.reviews().ask(REVIEW)

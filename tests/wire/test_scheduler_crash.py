@@ -1,4 +1,4 @@
-"""kill -9 of a server in the middle of 2,000 bindings."""
+"""kill -9 of a server during 2,000 bindings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def places(server: DaemonProcess) -> dict[str, str]:
 
 
 def make_pods(server: DaemonProcess, numbers: range) -> None:
-    """Over one connection."""
+    """Create pods over one connection."""
     spec = {"containers": [{"name": "c", "image": "i"}]}
     with closing(server.connect()) as connection:
         for number in numbers:
@@ -41,14 +41,14 @@ def make_node(server: DaemonProcess, number: int) -> None:
 
 
 def bindings(watching: IO[bytes], count: int) -> Iterator[tuple[str, str]]:
-    """(uid, node) of the first bindings that a watch of bound pods shows."""
+    """(uid, node) of the first bindings in a watch of bound pods."""
     for _ in range(count):
         pod = json.loads(watching.readline())["object"]
         yield pod["metadata"]["uid"], pod["spec"]["nodeName"]
 
 
 def test_killed_scheduler_binds_each_pod_once(tmp_path: Path) -> None:
-    """What was bound stays where it is; after the restart the rest is bound, once each and within the nodes' room."""
+    """Bound pods keep their node; after the restart the others are bound once each, within the nodes' capacity."""
     flags = ("--controllers=-*", "--scheduler=true", "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
     with DaemonProcess(tmp_path, *flags, dialect=ORCH) as server:
         with ThreadPoolExecutor(4) as threads:
@@ -58,7 +58,7 @@ def test_killed_scheduler_binds_each_pod_once(tmp_path: Path) -> None:
         with closing(server.connect()) as connection:
             connection.request("GET", f"{PODS}?watch=1&fieldSelector=spec.nodeName!%3D")
             watching = connection.getresponse()
-            # Room for half of the pods: however late the kill comes, there is work left.
+            # Capacity for half of the pods, so that some are left at any time of the kill.
             for number in range(NODES // 2):
                 make_node(server, number)
             before = dict(bindings(watching, COUNT // 20))

@@ -1,4 +1,5 @@
-"""The scheduler in processes of its own, against a real server: its work, its configuration, its port, its elections."""
+"""The scheduler in processes of its own, against a real server: its work, configuration, endpoint and leader election.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def holder(server: DaemonProcess, name: str = "{short}-scheduler") -> str:
 
 
 def test_scheduler_binds_pods_and_records_events(server: DaemonProcess, tmp_path: Path) -> None:
-    """It binds pods, records the event in the form of the events group, and explains itself at its port."""
+    """It binds pods, records events.k8s.io events, and serves explanations."""
     with ComponentProcess("scheduler", server, tmp_path) as scheduler:
         pod(server, "work")
         until(lambda: node_of(server, "work") == "n")
@@ -69,7 +70,7 @@ def test_scheduler_binds_pods_and_records_events(server: DaemonProcess, tmp_path
 
 
 def test_configuration_file_selects_pods_server_and_lock(server: DaemonProcess, tmp_path: Path) -> None:
-    """The file of --config says which pods it is for, which server and which lock."""
+    """The file of --config selects the pods, the server and the lock."""
     dialect = server.dialect
     config = {
         "apiVersion": dialect("{short}scheduler.config.{abbr}.io/v1beta3"),
@@ -100,7 +101,7 @@ def test_configuration_file_selects_pods_server_and_lock(server: DaemonProcess, 
 
 
 def test_second_scheduler_takes_over(server: DaemonProcess, tmp_path: Path) -> None:
-    """One schedules; when it is killed the other goes on."""
+    """One scheduler works; when it is killed the other takes over."""
     one = ComponentProcess("scheduler", server, tmp_path / "one", *ELECTION)
     two = ComponentProcess("scheduler", server, tmp_path / "two", *ELECTION)
     with one:
@@ -117,7 +118,7 @@ def test_second_scheduler_takes_over(server: DaemonProcess, tmp_path: Path) -> N
 
 
 def test_invalid_configurations_end_with_status_1(server: DaemonProcess, tmp_path: Path) -> None:
-    """What cannot work ends the process with status 1 and one line that says why."""
+    """An invalid configuration ends the process with status 1 and one line with the reason."""
     bad = tmp_path / "bad.yaml"
     bad.write_text("apiVersion: v1\nkind: Pod\n")
     for flag, text in (("--config=/no/such/file", "--config: "), (f"--config={bad}", f"--config={bad}: ")):

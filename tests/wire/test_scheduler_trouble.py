@@ -1,4 +1,4 @@
-"""The scheduler as a process with a configuration that cannot be used, and with an extender that cannot be reached."""
+"""The scheduler process with an invalid configuration, and with an unreachable extender."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _Extender(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is logged."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def _extender(extender: HTTPServer, **more: Any) -> dict[str, Any]:
     return {"urlPrefix": f"http://127.0.0.1:{extender.server_port}", "filterVerb": "filter", "nodeCacheCapable": True, **more}
 
 
-#: What is wrong -> (members of the configuration, what the log says).
+#: Error -> (members of the configuration, expected log text).
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a plugin that there is not": (
         {"profiles": [{"schedulerName": "s", "plugins": {"score": {"enabled": [{"name": "NoSuchPlugin"}]}}}]},
@@ -121,7 +121,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", WRONG)
 def test_invalid_configuration_ends_with_status_1(server: DaemonProcess, tmp_path: Path, case: str) -> None:
-    """The process ends with status 1; its log names the file and what in it is wrong."""
+    """The process ends with status 1; its log names the file and the error."""
     members, text = WRONG[case]
     flag = configuration(server, tmp_path, **members)
     scheduler = ComponentProcess("scheduler", server, tmp_path, flag)
@@ -133,7 +133,8 @@ def test_invalid_configuration_ends_with_status_1(server: DaemonProcess, tmp_pat
 
 
 def test_unreachable_extender_delays_pods(server: DaemonProcess, tmp_path: Path) -> None:
-    """The pod waits, says why, and is bound at the next attempt, which any change of a node causes, once the extender answers."""
+    """The pod waits with a condition, and is bound at the next attempt, which a node change causes, once the extender
+    responds."""
     with closed_port() as extender:
         flag = configuration(server, tmp_path, extenders=[_extender(extender)])
         with ComponentProcess("scheduler", server, tmp_path, flag):

@@ -1,4 +1,4 @@
-"""`orchd.testing.Cluster`: servers in processes of their own, for the tests of others."""
+"""`orchd.testing.Cluster`: servers in separate processes, for users' tests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from orchd.testing import Cluster, ClusterError
 from orchd.testing.cluster import reachable
 from orchd.testing.process import PATIENCE
 from orchd.testing.process_lifetime import is_running
+from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -49,7 +51,7 @@ def revision(cluster: Cluster) -> str:
 
 
 def test_clusters_share_nothing() -> None:
-    """Two clusters of one sort that run at a time have their own objects, ports and processes."""
+    """Two clusters at a time have their own objects, ports and processes."""
     with Cluster() as one, Cluster() as other:
         assert one.request("POST", MAPS, config_map("only-here"))[0] == 201
         assert one.request("GET", f"{MAPS}/only-here")[0] == 200
@@ -57,13 +59,35 @@ def test_clusters_share_nothing() -> None:
         assert one.url != other.url and one.pid != other.pid
 
 
+def watched_sockets(pid: int) -> set[str]:
+    """The sockets whose events the reactor of a process waits for, as inode and device in its epoll instance."""
+    with socket.socket() as probe:
+        device = f"sdev:{os.fstat(probe.fileno()).st_dev:x}"
+    folder = Path(f"/proc/{pid}")
+    numbers = [file.name for file in (folder / "fd").iterdir() if "eventpoll" in os.readlink(file)]
+    lines = "".join((folder / "fdinfo" / number).read_text() for number in numbers).splitlines()
+    return {" ".join(line.split()[-2:]) for line in lines if line.startswith("tfd:") and line.endswith(device)}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_clusters_do_not_share_a_reactor() -> None:
+    """No cluster gets events of another one's connections, which have the same descriptor numbers."""
+    with Cluster() as one, Cluster() as other:
+        connections = [watch(cluster, "") for cluster in (one, other)]
+        sockets = [watched_sockets(cluster.pid) for cluster in (one, other)]
+        assert all(sockets)
+        assert not sockets[0] & sockets[1]
+        for connection, _ in connections:
+            connection.close()
+
+
 def test_a_stopped_cluster_leaves_no_process() -> None:
-    """Its port is closed when `stop` returns, and its process has ended."""
+    """When `stop` returns the port is closed and the process has ended."""
     with Cluster() as cluster:
         url, pid = cluster.url, cluster.pid
         assert reachable(url)
     assert not reachable(url)
-    # The kernel may take another moment to forget the id of a process that has ended.
+    # The kernel may need another moment to reap the process.
     cluster.wait_for(lambda: not is_running(pid), what="the process is gone", timeout=PATIENCE)
     with pytest.raises(ClusterError, match="not running"):
         cluster.request("GET", "/")
@@ -71,13 +95,13 @@ def test_a_stopped_cluster_leaves_no_process() -> None:
 
 @pytest.mark.parametrize(("dialect", "namespace"), [("kubernetes", "kube-system"), ("orch", "orch-system")])
 def test_cluster_speaks_the_requested_dialect(dialect: str, namespace: str) -> None:
-    """A cluster speaks the dialect that it was asked for."""
+    """A cluster has the requested dialect."""
     with Cluster(dialect=dialect) as cluster:
         assert cluster.request("GET", f"/api/v1/namespaces/{namespace}")[0] == 200
 
 
 def test_administrator_credentials(shared: Cluster) -> None:
-    """The client configuration, the certificate and the token are the same administrator's; without them requests are
+    """The kubeconfig, the certificate and the token all belong to the administrator; without them requests are
     anonymous."""
     config = yaml.safe_load(Path(shared.config_file).read_text())
     assert config["clusters"][0]["cluster"]["server"] == shared.url
@@ -95,7 +119,7 @@ def test_administrator_credentials(shared: Cluster) -> None:
 
 
 def test_controllers_run_unless_they_are_switched_off() -> None:
-    """With controllers a namespace is removed once it is deleted, without it stays."""
+    """With controllers a deleted namespace is removed, without them it stays."""
     for on in (True, False):
         with Cluster(controllers=on) as cluster:
             assert cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": "a"}})[0] == 201
@@ -109,7 +133,7 @@ def test_controllers_run_unless_they_are_switched_off() -> None:
 
 
 def test_default_objects_exist_when_a_cluster_is_ready() -> None:
-    """A pod can be created in the default namespace at once: its service account is there, also in the first cluster of a sort."""
+    """A pod can be created in the default namespace at once: its service account exists, also in a first cluster."""
     pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
     for _ in range(2):
         with Cluster(flags={"min-request-timeout": "1799"}) as cluster:
@@ -117,8 +141,8 @@ def test_default_objects_exist_when_a_cluster_is_ready() -> None:
             assert cluster.request("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200
 
 
-def test_a_folder_keeps_the_store(tmp_path: Path) -> None:
-    """What was written is there in the next cluster on the same folder."""
+def test_folder_keeps_the_store(tmp_path: Path) -> None:
+    """Objects exist in the next cluster on the same folder."""
     with Cluster(folder=tmp_path / "kept") as cluster:
         assert cluster.request("POST", MAPS, config_map("a", key="1"))[0] == 201
     with Cluster(folder=tmp_path / "kept") as cluster:
@@ -126,7 +150,7 @@ def test_a_folder_keeps_the_store(tmp_path: Path) -> None:
 
 
 def test_invalid_flags_are_named() -> None:
-    """The error of a start says which flag was wrong, every time."""
+    """The error of a start names the invalid flag, every time."""
     for _ in range(2):
         with pytest.raises(ClusterError, match="no-such-flag"):
             Cluster(flags={"no-such-flag": "1"}).start()
@@ -137,20 +161,20 @@ def test_invalid_flags_are_named() -> None:
 
 
 def test_feature_gates_are_passed_on() -> None:
-    """Gates are those of the server."""
+    """Feature gates are passed to the server."""
     with Cluster(gates={"OpenAPIV3": True}) as cluster:
         assert cluster.request("GET", "/openapi/v3")[0] == 200
 
 
 def test_chosen_port_in_use_is_named(shared: Cluster) -> None:
-    """A port that is taken keeps a cluster from starting, with an error that names it."""
+    """The error for a port in use names it."""
     port = int(shared.url.rpartition(":")[2])
     with pytest.raises(ClusterError, match=f"port {port}"):
         Cluster(port=port).start()
 
 
 def test_clusters_of_many_kinds_at_once() -> None:
-    """A cluster goes on, however many other ways to make clusters a test run has."""
+    """A cluster continues to run, however many other templates a test run uses."""
     with Cluster(controllers=False, flags={"v": "1"}) as first:
         for number in range(2, 12):
             with Cluster(controllers=False, flags={"v": str(number)}):
@@ -162,8 +186,8 @@ def test_clusters_of_many_kinds_at_once() -> None:
 # -- waiting
 
 
-def test_what_was_waited_for_is_told(shared: Cluster) -> None:
-    """The error says what was not the case, and what the server's last answer was."""
+def test_timeouts_name_the_condition(shared: Cluster) -> None:
+    """The error has the condition that was not met, and the server's last response."""
     default = "/api/v1/namespaces/default"
     with pytest.raises(ClusterError, match='namespaces "none" not found'):
         shared.wait_for_object("/api/v1/namespaces/none", timeout=0)
@@ -181,7 +205,7 @@ def test_what_was_waited_for_is_told(shared: Cluster) -> None:
 
 
 def test_advance_moves_the_servers_time(shared: Cluster) -> None:
-    """Timestamps, and what waits for time, follow `advance`."""
+    """Timestamps, and everything that waits for time, follow `advance`."""
     before = shared.now()
     assert shared.advance(7200) >= before + 7200
     code, _ = shared.request("POST", MAPS, config_map("later"))
@@ -193,7 +217,7 @@ def test_advance_moves_the_servers_time(shared: Cluster) -> None:
 
 
 def test_advance_expires_events() -> None:
-    """Events are removed an hour after they were written."""
+    """Events expire after an hour."""
     events = "/api/v1/namespaces/default/events"
     event = {
         "metadata": {"name": "a", "namespace": "default"}, "involvedObject": {"namespace": "default"}, "reason": "Test"
@@ -210,7 +234,7 @@ def test_advance_expires_events() -> None:
 
 
 def test_requests_are_recorded(shared: Cluster) -> None:
-    """What clients asked is there, with user and answer; what controllers do is not."""
+    """Requests of clients are recorded with user and response code; those of controllers are not."""
     shared.clear_requests()
     shared.request("GET", f"{MAPS}/not-here")
     shared.request("GET", MAPS, token="wrong")
@@ -221,7 +245,7 @@ def test_requests_are_recorded(shared: Cluster) -> None:
 
 
 def test_injected_failures(shared: Cluster) -> None:
-    """The next requests that match fail with a Status; others and later ones do not."""
+    """The next matching requests fail with a Status; others and later ones do not."""
     shared.fail(503, times=2, verb="list", resource="configmaps")
     answers = [shared.request("GET", MAPS) for _ in range(3)]
     assert [code for code, _ in answers] == [503, 503, 200]
@@ -236,14 +260,14 @@ def test_injected_failures(shared: Cluster) -> None:
 
 
 def test_delayed_requests_wait_for_the_servers_time(shared: Cluster) -> None:
-    """A delay of an hour ends when the test lets an hour pass."""
+    """A delay of an hour ends when the test advances by an hour."""
     import threading
 
     shared.delay(3600, resource="configmaps")
     answers: list[int] = []
     thread = threading.Thread(target=lambda: answers.append(shared.request("GET", MAPS, timeout=PATIENCE)[0]))
     thread.start()
-    # The delay has begun when nothing is left of the fault: another request is served.
+    # The delay has begun once the fault is used up: another request is served.
     shared.wait_for(lambda: shared.request("GET", "/api/v1/nodes")[0] == 200, timeout=PATIENCE)
     while thread.is_alive():
         shared.advance(3600)
@@ -253,7 +277,7 @@ def test_delayed_requests_wait_for_the_servers_time(shared: Cluster) -> None:
 
 @pytest.mark.parametrize("cut", [True, False])
 def test_drop_watches_ends_watches(shared: Cluster, cut: bool) -> None:
-    """A running watch ends, without an end of its answer where the connection is cut."""
+    """Open watches end; if the connection is cut, without the end of their response."""
     connection, answer = watch(shared, "resourceVersion=" + revision(shared))
     assert shared.drop_watches(cut=cut) == 1
     if cut:
@@ -265,7 +289,7 @@ def test_drop_watches_ends_watches(shared: Cluster, cut: bool) -> None:
 
 
 def test_expire_history_ends_watches_with_410(shared: Cluster) -> None:
-    """Running watches end with 410, older versions are rejected, and a new list can be watched from."""
+    """Open watches end with 410, older versions are rejected, and a new list can be watched from."""
     old = revision(shared)
     connection, answer = watch(shared, f"resourceVersion={old}")
     shared.expire_history()
@@ -282,7 +306,8 @@ def test_expire_history_ends_watches_with_410(shared: Cluster) -> None:
 
 
 def test_expired_certificates_are_presented_and_refused(shared: Cluster) -> None:
-    """Clients meet a server whose certificate has expired, and a server that refuses an expired client certificate."""
+    """Clients can be tested with a server whose certificate has expired, and with one that rejects an expired client
+    certificate."""
     shared.expire_serving_certificate()
     try:
         with pytest.raises(ssl.SSLCertVerificationError, match="expired"):
@@ -298,7 +323,7 @@ def test_expired_certificates_are_presented_and_refused(shared: Cluster) -> None
 
 
 def status_with(cluster: Cluster, certificate: str, key: str) -> int:
-    """What a client with a certificate is answered."""
+    """The response status for a client with this certificate."""
     path = Path(cluster.config_file).with_name("client.pem")
     path.write_text(certificate + key)
     context = ssl.create_default_context(cafile=cluster.ca_file)
@@ -315,7 +340,7 @@ def status_with(cluster: Cluster, certificate: str, key: str) -> int:
 
 
 def test_async_context_manager() -> None:
-    """The same in an event loop, which goes on while a cluster starts."""
+    """The context manager works in an event loop, which continues to run while a cluster starts."""
 
     async def use() -> int:
         async with Cluster() as cluster:
@@ -335,7 +360,7 @@ sys.stdin.read()
 
 @pytest.mark.parametrize("kill", [True, False])
 def test_servers_end_with_the_test_run(kill: bool, shared: Cluster) -> None:
-    """Neither processes nor files are left when a test run ends, be it by kill -9 and without stopping its cluster."""
+    """No processes or files are left when a test run ends, even by kill -9 and without stopping its cluster."""
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -350,3 +375,41 @@ def test_servers_end_with_the_test_run(kill: bool, shared: Cluster) -> None:
     shared.wait_for(lambda: not is_running(int(pid)), what="the server ends", timeout=PATIENCE)
     assert not reachable(url)
     shared.wait_for(lambda: not Path(config).parent.parent.exists(), what="its folder is removed", timeout=PATIENCE)
+
+
+def test_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    """Also if the process that would have removed the folder was killed before the test run was."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    program = PROGRAM.replace("sys.stdin.read()", "print(fork_client()._process.pid, flush=True); sys.stdin.read()")
+    begin = [sys.executable, "-c", "from orchd.testing.fork_client import fork_client\n" + program]
+    with subprocess.Popen(begin, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as killed:
+        assert killed.stdout is not None
+        folder = Path(killed.stdout.readline().split()[2]).parent.parent
+        for pid in (int(killed.stdout.readline()), killed.pid):
+            os.kill(pid, signal.SIGKILL)
+    assert folder.is_relative_to(tmp_path) and folder.exists()
+    with subprocess.Popen(begin, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as following:
+        assert following.stdin is not None
+        until(lambda: not folder.exists())
+        following.stdin.close()
+
+
+KILLING_PROGRAM = """
+from orchd.testing import Cluster
+from orchd.testing.cluster import reachable
+from orchd.testing.fork_client import fork_client
+from tests.waiting import until
+with Cluster(controllers=False) as first:
+    client = fork_client()
+    client._process.kill()
+    client._process.wait()
+    until(lambda: not reachable(first.url))
+    with Cluster(controllers=False) as second:
+        print(second.request("GET", "/readyz"), client.folder.exists())
+"""
+
+
+def test_cluster_starts_after_its_fork_server_was_killed() -> None:
+    """The clusters that ran end with it; the next one gets a new fork server, and the folder of the old one is removed."""
+    done = subprocess.run([sys.executable, "-c", KILLING_PROGRAM], capture_output=True, text=True)
+    assert (done.stdout, done.stderr, done.returncode) == ("(200, 'ok') False\n", "", 0)

@@ -1,4 +1,4 @@
-"""The examples of docs/testing.md, each run as its reader would."""
+"""The examples of docs/testing.md are run as a reader would."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchd.testing.process import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples" / "testing"
-#: example -> what it needs, and how it is run
+#: example -> its requirements and its command
 NEEDS = {
     "test_stock_client.py": "kubernetes",
     "test_twisted_service.py": "twisted",
@@ -26,7 +26,7 @@ NEEDS = {
 
 
 def test_every_example_is_on_the_page_and_run() -> None:
-    """The page names each example, and each is run here."""
+    """The page lists each example, and each is run here."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(NEEDS)
     assert set(re.findall(r"\(examples/testing/([\w.]+)\)", page)) == set(NEEDS)
@@ -34,7 +34,7 @@ def test_every_example_is_on_the_page_and_run() -> None:
 
 @pytest.mark.parametrize("name", NEEDS)
 def test_examples_pass(name: str, tmp_path: Path) -> None:
-    """The tests of an example pass, in a folder that has nothing else."""
+    """The tests of an example pass in an otherwise empty folder."""
     if importlib.util.find_spec(NEEDS[name]) is None:
         pytest.skip(f"{NEEDS[name]} is not installed")
     shutil.copy(EXAMPLES / name, tmp_path)
@@ -48,7 +48,7 @@ def test_examples_pass(name: str, tmp_path: Path) -> None:
 
 
 def test_documented_program_runs(tmp_path: Path) -> None:
-    """The first program of the page runs as it stands there."""
+    """The first program of the page runs as written."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     block = re.search(r"\n\n((?:    .*\n|\n)*?    from orchd\.testing import Cluster\n(?:    .*\n|\n)*)", page)
     assert block is not None

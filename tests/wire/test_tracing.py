@@ -65,7 +65,8 @@ def find(collector: Collector, server: DaemonProcess, name: str) -> Received:
 
 
 def test_write_is_one_trace(tmp_path: Path, collector: Collector) -> None:
-    """A write is one trace with its parts, down to the webhook, which is told the trace; the audit id connects it to the log."""
+    """A write is one trace with its spans, including the webhook, which gets the trace context; the audit id connects
+    it to the log."""
     pki = Pki(tmp_path, "hooks")
     hook = Hook(pki, free_port())
     hook.start()
@@ -85,7 +86,7 @@ def test_write_is_one_trace(tmp_path: Path, collector: Collector) -> None:
                 assert made[0] == 201
                 return bool(hook.calls)
 
-            # The webhook counts from the moment at which the server has seen its configuration.
+            # The webhook is active from the moment at which the server has observed its configuration.
             until(called)
             call = find(collector, server, "Call validating webhook")
             parts = {span.name: span for span in collector.spans if span.trace == call.trace}
@@ -111,7 +112,7 @@ def test_write_is_one_trace(tmp_path: Path, collector: Collector) -> None:
 
 
 def test_last_spans_are_flushed(tmp_path: Path, collector: Collector) -> None:
-    """What happened just before the end arrives too."""
+    """Spans before the end of the process are exported."""
     server = server_with(tmp_path, configuration(tmp_path, collector.port))
     with server:
         assert server.request("GET", f"{MAPS}/last")[0] == 404
@@ -120,7 +121,7 @@ def test_last_spans_are_flushed(tmp_path: Path, collector: Collector) -> None:
 
 
 def test_unreachable_collector_costs_one_log_line(tmp_path: Path) -> None:
-    """A collector that is away costs one line of the log; requests are served, and the process ends as usual."""
+    """An unreachable collector causes one line of the log; requests are served, and the process ends as usual."""
     server = server_with(tmp_path, configuration(tmp_path, free_port()))
     with server:
         for _ in range(50):
@@ -134,7 +135,7 @@ def test_unreachable_collector_costs_one_log_line(tmp_path: Path) -> None:
     (None, "No such file or directory"),
 ])  # fmt: skip
 def test_invalid_files_fail_the_start(tmp_path: Path, text: str | None, why: str) -> None:
-    """The process ends, and says what is wrong with which file."""
+    """The process ends with the name of the file and the error."""
     path = tmp_path / "tracing.json"
     if text is not None:
         path.write_text(text)

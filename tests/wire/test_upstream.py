@@ -1,4 +1,4 @@
-"""Connections to others: streamed replies, refusals, upgrades, and addresses that are not reached, on real sockets."""
+"""Connections to backends: streamed responses, errors, upgrades, and forbidden addresses, on real sockets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import EMPTY
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError, any_address
 from orchd.server.pipeline.verbs.subresources.upgrade import MOST_HEAD, MOST_REFUSAL, UpgradeError
-from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, UnreachableError, Upstream, text
+from orchd.server.pipeline.verbs.subresources.upstream import (
+    NodePolicy,
+    UnreachableError,
+    Upstream,
+    UpstreamLimits,
+    text,
+)
 from orchd.testing.server import BytesBody
 from orchd.txkit.coroutines import start
 
@@ -24,11 +30,11 @@ CLOCK: Any = reactor
 
 
 class Scripted(Protocol):
-    """Says `answer` when a head has arrived, then echoes."""
+    """Sends `answer` when a head has arrived, then echoes."""
 
     answer = b""
     received = b""
-    #: Does the connection end with the answer?
+    #: Whether the connection is closed after the answer.
     closes = False
 
     def __init__(self) -> None:
@@ -70,7 +76,7 @@ async def listening(answer: bytes, *, closes: bool = False) -> tuple[Any, int, l
 
 @pytest_twisted.ensureDeferred
 async def test_responses_are_streamed() -> None:
-    """Code and headers first, then the body."""
+    """Code and headers come first, then the body."""
     port, number, made = await listening(b"HTTP/1.1 206 P\r\nX-A: b\r\nContent-Length: 5\r\n\r\nhello", closes=True)
     upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
     reply = await upstream.fetch("PUT", f"http://127.0.0.1:{number}/p?q", [("X-Sent", "1")], b"body")
@@ -90,7 +96,7 @@ async def test_refused_connection_is_reported() -> None:
 
 
 class Client(Protocol):
-    """Collects, and tells when something has arrived."""
+    """Collects received bytes, and notifies of their arrival."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -111,7 +117,7 @@ class Client(Protocol):
 
 
 class Taken:
-    """What a channel gives for its connection."""
+    """What a channel provides for its connection."""
 
     def __init__(self, side: Taking) -> None:
         self.side = side
@@ -123,7 +129,7 @@ class Taken:
 
 
 class Taking(Protocol):
-    """A connection that is waiting to be taken over."""
+    """A connection that waits to be taken over."""
 
     taker: Any = None
 
@@ -140,7 +146,7 @@ AGREED = b"HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x/1\r\n\r\n
 
 
 class Meeting:
-    """A client whose request asks for an upgrade, the connection it came on, and a scripted backend."""
+    """A client whose request asks for an upgrade, its connection, and a scripted backend."""
 
     async def begin(self, answer: bytes, *, closes: bool = False) -> Meeting:
         self.far, self.number, self.made = await listening(answer, closes=closes)
@@ -175,7 +181,7 @@ class Meeting:
         )  # fmt: skip
 
     async def ask(self, path: str = "/exec?command=ls", seconds: float = 30.0, **more: Any) -> Response:
-        upstream = Upstream(reactor, NodePolicy(), addresses=any_address, head_seconds=seconds)
+        upstream = Upstream(reactor, NodePolicy(), addresses=any_address, limits=UpstreamLimits(head_seconds=seconds))
         return await upstream.hand_through(self.request(**more), f"http://127.0.0.1:{self.number}{path}")
 
     async def end(self) -> None:
@@ -188,7 +194,8 @@ class Meeting:
 
 @pytest_twisted.ensureDeferred
 async def test_upgraded_connections_are_joined() -> None:
-    """The answer to the upgrade and everything after it goes through in both directions; the end of one is the end of both."""
+    """The response to the upgrade and all later bytes pass in both directions; when one side closes, both are closed.
+    """
     meeting = await Meeting().begin(AGREED + b"early")
     assert (await meeting.ask()).code == 101
     await meeting.client.until(b"early")
@@ -204,7 +211,7 @@ async def test_upgraded_connections_are_joined() -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_interim_responses_are_dropped() -> None:
-    """Only the final answer counts."""
+    """Only the final response is used."""
     meeting = await Meeting().begin(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nA: b\r\n\r\n" + AGREED)
     assert (await meeting.ask()).code == 101
     await meeting.client.until(b"x/1\r\n\r\n")
@@ -214,7 +221,7 @@ async def test_interim_responses_are_dropped() -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_declared_body_belongs_to_the_request() -> None:
-    """A body that the client declared is part of the request, with its length, and not of what follows."""
+    """A body that the client declared belongs to the request, with its length, and not to the upgraded connection."""
     meeting = await Meeting().begin(AGREED)
     await meeting.ask(body=b"GET / HTTP/1.1\r\n\r\n")
     while b"GET / HTTP/1.1\r\n\r\n" not in meeting.made[0].received:
@@ -238,7 +245,7 @@ REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: ke
 )
 @pytest_twisted.ensureDeferred
 async def test_refused_upgrade_is_passed_on(framing: bytes, closes: bool) -> None:
-    """What the backend answers instead is the answer, in framing of our own; neither connection is used any more."""
+    """The backend's response is passed on with our own framing; both connections are closed."""
     meeting = await Meeting().begin(REFUSED + framing, closes=closes)
     response = await meeting.ask()
     assert (response.code, response.content_type, response.body, response.close) == (403, "text/plain", b"no", True)
@@ -271,7 +278,7 @@ async def test_refused_upgrade_is_passed_on(framing: bytes, closes: bool) -> Non
 )
 @pytest_twisted.ensureDeferred
 async def test_invalid_upgrade_responses_are_errors(answer: bytes, why: str) -> None:
-    """What is neither a change to an offered protocol nor a refusal joins nothing and is an error."""
+    """A response that is neither a switch to an offered protocol nor a rejection is an error."""
     meeting = await Meeting().begin(answer)
     with pytest.raises(UpgradeError, match=why):
         await meeting.ask()
@@ -282,7 +289,7 @@ async def test_invalid_upgrade_responses_are_errors(answer: bytes, why: str) -> 
 
 @pytest_twisted.ensureDeferred
 async def test_silent_backend_is_an_error() -> None:
-    """A backend that does not answer, or goes without an answer, is an error."""
+    """A backend that does not respond, or closes without a response, is an error."""
     meeting = await Meeting().begin(b"HTTP/1.1 101")
     with pytest.raises(UpgradeError, match="timed out"):
         await meeting.ask(seconds=0.01)
@@ -295,7 +302,7 @@ async def test_silent_backend_is_an_error() -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_disconnect_closes_the_backend_connection() -> None:
-    """The request's end closes the connection to the backend."""
+    """The end of the request closes the connection to the backend."""
     meeting = await Meeting().begin(b"")
     asking = start(meeting.ask())
     asking.addErrback(lambda failure: failure.trap(CancelledError))
@@ -311,7 +318,7 @@ async def test_disconnect_closes_the_backend_connection() -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_header_values_are_escaped() -> None:
-    """A line break in a value, of a user's name for one, begins no header; what is not ASCII is escaped in a path."""
+    """A line break in a value, such as a user's name, is escaped; non-ASCII characters in a path are escaped."""
     meeting = await Meeting().begin(AGREED)
     upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
     named = [("X-Remote-User", "a\r\nX-Remote-Group: system:masters")]
@@ -325,7 +332,7 @@ async def test_header_values_are_escaped() -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "0x7f.1", "2130706433", "0"])
 @pytest_twisted.ensureDeferred
 async def test_forbidden_addresses_are_refused(host: str) -> None:
-    """However this machine is spelled, it is not reached unless that was asked for."""
+    """Addresses of this machine are refused in any spelling unless allowed."""
     port, number, made = await listening(b"")
     upstream = Upstream(reactor, NodePolicy())
     url = f"http://{host}:{number}/"

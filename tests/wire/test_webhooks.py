@@ -111,7 +111,7 @@ async def _closed(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_webhook_document_round_trip(place: Place) -> None:
-    """The URL tells the time limit; two calls use one connection."""
+    """The URL has the time limit; two calls share a connection."""
     assert await place.post("/hook") == {"echo": {"a": 1}}
     await place.post("/hook")
     (uri, document, headers, first), (_, _, _, second) = place.receiver.seen
@@ -122,7 +122,7 @@ async def test_webhook_document_round_trip(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_service_is_reached_at_its_cluster_address(place: Place) -> None:
-    """A service is reached at its cluster address, under the name that its certificate has."""
+    """A service is called at its cluster IP, with its DNS name in the certificate."""
     service = {"namespace": "ns", "name": "hook", "port": place.port, "path": "/x"}
     await place.client.post({"service": service, "caBundle": place.bundle}, {}, 30)
     ((uri, _, headers, _),) = place.receiver.seen
@@ -148,19 +148,19 @@ async def test_service_is_reached_at_its_cluster_address(place: Place) -> None:
 )
 @pytest_twisted.ensureDeferred
 async def test_invalid_responses_are_errors(place: Place, path: str, text: str) -> None:
-    """Failures have the reference's words."""
+    """Failures have the reference's messages."""
     assert await place.fails(path) == text
 
 
 @pytest_twisted.ensureDeferred
 async def test_response_may_be_yaml(place: Place) -> None:
-    """What is no JSON is read as YAML, and a text is no object."""
+    """A response that is not JSON is parsed as YAML; a plain string is no object."""
     assert (await place.fails("/text")).startswith("couldn't get version/kind; json parse error: json: cannot unmarshal string")
 
 
 @pytest_twisted.ensureDeferred
 async def test_webhook_timeout(place: Place) -> None:
-    """A webhook that does not answer is left when its time is over."""
+    """A webhook that does not respond is abandoned at its timeout."""
     assert await place.fails("/slow", seconds=0.1) == (
         'Post "https://127.0.0.1:PORT/slow?timeout=0.1s": context deadline exceeded'
     )
@@ -169,7 +169,7 @@ async def test_webhook_timeout(place: Place) -> None:
 @pytest.mark.parametrize("path", ["/lines", "/interim"])
 @pytest_twisted.ensureDeferred
 async def test_response_head_is_bounded(place: Place, path: str) -> None:
-    """A head that does not end is the end of the call, however long the call might take."""
+    """A response head above the limit ends the call, whatever its timeout."""
     assert (await place.fails(path, seconds=3600)).endswith("net/http: server response headers exceeded 262144 bytes; aborted")
 
 
@@ -184,7 +184,7 @@ async def test_refused_connection_names_the_address(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_unknown_authority_ends_the_call(place: Place) -> None:
-    """A certificate that the bundle does not vouch for ends the call."""
+    """A certificate of a CA outside the bundle is an error."""
     other = self_signed("other", names=["127.0.0.1"], now=datetime.now(UTC))
     place.bundle = base64.b64encode(chain_pem(other.certificate)).decode()
     assert (await place.fails("/")).endswith(
@@ -194,7 +194,7 @@ async def test_unknown_authority_ends_the_call(place: Place) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_credentials_by_host_and_port(place: Place) -> None:
-    """Credentials are those of the host and port, else of a domain, else of anybody."""
+    """Credentials are looked up by host and port, then by domain, then the default."""
     users = Credentials({"*": ClientConfig(server="", token="t"), "*.hooks.svc": ClientConfig(server="", token="d")})
     await place.post("/hook", credentials=users)
     assert place.receiver.seen[0][2]["authorization"] == "Bearer t"
@@ -205,6 +205,6 @@ async def test_credentials_by_host_and_port(place: Place) -> None:
 @pytest.mark.parametrize("url", ["https://h:99999999/", "https://[::1", "", "nonsense", "https://", "ftp://h/", "https://\u00e9/", "https://h:x/"])
 @pytest_twisted.ensureDeferred
 async def test_invalid_url_is_an_error(place: Place, url: str) -> None:
-    """An address that cannot be called is an error in words, like any other."""
+    """An invalid URL is an error with a message."""
     with pytest.raises(WebhookError, match=r'^Get "'):
         await place.client.call("GET", url, 5)

@@ -20,7 +20,7 @@ NAME = KUBERNETES("{short}ctl")
 CONFIG = KUBERNETES("{SHORT}CONFIG")
 
 
-#: What an unexpected failure leaves in the log.
+#: Traces of unexpected failures in the log.
 COMPLAINTS = ("Unhandled error", "Unhandled Error", "Traceback", "incident", "#critical", "never retrieved")
 
 
@@ -29,7 +29,7 @@ def complaints(log: str) -> list[str]:
 
 
 def binary() -> str:
-    """Where the client is; ORCHD_TEST_CLIENT names another one. Skips the test without one."""
+    """Path of the client; ORCHD_TEST_CLIENT overrides it. Skips the test if there is none."""
     found = os.environ.get("ORCHD_TEST_CLIENT") or shutil.which(NAME)
     if not found:
         pytest.skip(f"no {NAME} on this machine")
@@ -37,7 +37,7 @@ def binary() -> str:
 
 
 class Cli:
-    """The client as the server's administrator. Call it with arguments: the answer is what it printed.
+    """The client as the server's administrator. Called with arguments, it returns what the client printed.
 
     `home` keeps its discovery cache, so that one run does not see another server's.
     """
@@ -46,13 +46,13 @@ class Cli:
         self.server = server
         self.dialect = server.dialect
         self._binary = binary()
-        # Its runs are short: collecting garbage takes a third of their time.
+        # Its runs are short: garbage collection takes a third of their time.
         self._environment = {**os.environ, "HOME": str(home), CONFIG: str(server.config_file), "GOGC": "off"}
         self.namespace = "default"
 
     @property
     def stock(self) -> bool:
-        """Does the server use the names that the client knows? Columns, schema and some annotations depend on it."""
+        """Whether the server uses the stock names. Columns, schema and some annotations depend on it."""
         return self.dialect is KUBERNETES
 
     def start(self, *arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
@@ -69,7 +69,8 @@ class Cli:
     def __call__(
         self, *arguments: str, send: Any = None, status: int = 0, environment: Mapping[str, str] | None = None
     ) -> str:
-        """Run it to the end. `send` goes to its standard input (as JSON unless it is text); `status` is expected."""
+        """Run it to the end. `send` is its standard input (as JSON unless it is a string); `status` is the expected
+        exit status."""
         text = send if isinstance(send, str) else json.dumps(send) if send is not None else ""
         process = self.start(*arguments, environment=environment)
         try:
@@ -82,16 +83,16 @@ class Cli:
         return out
 
     def json(self, *arguments: str) -> Any:
-        """What it prints with -o json."""
+        """Its output with -o json."""
         return json.loads(self(*arguments, "-o", "json"))
 
     def words(self, *arguments: str, status: int = 0) -> list[list[str]]:
-        """What it prints, as lines of words: columns without their widths."""
+        """Its output as lines of words: columns without their widths."""
         return [line.split() for line in self(*arguments, status=status).splitlines() if line]
 
 
 def in_new_namespace(server: DaemonProcess, name: str) -> str:
-    """A namespace in which pods can be created: its default account exists."""
+    """A namespace in which pods can be created: its default service account exists."""
     code, answer = server.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     assert code == 201, answer
     account = f"/api/v1/namespaces/{name}/serviceaccounts/default"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.autoscaling.evaluation import EvaluationError, Evaluator, Proposal, Target
 from orchd.controllers.autoscaling.metrics import MetricsClient
-from orchd.controllers.autoscaling.normalization import History, normalize
+from orchd.controllers.autoscaling.normalization import Bounds, History, normalize
 from orchd.controllers.autoscaling.replicas import Tuning
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING
@@ -56,6 +57,18 @@ class _Draft:
         return fresh
 
 
+@dataclass(frozen=True, slots=True)
+class _TargetScale:
+    """The Scale of an autoscaler's target, a resource of `ref`."""
+
+    ref: ResourceRef
+    obj: Object
+
+    @property
+    def replicas(self) -> int:
+        return int(spec(self.obj).get("replicas") or 0)
+
+
 class HorizontalPodAutoscalerController(Controller):
     name = "horizontalpodautoscaling"
     account = "horizontal-pod-autoscaler"
@@ -99,33 +112,33 @@ class HorizontalPodAutoscalerController(Controller):
     # -- one look
 
     async def _look(self, key: Key, autoscaler: Object, draft: _Draft) -> dict[str, Any]:
-        ref, scale = await self._scale(autoscaler, draft)
-        current = int(spec(scale).get("replicas") or 0)
-        least, most = int(spec(autoscaler).get("minReplicas", 1)), int(spec(autoscaler).get("maxReplicas") or 0)
+        scale = await self._scale(autoscaler, draft)
+        current = scale.replicas
+        bounds = Bounds(int(spec(autoscaler).get("minReplicas", 1)), int(spec(autoscaler).get("maxReplicas") or 0))
         history = self._histories.setdefault(key, History())
         if not history.recommendations:
             history.recommendations.append((self.env.clock.seconds(), current))
-        if current == 0 and least != 0:
+        if current == 0 and bounds.least != 0:
             draft.set(_ACTIVE, False, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
             return draft.finish(current, 0, None, False)
         metrics: list[dict[str, Any]] | None = None
-        if current > most:
-            wanted, why = most, "Current number of replicas above Spec.MaxReplicas"
-        elif current < least:
-            wanted, why = least, "Current number of replicas below Spec.MinReplicas"
+        if current > bounds.most:
+            wanted, why = bounds.most, "Current number of replicas above Spec.MaxReplicas"
+        elif current < bounds.least:
+            wanted, why = bounds.least, "Current number of replicas below Spec.MinReplicas"
         else:
-            proposal, metrics = await self._propose(autoscaler, scale, draft)
+            proposal, metrics = await self._propose(autoscaler, scale.obj, draft)
             if proposal is None:
                 before = status(autoscaler)
                 return draft.finish(current, int(before.get("desiredReplicas") or 0), before.get("currentMetrics"), False)
             why = f"{proposal.metric} above target" if proposal.size > current else "All metrics below target"
-            wanted = self._normalize(history, autoscaler, draft, current, proposal.size, least, most)
+            wanted = self._normalize(history, autoscaler, draft, current, proposal.size, bounds)
         if wanted == current:
             return draft.finish(current, current, metrics, False)
-        return await self._rescale(autoscaler, draft, ref, scale, wanted, why, history, metrics)
+        return await self._rescale(autoscaler, draft, scale, wanted, why, history, metrics)
 
-    async def _scale(self, autoscaler: Object, draft: _Draft) -> tuple[ResourceRef, Object]:
-        """The target's resource and its Scale."""
+    async def _scale(self, autoscaler: Object, draft: _Draft) -> _TargetScale:
+        """The Scale of the target. Raises _StoppedError."""
         target = spec(autoscaler).get("scaleTargetRef") or {}
         # The version does not matter: the Scale is the same in each.
         version, kind = str(target.get("apiVersion") or ""), str(target.get("kind", ""))
@@ -144,7 +157,7 @@ class HorizontalPodAutoscalerController(Controller):
             draft.set(_ABLE, False, "FailedGetScale", note)
             raise _StoppedError from error
         draft.set(_ABLE, True, "SucceededGetScale", "the HPA controller was able to get the target's current scale")
-        return ref, scale
+        return _TargetScale(ref, scale)
 
     async def _propose(
         self, autoscaler: Object, scale: Object, draft: _Draft
@@ -209,15 +222,14 @@ class HorizontalPodAutoscalerController(Controller):
         self.record(autoscaler, WARNING, "FailedComputeMetricsReplicas", note)
 
     def _normalize(
-        self, history: History, autoscaler: Object, draft: _Draft, current: int, wanted: int, least: int, most: int
+        self, history: History, autoscaler: Object, draft: _Draft, current: int, wanted: int, bounds: Bounds
     ) -> int:
         found = normalize(
             history,
             spec(autoscaler).get("behavior"),
             current=current,
             wanted=wanted,
-            least=least,
-            most=most,
+            bounds=bounds,
             now=self.env.clock.seconds(),
             window=self.env.settings.horizontal_pod_autoscaler_downscale_stabilization,
         )
@@ -229,18 +241,17 @@ class HorizontalPodAutoscalerController(Controller):
         self,
         autoscaler: Object,
         draft: _Draft,
-        ref: ResourceRef,
-        scale: Object,
+        scale: _TargetScale,
         wanted: int,
         why: str,
         history: History,
         metrics: list[dict[str, Any]] | None,
     ) -> dict[str, Any]:
-        current = int(spec(scale).get("replicas") or 0)
-        changed = {**scale, "spec": {**spec(scale), "replicas": wanted}}
+        current = scale.replicas
+        changed = {**scale.obj, "spec": {**spec(scale.obj), "replicas": wanted}}
         target = str(spec(autoscaler)["scaleTargetRef"]["name"])
         try:
-            await self.client.update(ref, namespace(autoscaler), target, changed, subresource="scale")
+            await self.client.update(scale.ref, namespace(autoscaler), target, changed, subresource="scale")
         except ApiError as error:
             note = f"New size: {wanted}; reason: {why}; error: {error.message}"
             self.record(autoscaler, WARNING, "FailedRescale", note)

@@ -59,27 +59,34 @@ class Normalized:
     limit: Reason
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """minReplicas and maxReplicas of an autoscaler."""
+
+    least: int
+    most: int
+
+
 def normalize(
     history: History,
     behavior: Mapping[str, Any] | None,
     *,
     current: int,
     wanted: int,
-    least: int,
-    most: int,
+    bounds: Bounds,
     now: float,
     window: float,
 ) -> Normalized:
-    """Stabilize `wanted`, then limit it by the scaling policies and by `least` and `most`.
+    """Stabilize `wanted`, then limit it by the scaling policies and by `bounds`.
 
     `window` is the scale-down stabilization window in seconds that applies unless `behavior` has its own. `now` is monotonic.
     """
     if behavior is None:
         stable, able = _stabilize_without_behavior(history, wanted, now, window)
-        size, limit = _limit_without_behavior(current, stable, least, most)
+        size, limit = _limit_without_behavior(current, stable, bounds)
     else:
         stable, able = _stabilize(history, behavior, current, wanted, now, window)
-        size, limit = _limit(history, behavior, current, stable, least, most, now)
+        size, limit = _limit(history, behavior, current, stable, bounds, now)
     return Normalized(size, able, size != stable, limit)
 
 
@@ -90,11 +97,11 @@ def _stabilize_without_behavior(history: History, wanted: int, now: float, windo
     return stable, _READY if stable == wanted else _STABLE_DOWN
 
 
-def _limit_without_behavior(current: int, wanted: int, least: int, most: int) -> tuple[int, Reason]:
+def _limit_without_behavior(current: int, wanted: int, bounds: Bounds) -> tuple[int, Reason]:
     step = max(2 * current, _SCALE_UP_FLOOR)
-    limit, why = (step, _TOO_FAST) if most > step else (most, _TOO_MANY)
-    if wanted < least:
-        return least, _TOO_FEW
+    limit, why = (step, _TOO_FAST) if bounds.most > step else (bounds.most, _TOO_MANY)
+    if wanted < bounds.least:
+        return bounds.least, _TOO_FEW
     return (limit, why) if wanted > limit else (wanted, _IN_RANGE)
 
 
@@ -116,16 +123,16 @@ def _stabilize(
 
 
 def _limit(
-    history: History, behavior: Mapping[str, Any], current: int, wanted: int, least: int, most: int, now: float
+    history: History, behavior: Mapping[str, Any], current: int, wanted: int, bounds: Bounds, now: float
 ) -> tuple[int, Reason]:
     if wanted > current:
         limit = max(current, _up_limit(current, history.ups, behavior.get("scaleUp") or {}, now))
-        limit, why = (limit, _TOO_FAST) if most > limit else (most, _TOO_MANY)
+        limit, why = (limit, _TOO_FAST) if bounds.most > limit else (bounds.most, _TOO_MANY)
         if wanted > limit:
             return limit, why
     elif wanted < current:
         limit = min(current, _down_limit(current, history.downs, behavior.get("scaleDown") or {}, now))
-        limit, why = (limit, _TOO_FAST_DOWN) if least < limit else (least, _TOO_FEW)
+        limit, why = (limit, _TOO_FAST_DOWN) if bounds.least < limit else (bounds.least, _TOO_FEW)
         if wanted < limit:
             return limit, why
     return wanted, _IN_RANGE

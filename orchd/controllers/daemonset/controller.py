@@ -94,16 +94,7 @@ class DaemonSetController(PodViewController):
         return again if again is not None else self._until_available(parent, planner)
 
     async def _claim(self, parent: Object, controlled: Controlled, ref: ResourceRef) -> list[Object]:
-        return await claim(
-            self.client,
-            parent,
-            parent_ref=DAEMON_SETS,
-            api_version=self.subject[0],
-            kind=self.subject[1],
-            selector=self.selector(parent),
-            controlled=controlled,
-            ref=ref,
-        )
+        return await claim(self.client, self.as_parent(parent), ref, controlled)
 
     async def _planner(self, parent: Object, revision: str) -> Planner:
         pods = await self._claim(parent, self._views.controlled, PODS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchd.client.informers import key_of
 from orchd.controllers import pods as podfacts
-from orchd.controllers.adoption import claim, controlled_by
+from orchd.controllers.adoption import Parent, claim, controlled_by
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.deployment import sizing
 from orchd.controllers.deployment.rollout import Keys, Rollout
@@ -83,16 +83,8 @@ class DeploymentController(Controller):
             return None
         if not spec(deployment).get("selector"):
             return await self._refuse(deployment)
-        sets = await claim(
-            self.client,
-            deployment,
-            parent_ref=DEPLOYMENTS,
-            api_version="apps/v1",
-            kind="Deployment",
-            selector=self._selector(deployment),
-            controlled=controlled_by(self._sets),
-            ref=REPLICA_SETS,
-        )
+        parent = Parent(deployment, DEPLOYMENTS, self.subject, self._selector(deployment))
+        sets = await claim(self.client, parent, REPLICA_SETS, controlled_by(self._sets))
         rollout = Rollout(self.client, self._keys, deployment, sets, now=self.env.wall, record=self.record)
         try:
             return await self._pass(rollout)

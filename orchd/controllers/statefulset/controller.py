@@ -64,13 +64,9 @@ class StatefulSetController(PodViewController):
             return None
         pods = await claim(
             self.client,
-            parent,
-            parent_ref=STATEFUL_SETS,
-            api_version="apps/v1",
-            kind="StatefulSet",
-            selector=self.selector(parent),
-            controlled=self._views.controlled,
-            ref=PODS,
+            self.as_parent(parent),
+            PODS,
+            self._views.controlled,
             fits=lambda pod: identity.ordinal(parent, pod) is not None,
         )
         known = list(self._revisions.by_index(BY_CONTROLLER, uid(parent)))

@@ -193,6 +193,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="limitranges",
         validation=Validation(create="validate.core.limits.create_range", update="validate.core.limits.update_range"),
         creates_on_update=True,
+        creates_unnamed=True,
     ),
     KindRow(
         kind="Namespace",

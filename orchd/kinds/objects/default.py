@@ -1,26 +1,26 @@
 """Defaulting: one compiled recursion per type, cached in `Type.memo`.
 
-Objects must be in canonical shape (`orchd.kinds.objects.shape`). An absent or null member is unset. Parts of an object that are
-also, at the same place, parts of a `known` object with defaults are not looked at. Parts of custom kinds always are.
+Objects must be in canonical shape (`orchd.kinds.objects.shape`). An absent or null member is unset. Objects of custom kinds are looked
+at in whole, those of other kinds where they differ from an earlier object with defaults (`orchd.kinds.objects.changed_parts`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from orchd.kinds.catalog import Resource
 from orchd.kinds.compiling import COMPILING
 from orchd.kinds.ir import ELEMENT_DEFAULT, Type
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.changed_parts import convert_entries, convert_items, earlier_members
 from orchd.kinds.objects.defaults import core, policies, workloads
 from orchd.kinds.objects.defaults.rules import Rule
 from orchd.kinds.objects.settings import ObjectSettings
 
-#: Fills in the defaults of a value, which has settings and the known value at its place, None without one.
-Fill = Callable[[Any, ObjectSettings, Any], Any]
-
-_NOTHING: Final[Mapping[str, Any]] = {}
+#: Fills in the defaults of a value; takes the settings, the value, and the earlier value at its place, None without one.
+Fill = Callable[[ObjectSettings, Any, Any], Any]
 
 #: type name -> constants for absent members.
 CONSTANTS: Final[Mapping[str, Mapping[str, Any]]] = {**core.CONSTANTS, **workloads.CONSTANTS, **policies.CONSTANTS}
@@ -28,17 +28,17 @@ CONSTANTS: Final[Mapping[str, Mapping[str, Any]]] = {**core.CONSTANTS, **workloa
 RULES: Final[Mapping[str, Rule]] = {**core.RULES, **workloads.RULES, **policies.RULES}
 
 
-def apply(obj: Object, resource: Resource, settings: ObjectSettings, known: Object | None = None) -> Object:
+def apply(obj: Object, resource: Resource, settings: ObjectSettings, earlier: Object | None = None) -> Object:
     """Fill in the defaults of `obj`, which has the version of `resource`. Returns `obj` itself if nothing was missing."""
-    return fill(obj, resource.type, settings, known)
+    return fill(obj, resource.type, settings, earlier)
 
 
-def fill(obj: Object, type: Type, settings: ObjectSettings, known: Object | None = None) -> Object:
+def fill(obj: Object, type: Type, settings: ObjectSettings, earlier: Object | None = None) -> Object:
     """Like `apply`, for a value of a type (a pod template, an options object)."""
     compiled = _filler(type)
     if compiled is None:
         return obj
-    result: Object = compiled(obj, settings, known)
+    result: Object = compiled(settings, obj, earlier)
     return result
 
 
@@ -65,7 +65,7 @@ def _compile(type: Type) -> Fill | None:
         return _list(_filler(type.element)) if type.constraints is None else _custom_list(type)
     if type.kind == "map":
         if type.element.kind == "quantity":
-            return lambda value, settings, known: core.resource_list(value, settings)
+            return lambda settings, value, earlier: core.resource_list(value, settings)
         return _map(type) if type.constraints is not None else _plain_map(_filler(type.element))
     return None
 
@@ -84,7 +84,7 @@ def _named_struct(type: Type) -> Fill | None:
     pairs = tuple(constants.items())
     count = len(children)
 
-    def struct(value: Any, settings: ObjectSettings, known: Any) -> Any:
+    def struct(settings: ObjectSettings, value: Any, earlier: Any) -> Any:
         out = value if rule is None else rule(value, settings)
         for name, constant in pairs:
             if out.get(name) is None:
@@ -94,12 +94,11 @@ def _named_struct(type: Type) -> Fill | None:
         if not count:
             return out
         inside = out
-        if known.__class__ is not dict:
-            known = _NOTHING
+        before = earlier_members(earlier)
         for name, inner in children.items() if count < len(out) else [(n, children[n]) for n in out if n in children]:
             item = inside.get(name)
-            if item is not None and item is not (was := known.get(name)):
-                new = inner(item, settings, was)
+            if item is not None and item is not (was := before.get(name)):
+                new = inner(settings, item, was)
                 if new is not item:
                     if out is value:
                         out = dict(inside)
@@ -113,16 +112,11 @@ def _list(inner: Fill | None) -> Fill | None:
     if inner is None:
         return None
 
-    def items(value: Any, settings: ObjectSettings, known: Any) -> Any:
-        if known.__class__ is not list or len(known) != len(value):
-            out = [inner(item, settings, None) if item is not None else None for item in value]
-        else:
-            pairs = zip(value, known, strict=True)
-            out = [item if item is None or item is was else inner(item, settings, was) for item, was in pairs]
-        for old, new in zip(value, out, strict=True):
-            if old is not new:
-                return out
-        return value
+    def items(settings: ObjectSettings, value: Any, earlier: Any) -> Any:
+        return convert_items(value, earlier, partial(item, settings))
+
+    def item(settings: ObjectSettings, value: Any, earlier: Any) -> Any:
+        return None if value is None else inner(settings, value, earlier)
 
     return items
 
@@ -131,9 +125,8 @@ def _plain_map(inner: Fill | None) -> Fill | None:
     if inner is None:
         return None
 
-    def entries(value: Any, settings: ObjectSettings, known: Any) -> Any:
-        out = {key: inner(item, settings, None) for key, item in value.items()}
-        return out if any(out[key] is not item for key, item in value.items()) else value
+    def entries(settings: ObjectSettings, value: Any, earlier: Any) -> Any:
+        return convert_entries(value, partial(inner, settings))
 
     return entries
 
@@ -160,7 +153,7 @@ def _custom_struct(type: Type) -> Fill:
         )
         ready = True
 
-    def struct(value: Any, settings: ObjectSettings, known: Any) -> Any:
+    def struct(settings: ObjectSettings, value: Any, earlier: Any) -> Any:
         if not ready:
             prepare()
         out = value
@@ -176,7 +169,7 @@ def _custom_struct(type: Type) -> Fill:
         for name, inner in children.items():
             item = out.get(name)
             if item is not None:
-                new = inner(item, settings, None)
+                new = inner(settings, item, None)
                 if new is not item:
                     if out is value:
                         out = dict(value)
@@ -194,8 +187,8 @@ def _custom_list(type: Type) -> Fill | None:
     if guarded is None and default is None:
         return None
 
-    def items(value: Any, settings: ObjectSettings, known: Any) -> Any:
-        out = [default if item is None else item if guarded is None else guarded(item, settings, None) for item in value]
+    def items(settings: ObjectSettings, value: Any, earlier: Any) -> Any:
+        out = [default if item is None else item if guarded is None else guarded(settings, item, None) for item in value]
         return out if any(old is not new for old, new in zip(value, out, strict=True)) else value
 
     return items
@@ -208,7 +201,7 @@ def _map(type: Type) -> Fill | None:
     keep_null = type.element.nullable or (type.element.kind == "any" and not type.element.preserve_unknown)
     default = None if type.element.nullable else type.memo.get(ELEMENT_DEFAULT)
 
-    def entries(value: Any, settings: ObjectSettings, known: Any) -> Any:
+    def entries(settings: ObjectSettings, value: Any, earlier: Any) -> Any:
         out = {}
         same = True
         for key, item in value.items():
@@ -219,7 +212,7 @@ def _map(type: Type) -> Fill | None:
             if item is None and not keep_null:
                 same = False
                 continue
-            new = item if guarded is None or item is None else guarded(item, settings, None)
+            new = item if guarded is None or item is None else guarded(settings, item, None)
             same = same and new is item
             out[key] = new
         return value if same else out
@@ -233,7 +226,7 @@ _PYTHON: Final = {"struct": dict, "map": dict, "list": list}
 def _fill_kind(kind: str, inner: Fill) -> Fill:
     expected = _PYTHON[kind]
 
-    def fill(value: Any, settings: ObjectSettings, known: Any) -> Any:
-        return inner(value, settings, None) if value.__class__ is expected else value
+    def fill(settings: ObjectSettings, value: Any, earlier: Any) -> Any:
+        return inner(settings, value, None) if value.__class__ is expected else value
 
     return fill

@@ -1,45 +1,39 @@
 """Order of members in the JSON of built-in kinds: structs in the order of their types, maps by key, as the reference encodes
-them. Compiled once per `Type` (cached in `Type.memo`); values that are in order are returned themselves. Parts of an object that
-are also, at the same place, parts of a `known` object with ordered members are not looked at.
+them. Compiled once per `Type` (cached in `Type.memo`); values that are in order are returned themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from itertools import repeat
-from operator import is_not
 from typing import Any, Final
 
 from orchd.kinds.compiling import COMPILING
 from orchd.kinds.ir import Type
+from orchd.kinds.objects.changed_parts import Convert, convert_entries, convert_items, earlier_members
 from orchd.kinds.objects.shape import is_union
 
-#: Orders the members of a value, which has the known value at its place, None without one.
-Order = Callable[[Any, Any], Any]
 _MEMO: Final = "member order"
 #: kind and apiVersion come first in an object; members that the type does not have come last.
 _FIRST: Final = {"kind": -2, "apiVersion": -1}
-_NOTHING: Final[Mapping[str, Any]] = {}
 _UNKNOWN: Final[tuple[int, None]] = (1 << 30, None)
 #: Maximum number of sets of members whose order is remembered, by type.
 _MOST_PLANS: Final = 64
 
 
-def order_members(obj: dict[str, Any], type: Type, known: dict[str, Any] | None = None) -> dict[str, Any]:
-    """`obj`, in the canonical shape of `type`, with ordered members. Opaque values, such as templates of extensions, and
+def order_members(obj: dict[str, Any], type: Type, earlier: dict[str, Any] | None = None) -> dict[str, Any]:
+    """`obj`, in the canonical shape of `type`, with ordered members, which `earlier` has (`changed_parts`). Opaque values, such as templates of extensions, and
     values of another shape are left as they are."""
     order = _order(type)
-    ordered: dict[str, Any] = obj if order is None else order(obj, known)
+    ordered: dict[str, Any] = obj if order is None else order(obj, earlier)
     return ordered
 
 
-def _order(type: Type) -> Order | None:
+def _order(type: Type) -> Convert | None:
     """The compiled order of values of `type`; None for values that have no members."""
     if is_union(type):
         # A schema, or another form without members.
         return _order(type.fields["Schema"].type)
     if type.kind == "struct":
-        found: Order | None = type.memo.get(_MEMO)
+        found: Convert | None = type.memo.get(_MEMO)
         if found is None:
             with COMPILING:
                 # Recursive types find this while their members are compiled.
@@ -52,15 +46,15 @@ def _order(type: Type) -> Order | None:
     return None
 
 
-def _struct(type: Type) -> Order:
+def _struct(type: Type) -> Convert:
     #: name -> (rank, order of the value)
-    members: dict[str, tuple[int, Order | None]] = {}
+    members: dict[str, tuple[int, Convert | None]] = {}
     #: Names as they were found -> names in order (None: they are), and the orders of the values that have members.
-    plans: dict[tuple[str, ...], tuple[tuple[str, ...] | None, tuple[tuple[str, Order], ...]]] = {}
+    plans: dict[tuple[str, ...], tuple[tuple[str, ...] | None, tuple[tuple[str, Convert], ...]]] = {}
 
-    def plan(names: tuple[str, ...]) -> tuple[tuple[str, ...] | None, tuple[tuple[str, Order], ...]]:
+    def plan(names: tuple[str, ...]) -> tuple[tuple[str, ...] | None, tuple[tuple[str, Convert], ...]]:
         if not members:
-            found: dict[str, tuple[int, Order | None]] = {name: (rank, None) for name, rank in _FIRST.items()}
+            found: dict[str, tuple[int, Convert | None]] = {name: (rank, None) for name, rank in _FIRST.items()}
             found |= {name: (rank, _order(field.type)) for rank, (name, field) in enumerate(type.fields.items())}
             members.update(found)
         ordered = tuple(sorted(names, key=lambda name: members.get(name, _UNKNOWN)[0]))
@@ -73,16 +67,15 @@ def _struct(type: Type) -> Order:
             plans[names] = made
         return made
 
-    def struct(value: Any, known: Any) -> Any:
+    def struct(value: Any, earlier: Any) -> Any:
         if value.__class__ is not dict:
             return value
-        if known.__class__ is not dict:
-            known = _NOTHING
+        before = earlier_members(earlier)
         names = tuple(value)
         ordered, inner = plans.get(names) or plan(names)
         changes: dict[str, Any] | None = None
         for name, order in inner:
-            item, was = value[name], known.get(name)
+            item, was = value[name], before.get(name)
             if item and item is not was and (made := order(item, was)) is not item:
                 if changes is None:
                     changes = {}
@@ -94,27 +87,19 @@ def _struct(type: Type) -> Order:
     return struct
 
 
-def _list(element: Order) -> Order:
-    def items(value: Any, known: Any) -> Any:
-        if value.__class__ is not list:
-            return value
-        if known.__class__ is not list or len(known) != len(value):
-            known = repeat(None, len(value))
-        made = [item if item is was else element(item, was) for item, was in zip(value, known, strict=True)]
-        return made if any(map(is_not, made, value)) else value
+def _list(element: Convert) -> Convert:
+    def items(value: Any, earlier: Any) -> Any:
+        return convert_items(value, earlier, element) if value.__class__ is list else value
 
     return items
 
 
-def _map(element: Order | None) -> Order:
-    def entries(value: Any, known: Any) -> Any:
+def _map(element: Convert | None) -> Convert:
+    def entries(value: Any, earlier: Any) -> Any:
         if value.__class__ is not dict:
             return value
         if len(value) > 1 and list(value) != (names := sorted(value)):
             value = {name: value[name] for name in names}
-        if element is None:
-            return value
-        changes = {name: ordered for name, item in value.items() if (ordered := element(item, None)) is not item}
-        return {**value, **changes} if changes else value
+        return value if element is None else convert_entries(value, element)
 
     return entries

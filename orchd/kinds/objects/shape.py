@@ -9,8 +9,8 @@ subtrees themselves. There are two sets of rules, as in the reference:
   means unset. An empty list or map that is always written is preserved until the object is stored (`empty_collections`).
 * Custom kinds: unknown members are pruned unless the schema preserves them; the rest is left to validation.
 
-Parts of an object that are also, at the same place, parts of a `known` object in canonical shape are not looked at. Parts of
-custom kinds always are.
+Objects of custom kinds are looked at in whole, those of other kinds where they differ from an earlier object in canonical shape
+(`orchd.kinds.objects.changed_parts`).
 
 Errors are `ShapeError`s with the reference's messages; `typenames` has the names of field types.
 """
@@ -25,10 +25,11 @@ from orchd.kinds.compiling import COMPILING
 from orchd.kinds.gotext import typenames
 from orchd.kinds.gotext.values import json_name
 from orchd.kinds.ir import Field, Type
+from orchd.kinds.objects.changed_parts import convert_items, earlier_members
 from orchd.kinds.objects.scalars import ScalarError
 from orchd.kinds.objects.shape_scalars import MismatchError, identity, scalar
 
-#: Conversion of a value. Those of structs, lists and maps also take the known value at its place, None without one.
+#: Conversion of a value. Those of structs, lists and maps also take the earlier value at its place, None without one.
 Convert = Callable[..., Any]
 #: How a member is converted: conversion (None for strings), whether values have parts, replacement of an empty value, replacement
 #: of null (() for none), name of the type in errors.
@@ -75,11 +76,11 @@ class _EmbeddedError(Exception):
         return f"{''.join(reversed(self.path)).removeprefix('.')}: Invalid value: {shown}: {self.why}"
 
 
-def canonical(obj: dict[str, Any], type: Type, known: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Convert `obj` to the canonical shape of `type`, which `known` has. Returns `obj` itself if nothing changes. Raises
+def canonical(obj: dict[str, Any], type: Type, earlier: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Convert `obj` to the canonical shape of `type`, which `earlier` has. Returns `obj` itself if nothing changes. Raises
     ShapeError."""
     try:
-        result: dict[str, Any] = converter(type)(obj, known)
+        result: dict[str, Any] = converter(type)(obj, earlier)
     except (MismatchError, _EmbeddedError) as error:
         raise ShapeError(error.text()) from None
     except ScalarError as error:
@@ -106,7 +107,7 @@ def converter(type: Type) -> Convert:
             if found is None:
                 if "shape.begun" in type.memo:
                     # Recursive types (JSON schemas) are resolved through the memo.
-                    return lambda value, known=None: converter(type)(value, known)
+                    return lambda value, earlier=None: converter(type)(value, earlier)
                 type.memo["shape.begun"] = True
                 found = type.memo["shape"] = _compile(type)
     return found
@@ -161,24 +162,15 @@ def _list(type: Type, alias: str = "") -> Convert:
     convert = _compile(element, inner) if element.kind != "struct" else converter(element)
     parted = element.kind in _PARTED
 
-    def items(value: Any, known: Any = None) -> Any:
+    def item(value: Any, earlier: Any) -> Any:
+        if value is None:
+            return zero(element)
+        return convert(value, earlier) if parted else convert(value)
+
+    def items(value: Any, earlier: Any = None) -> Any:
         if value.__class__ is not list:
             raise MismatchError(json_name(value), whole)
-        if not parted or known.__class__ is not list or len(known) != len(value):
-            known = None
-        same = True
-        out = []
-        for position, item in enumerate(value):
-            if item is None:
-                new = zero(element)
-            elif known is None:
-                new = convert(item)
-            else:
-                new = item if item is known[position] else convert(item, known[position])
-            if new is not item:
-                same = False
-            out.append(new)
-        return value if same else out
+        return convert_items(value, earlier, item)
 
     return items
 
@@ -188,7 +180,7 @@ def _map(type: Type, alias: str = "") -> Convert:
     whole, inner = typenames.split(type, alias)
     convert = _compile(element, inner) if element.kind != "struct" else converter(element)
 
-    def entries(value: Any, known: Any = None) -> Any:
+    def entries(value: Any, earlier: Any = None) -> Any:
         if value.__class__ is not dict:
             raise MismatchError(json_name(value), whole)
         same = True
@@ -254,7 +246,7 @@ def _named_struct(type: Type) -> Convert:
     wanted = typenames.struct(type)
     owner = _short(type)
 
-    def struct(value: Any, known: Any = None) -> Any:
+    def struct(value: Any, earlier: Any = None) -> Any:
         nonlocal plans, always, ready
         if value.__class__ is not dict:
             raise MismatchError(json_name(value), wanted)
@@ -265,16 +257,13 @@ def _named_struct(type: Type) -> Convert:
         out = {}
         same = True
         key = ""
-        was = None
-        if known.__class__ is not dict:
-            known = None
+        before = earlier_members(earlier)
         try:
             for key, item in value.items():
-                if known is not None:
-                    was = known.get(key)
-                    if was is item and item is not None:
-                        out[key] = item
-                        continue
+                was = before.get(key)
+                if was is item and item is not None:
+                    out[key] = item
+                    continue
                 plan = plans.get(key)
                 if plan is None:
                     same = False
@@ -318,7 +307,7 @@ def _schema_or(type: Type, other: Callable[[Type], Convert], accepts: type[Any],
     schema = converter(type.fields["Schema"].type)
     convert = other(type)
 
-    def union(value: Any, known: Any = None) -> Any:
+    def union(value: Any, earlier: Any = None) -> Any:
         if value.__class__ is dict:
             return schema(value)
         if value.__class__ is accepts:
@@ -418,7 +407,7 @@ def _custom_struct(type: Type) -> Convert:
                 plans[name] = _embedded_text
         ready = True
 
-    def struct(value: Any, known: Any = None) -> Any:
+    def struct(value: Any, earlier: Any = None) -> Any:
         if value.__class__ is not dict:
             return value
         if not ready:

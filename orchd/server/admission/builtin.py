@@ -121,7 +121,11 @@ def make_chain(
             )
     plugins: list[IAdmissionPlugin] = []
     for name in names:
-        plugin = factories[name].make(replace(context, configuration=sections.get(name)))
+        try:
+            plugin = factories[name].make(replace(context, configuration=sections.get(name)))
+        except ValueError as error:
+            said = str(error)
+            raise ValueError(said if said.startswith(f"{name}: ") else f"{name}: {said}") from error
         verifyObject(IAdmissionPlugin, plugin)
         plugins.append(plugin)
     return AdmissionChain(plugins, observe=observe)

@@ -98,6 +98,8 @@ def _namespaces_of(obj: Object) -> tuple[str, ...]:
 
 def _split_name(text: str) -> tuple[str, str]:
     path, _, group = text.partition(".")
+    if "/" in group:
+        raise ValueError(f"resources: {text!r}: a subresource comes before the group, as in 'deployments/scale.apps'")
     return group, path
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import orjson
-from twisted.internet.interfaces import IReactorTime
 
-from orchd.client.interfaces import IInformer
 from orchd.dialect import STOCK_DISCOVERY_GROUP
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.openapi.aggregated import CURRENT, KIND, STALE, ForeignVersion, from_resource_list
-from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
+from orchd.server.aggregation.api_services import AggregatedService, registered_of
+from orchd.server.aggregation.foreign_servers import ForeignServers
 from orchd.server.aggregation.polling import Key, PolledServer, ServerPolls, server_key
 from orchd.txkit.log import Logger
 
@@ -23,23 +22,6 @@ _AT_ONCE = 4
 _ACCEPT: Final = f"application/json;g={STOCK_DISCOVERY_GROUP};v=v2;as={KIND}"
 
 GroupVersion = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Downloaded:
-    """A complete response of another server."""
-
-    code: int
-    content_type: str
-    tag: str
-    body: bytes
-
-
-class Download(Protocol):
-    """Requests `path` of a server with GET; `tag` is the Etag of the response that is already known, "" for none. Raises
-    an exception when the server cannot be reached or does not answer in time, or when its response is too large."""
-
-    def __call__(self, server: AggregatedService, path: str, *, accept: str, tag: str) -> Awaitable[Downloaded]: ...
 
 
 class DiscoveryError(Exception):
@@ -62,22 +44,13 @@ class ForeignDiscovery:
 
     _log = Logger()
 
-    def __init__(
-        self,
-        registry: AggregatedServices,
-        informer: IInformer,
-        download: Download,
-        *,
-        clock: IReactorTime,
-        in_thread: Callable[..., Awaitable[Any]],
-    ) -> None:
-        """`registry` follows `informer`, the one of APIServices, before this does."""
-        self._registry = registry
-        self._download = download
-        self._in_thread = in_thread
-        self._polls = ServerPolls(self._poll, _Server, clock, at_once=_AT_ONCE, name="discovery of other servers")
+    def __init__(self, servers: ForeignServers) -> None:
+        self._registry = servers.registry
+        self._download = servers.download
+        self._in_thread = servers.in_thread
+        self._polls = ServerPolls(self._poll, _Server, servers.clock, at_once=_AT_ONCE, name="discovery of other servers")
         self._versions: tuple[ForeignVersion, ...] | None = None
-        informer.add_listener(self._changed)
+        servers.informer.add_listener(self._changed)
 
     def versions(self) -> tuple[ForeignVersion, ...]:
         """The group versions of other servers; the same value while nothing changes."""

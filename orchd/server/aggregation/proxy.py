@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from twisted.internet import ssl
@@ -17,11 +17,10 @@ from twisted.internet.defer import TimeoutError
 from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
-from orchd.client.interfaces import IInformer
 from orchd.kinds.identity import MASTERS_GROUP, User
-from orchd.kinds.jsonvalues import Object
+from orchd.server.aggregation.addresses import ServiceAddresses
 from orchd.server.aggregation.api_services import AggregatedService
-from orchd.server.aggregation.discovered import Downloaded
+from orchd.server.aggregation.foreign_servers import Downloaded
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.subresources.addresses import any_address
@@ -52,12 +51,6 @@ _USER, _GROUP, _EXTRA = "X-Remote-User", "X-Remote-Group", "X-Remote-Extra-"
 _PROBE = 5.0
 
 
-class Chooser(Protocol):
-    """Chooses a random element."""
-
-    def choice(self, options: list[Any]) -> Any: ...
-
-
 @implementer(IPolicyForHTTPS)
 class _Policy:
     """TLS policy for the server of one APIService."""
@@ -78,29 +71,23 @@ class AuthorityError(Exception):
 
 
 class AggregationProxy:
-    """`certificate` and `key` (PEM; b"" for none) authenticate this server to others. With `by_endpoints` connections
-    go to one of the service's endpoints, chosen by `random`, else to the service's address."""
+    """Forwards requests to the servers of `AggregatedService`s. `own` returns the certificate and key (PEM; b"" for none) that
+    authenticate this server to them."""
 
     def __init__(
         self,
         reactor: Any,
-        services: IInformer,
-        endpoints: IInformer,
+        addresses: ServiceAddresses,
         *,
         own: Callable[[], tuple[bytes, bytes]],
-        by_endpoints: bool,
-        random: Chooser,
         prober: str,
         dial: Dial | None = None,
     ) -> None:
         """Probes are sent in the name of the user `prober`. `dial` connects, None directly."""
         self._dial = dial
         self._reactor = reactor
-        self._services = services
-        self._endpoints = endpoints
+        self._addresses = addresses
         self._own = own
-        self._by_endpoints = by_endpoints
-        self._random = random
         self._prober = prober
         self._policies: OrderedDict[tuple[bytes, bool, tuple[bytes, bytes]], _Policy] = OrderedDict()
 
@@ -113,7 +100,7 @@ class AggregationProxy:
         url = f"{server.origin}{request.raw_path}{query}"
         headers = [*_plain(forwardable_headers(request)), *_identity(request.user)]
         try:
-            address = self._address(server)
+            address = self._addresses.find(server)
         except UnreachableError:
             return unavailable("service unavailable")
         try:
@@ -142,7 +129,7 @@ class AggregationProxy:
     async def probe(self, server: AggregatedService) -> str:
         """The reason why a server is unavailable, "" when it responds. Its certificate is not verified."""
         try:
-            address = self._address(server)
+            address = self._addresses.find(server)
         except UnreachableError as error:
             return str(error)
         host = f"[{address[0]}]" if ":" in address[0] else address[0]
@@ -170,7 +157,7 @@ class AggregationProxy:
         asker = User(name=self._prober, groups=(MASTERS_GROUP,))
         headers = [*_identity(asker), ("Accept", accept), *([("If-None-Match", tag)] if tag else ())]
         try:
-            upstream = self._upstream(server, self._address(server))
+            upstream = self._upstream(server, self._addresses.find(server))
             asking = start(self._download(upstream, f"{server.origin}{path}", headers))
             return await within(asking, _PROBE, self._reactor)
         except (UnreachableError, AuthorityError) as error:
@@ -203,37 +190,6 @@ class AggregationProxy:
                 self._policies.popitem(last=False)
         # Administrators configure the servers of groups, which may run on this machine.
         return Upstream(self._reactor, policy, at=address, addresses=any_address, dial=self._dial)
-
-    def _address(self, server: AggregatedService) -> tuple[str, int]:
-        """Raises UnreachableError."""
-        service = self._services.get(server.namespace, server.service)
-        if service is None:
-            raise UnreachableError(f'service "{server.service}" not found')
-        spec = service.get("spec") or {}
-        if spec.get("type") == "ExternalName":
-            return spec.get("externalName", ""), server.port
-        port = next((p for p in spec.get("ports") or () if p.get("port") == server.port), None)
-        if port is None:
-            raise UnreachableError(f'no service port {server.port} found for service "{server.service}"')
-        if not self._by_endpoints:
-            if spec.get("clusterIP") in (None, "", "None"):
-                raise UnreachableError(f'cannot route to service with ClusterIP "{spec.get("clusterIP", "")}"')
-            return spec["clusterIP"], server.port
-        found = list(_ready(self._endpoints.get(server.namespace, server.service), port.get("name") or ""))
-        if not found:
-            raise UnreachableError(f'no endpoints available for service "{server.service}"')
-        chosen: tuple[str, int] = self._random.choice(found)
-        return chosen
-
-
-def _ready(endpoints: Object | None, port_name: str) -> list[tuple[str, int]]:
-    return [
-        (address["ip"], port["port"])
-        for subset in (endpoints or {}).get("subsets") or ()
-        for port in subset.get("ports") or ()
-        if (port.get("name") or "") == port_name
-        for address in subset.get("addresses") or ()
-    ]
 
 
 def unavailable(why: str, *, code: int = 503) -> Response:

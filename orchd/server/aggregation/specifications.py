@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import orjson
-from twisted.internet.interfaces import IReactorTime
 
-from orchd.client.interfaces import IInformer
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.openapi import v2_protobuf
 from orchd.kinds.openapi.v2_merge import ForeignSpecification, SpecificationError, part_of
-from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
-from orchd.server.aggregation.discovered import DiscoveryError, Download, GroupVersion
+from orchd.server.aggregation.api_services import AggregatedService, registered_of
+from orchd.server.aggregation.discovered import DiscoveryError, GroupVersion
+from orchd.server.aggregation.foreign_servers import ForeignServers
 from orchd.server.aggregation.polling import Key, PolledServer, ServerPolls, server_key
 from orchd.txkit.log import Logger
 
@@ -37,24 +36,15 @@ class ForeignSpecifications:
 
     _log = Logger()
 
-    def __init__(
-        self,
-        registry: AggregatedServices,
-        informer: IInformer,
-        download: Download,
-        *,
-        clock: IReactorTime,
-        in_thread: Callable[..., Awaitable[Any]],
-    ) -> None:
-        """`registry` follows `informer`, the one of APIServices, before this does."""
-        self._registry = registry
-        self._download = download
-        self._in_thread = in_thread
-        self._polls = ServerPolls(self._poll, _Server, clock, at_once=_AT_ONCE, name="OpenAPI documents of other servers")
+    def __init__(self, servers: ForeignServers) -> None:
+        self._registry = servers.registry
+        self._download = servers.download
+        self._in_thread = servers.in_thread
+        self._polls = ServerPolls(self._poll, _Server, servers.clock, at_once=_AT_ONCE, name="OpenAPI documents of other servers")
         self._all: tuple[ForeignSpecification, ...] | None = None
         #: Called after each change of `all`.
         self.changed: Callable[[], object] = lambda: None
-        informer.add_listener(self._service_changed)
+        servers.informer.add_listener(self._service_changed)
 
     def all(self) -> tuple[ForeignSpecification, ...]:
         """The documents by the priority of their APIServices; the same value while nothing changes."""

@@ -57,12 +57,33 @@ def _deleted_before(obj: Object, moment: float) -> bool:
     return bool(text) and datetime.fromisoformat(text).timestamp() < moment
 
 
+class AccountObjects:
+    """The objects that tokens are bound to: accounts, secrets and pods. `client` reads those that the informers lack, so that a new
+    account's token is valid at once; None uses informers only."""
+
+    def __init__(self, informers: IInformers, client: IClient | None = None) -> None:
+        self._informers = {ref: informers.informer(ref) for ref in (ACCOUNTS, SECRETS, PODS)}
+        self._client = client
+
+    async def find(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:
+        """The object; None if it does not exist. Raises AuthenticationError if it cannot be read."""
+        obj = self._informers[ref].get(namespace, name)
+        if obj is not None or self._client is None:
+            return obj
+        try:
+            found: Object = await self._client.get(ref, namespace, name)
+        except ApiError as error:
+            if error.code != 404:
+                raise AuthenticationError(error.message) from error
+            return None
+        return found
+
+
 @implementer(ITokenAuthenticator)
 class ServiceAccountTokens:
     """`issuers`: the first issues tokens, all are accepted. `audiences` are those of this API server.
 
-    `client` reads objects that the informers lack, so that a new account's token is valid at once; None uses informers
-    only. `wall` returns epoch seconds. `lookup` False accepts legacy tokens without reading their secret
+    `wall` returns epoch seconds. `lookup` False accepts legacy tokens without reading their secret
     (--service-account-lookup).
     """
 
@@ -72,21 +93,19 @@ class ServiceAccountTokens:
         self,
         dialect: Dialect,
         verifier: Verifier,
-        informers: IInformers,
+        objects: AccountObjects,
         *,
         issuers: Sequence[str],
         audiences: Sequence[str],
         wall: Callable[[], float],
-        client: IClient | None = None,
         lookup: bool = True,
     ) -> None:
         self._verifier = verifier
         self._issuers = frozenset(issuers)
         self._audiences = tuple(audiences)
         self._wall = wall
-        self._client = client
+        self._objects = objects
         self._lookup = lookup
-        self._informers = {ref: informers.informer(ref) for ref in (ACCOUNTS, SECRETS, PODS)}
         self._private = dialect("{long}.io")
         self._legacy_issuer = dialect("{long}/serviceaccount")
         self._legacy = dialect("{long}.io/serviceaccount/")
@@ -135,7 +154,7 @@ class ServiceAccountTokens:
         namespace = str(private.get("namespace", ""))
         account = private["serviceaccount"]
         name, uid = str(account.get("name", "")), str(account.get("uid", ""))
-        found = await self._find(ACCOUNTS, namespace, name)
+        found = await self._objects.find(ACCOUNTS, namespace, name)
         if found is None:
             raise AuthenticationError(f'serviceaccounts "{name}" not found')
         if _deleted_before(found, now - LEEWAY):
@@ -162,7 +181,7 @@ class ServiceAccountTokens:
     async def _check_bound(self, ref: ResourceRef, what: str, claim: Any, namespace: str, now: float) -> None:
         if not isinstance(claim, dict):
             return
-        found = await self._find(ref, namespace, str(claim.get("name", "")))
+        found = await self._objects.find(ref, namespace, str(claim.get("name", "")))
         if found is None or _deleted_before(found, now - LEEWAY):
             raise AuthenticationError(_INVALIDATED)
         has, wanted = found["metadata"].get("uid", ""), claim.get("uid", "")
@@ -188,13 +207,13 @@ class ServiceAccountTokens:
         if subject != f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}":
             raise AuthenticationError("sub claim is invalid")
         if self._lookup:
-            secret = await self._find(SECRETS, namespace, secret_name)
+            secret = await self._objects.find(SECRETS, namespace, secret_name)
             if secret is None or secret["metadata"].get("deletionTimestamp"):
                 raise AuthenticationError("Token has been invalidated")
             held = base64.b64decode((secret.get("data") or {}).get("token", ""))
             if not hmac.compare_digest(held, token.encode()):
                 raise AuthenticationError("Token does not match server's copy")
-            account = await self._find(ACCOUNTS, namespace, name)
+            account = await self._objects.find(ACCOUNTS, namespace, name)
             if account is None:
                 raise AuthenticationError(f'serviceaccounts "{name}" not found')
             if account["metadata"].get("deletionTimestamp"):
@@ -215,18 +234,6 @@ class ServiceAccountTokens:
             return None
         self._stale_uses.add()
         return {self._stale: f"subject: {claims.get('sub', '')}, seconds after warning threshold: {int(late)}"}
-
-    async def _find(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:
-        obj = self._informers[ref].get(namespace, name)
-        if obj is not None or self._client is None:
-            return obj
-        try:
-            found: Object = await self._client.get(ref, namespace, name)
-        except ApiError as error:
-            if error.code != 404:
-                raise AuthenticationError(error.message) from error
-            return None
-        return found
 
 
 def _user(namespace: str, name: str, uid: str, extra: Mapping[str, tuple[str, ...]]) -> User:

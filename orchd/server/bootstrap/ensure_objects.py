@@ -2,33 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from twisted.internet.defer import Deferred, FirstError, gatherResults
 
-from orchd.client.interfaces import IClient
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.server.bootstrap.objects import BootstrapObject
 
 #: Attempts after a lost race: several servers may bootstrap at once.
 _ATTEMPTS = 5
+#: Objects of one resource from which on they are listed. Few are asked for one by one: there may be thousands of others.
+_WORTH_A_LIST = 8
 
 
 async def ensure(client: IClient, wanted: Iterable[BootstrapObject], *, now: str) -> None:
     """Ensure all of `wanted` concurrently (their writes share commits). `now` is the timestamp of conditions. Raises
     the first ApiError."""
+    wanted = tuple(wanted)
+    present = await _listed(client, wanted)
     try:
-        await gatherResults([Deferred.fromCoroutine(_one(client, each, now)) for each in wanted], consumeErrors=True)
+        await gatherResults(
+            [Deferred.fromCoroutine(_one(client, each, present, now)) for each in wanted], consumeErrors=True
+        )
     except FirstError as first:
         first.subFailure.raiseException()
 
 
-async def _one(client: IClient, wanted: BootstrapObject, now: str) -> None:
+#: A resource, a namespace ("" for none) and a name.
+_Key = tuple[ResourceRef, str, str]
+
+
+def _key(wanted: BootstrapObject) -> _Key:
+    return wanted.ref, wanted.namespace, wanted.name
+
+
+async def _listed(client: IClient, wanted: Iterable[BootstrapObject]) -> dict[_Key, Object | None]:
+    """Those of `wanted` of whose resource many are wanted, as they are now (None if they do not exist): a list costs less than a
+    request for each."""
+    by_ref: defaultdict[ResourceRef, set[_Key]] = defaultdict(set)
+    for each in wanted:
+        by_ref[each.ref].add(_key(each))
+    found: dict[_Key, Object | None] = {}
+    for ref, keys in by_ref.items():
+        if len(keys) < _WORTH_A_LIST:
+            continue
+        found.update(dict.fromkeys(keys))
+        for item in (await client.list(ref)).get("items") or ():
+            metadata = item["metadata"]
+            key = ref, metadata.get("namespace", ""), metadata["name"]
+            if key in keys:
+                found[key] = item
+    return found
+
+
+async def _one(client: IClient, wanted: BootstrapObject, present: Mapping[_Key, Object | None], now: str) -> None:
     for attempt in range(_ATTEMPTS):
         try:
-            await _attempt(client, wanted, now)
+            if attempt > 0 or _key(wanted) not in present:
+                existing = await _current(client, wanted)
+            else:
+                existing = present[_key(wanted)]
+            await _attempt(client, wanted, existing, now)
             return
         except ApiError as error:
             # Another server was faster: 409, or 422 for an address that its object already has.
@@ -36,15 +74,17 @@ async def _one(client: IClient, wanted: BootstrapObject, now: str) -> None:
                 raise
 
 
-async def _attempt(client: IClient, wanted: BootstrapObject, now: str) -> None:
-    ref, namespace, name = wanted.ref, wanted.namespace, wanted.name
-    existing: Object | None
+async def _current(client: IClient, wanted: BootstrapObject) -> Object | None:
     try:
-        existing = await client.get(ref, namespace, name)
+        return await client.get(wanted.ref, wanted.namespace, wanted.name)
     except ApiError as error:
         if error.code != 404:
             raise
-        existing = None
+        return None
+
+
+async def _attempt(client: IClient, wanted: BootstrapObject, existing: Object | None, now: str) -> None:
+    ref, namespace, name = wanted.ref, wanted.namespace, wanted.name
     if existing is None:
         existing = await client.create(ref, namespace, wanted.object)
     elif _is_kept(wanted, existing):

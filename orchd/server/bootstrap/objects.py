@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
@@ -79,13 +79,18 @@ def priority_classes(dialect: Dialect) -> Iterator[BootstrapObject]:
         )
 
 
-def flow_control(dialect: Dialect) -> Iterator[BootstrapObject]:
-    """Priority levels and flow schemas; their specs are restored while their auto-update annotation says so."""
+def flow_control(
+    dialect: Dialect, names: Container[str] = frozenset((*PRIORITY_LEVELS, *FLOW_SCHEMAS))
+) -> Iterator[BootstrapObject]:
+    """Priority levels and flow schemas, or those of `names`, which are templates; their specs are restored while their
+    auto-update annotation says so."""
     group = dialect("flowcontrol.apiserver.{abbr}.io")
     api_version = f"{group}/v1beta2"
     update_annotation = dialect("apf.{long}.io/autoupdate-spec")
     annotations = {update_annotation: "true"}
     for name, spec in PRIORITY_LEVELS.items():
+        if name not in names:
+            continue
         yield BootstrapObject(
             ref=ResourceRef(group, "v1beta2", "prioritylevelconfigurations"),
             object=_object(
@@ -95,6 +100,8 @@ def flow_control(dialect: Dialect) -> Iterator[BootstrapObject]:
             update_annotation=update_annotation,
         )
     for name, spec in FLOW_SCHEMAS.items():
+        if name not in names:
+            continue
         yield BootstrapObject(
             ref=ResourceRef(group, "v1beta2", "flowschemas"),
             object=_object(

@@ -71,10 +71,13 @@ class ConfigurationFile(FileReloader[ClientConfig]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """`at_once` calls run concurrently; up to `waiting` more are queued."""
+    """`at_once` calls run concurrently; up to `waiting` more are queued. One call may take `timeout` seconds; the second attempt
+    follows after `pause`."""
 
     at_once: int = 200
     waiting: int = 2000
+    timeout: float = SECONDS
+    pause: float = _PAUSE
 
 
 class RemoteReviews:
@@ -90,10 +93,7 @@ class RemoteReviews:
         observe: Observe = lambda code, seconds: None,
         evaluated: Evaluated = lambda result, seconds: None,
         limits: Limits = Limits(),
-        pause: float = _PAUSE,
-        timeout: float = SECONDS,
     ) -> None:
-        """`pause` is the delay before the second attempt, `timeout` the limit of one call in seconds."""
         self._calls = calls
         self._configuration = configuration
         self._reactor = reactor
@@ -101,8 +101,6 @@ class RemoteReviews:
         self._observe = observe
         self._evaluated = evaluated
         self._limits = limits
-        self._pause = pause
-        self._timeout = timeout
         self._turns = DeferredSemaphore(limits.at_once)
 
     async def ask(self, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,7 +108,7 @@ class RemoteReviews:
 
         Cancelling aborts the current call."""
         body = orjson.dumps(document)
-        pause, attempts = self._pause, 0
+        pause, attempts = self._limits.pause, 0
         laters = iter(range(_MOST_LATER))
         while True:
             began = self._reactor.seconds()
@@ -159,7 +157,7 @@ class RemoteReviews:
         code = "<error>"
         try:
             answer = await self._calls.call(
-                "POST", _url(to.server, self._timeout), self._timeout, authority=to.authority, user=to, body=body, limit=_MOST_BODY
+                "POST", _url(to.server, self._limits.timeout), self._limits.timeout, authority=to.authority, user=to, body=body, limit=_MOST_BODY
             )
             code = str(answer.code)
             return answer

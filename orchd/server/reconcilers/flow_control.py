@@ -28,8 +28,7 @@ _MANAGER = "api-priority-and-fairness-config-consumer-v1"
 
 def mandatory(dialect: Dialect) -> tuple[list[Object], list[Object]]:
     """The flow schemas and priority levels that every server needs to classify requests."""
-    found = [each.object for each in objects.flow_control(dialect)]
-    found = [each for each in found if each["metadata"]["name"] in ("exempt", "catch-all")]
+    found = [each.object for each in objects.flow_control(dialect, ("exempt", "catch-all"))]
     schemas = [each for each in found if each["kind"] == "FlowSchema"]
     return schemas, [each for each in found if each not in schemas]
 

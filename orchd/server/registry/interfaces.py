@@ -80,6 +80,7 @@ class IUpdateStrategy(Interface):
     """Kind-specific rules for updates."""
 
     creates_on_update: bool = Attribute("True if PUT and apply may create the object.")
+    creates_unnamed: bool = Attribute("True if an object sent with neither name nor generateName gets a name.")
     unconditional_update: bool = Attribute("True if PUT may omit metadata.resourceVersion.")
 
     def reset_fields(subresource: str) -> FieldSet:

@@ -87,13 +87,13 @@ class ObjectStore:
         """The store writer for objects of a kind."""
         return ClaimingWriter(self.store, strategy, self._caches.announced)
 
-    def encode(self, resource: Resource, obj: Object, ordered: Object | None = None) -> bytes:
-        """Encode an object of any version of `resource` for the store, with members in the reference's order, which parts of
-        `ordered` have."""
+    def encode(self, resource: Resource, obj: Object, earlier: Object | None = None) -> bytes:
+        """Encode an object of any version of `resource` for the store, with members in the reference's order, which `earlier`
+        has."""
         if resource.custom:
             return stored.encode(obj, custom=True)
         type_ = resource.version_types.get(obj["apiVersion"], resource.type)
-        return stored.encode(order_members(obj, type_, ordered))
+        return stored.encode(order_members(obj, type_, earlier))
 
     def key(self, resource: Resource, path: str) -> str:
         """The store key of a path."""

@@ -41,13 +41,16 @@ class Naming:
         return prefix[:_PREFIX] + random_suffix(self._random)
 
 
-def for_create(context: Context, obj: Object, naming: Naming) -> Object:
-    """Metadata of a new object: sets uid, creationTimestamp and the generated name, removes deletion fields."""
+def for_create(context: Context, obj: Object, naming: Naming, *, unnamed: bool = False) -> Object:
+    """Metadata of a new object: sets uid, creationTimestamp and the generated name, removes deletion fields. With `unnamed`,
+    an object with neither a name nor a generateName is named by a UUID."""
     metadata = dict(obj.get("metadata") or {})
     for gone in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "clusterName"):
         metadata.pop(gone, None)
     if not metadata.get("name") and metadata.get("generateName"):
         metadata["name"] = naming.generate(metadata["generateName"])
+    elif unnamed and not metadata.get("name"):
+        metadata["name"] = naming.uid()
     metadata["uid"] = naming.uid()
     metadata["creationTimestamp"] = timestamp(context.now)
     return {**obj, "metadata": metadata}

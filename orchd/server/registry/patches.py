@@ -58,9 +58,9 @@ class PatchRules:
 
 
 def apply_patch(
-    patch: Patch, resource: Resource, live: Object, catalog: Catalog, settings: ObjectSettings, known: Object | None = None
+    patch: Patch, resource: Resource, live: Object, catalog: Catalog, settings: ObjectSettings, earlier: Object | None = None
 ) -> Object:
-    """`live`, in the version of `resource`, after the patch, with canonical shape and defaults, which parts of `known` have.
+    """`live`, in the version of `resource`, after the patch, with canonical shape and defaults, which parts of `earlier` have.
     Raises ApiError 400 or 422."""
     rules = PatchRules.of(patch, resource)
     raw = rules.make(live)
@@ -72,7 +72,7 @@ def apply_patch(
             raise patch_errors.rejection() from None
         bounds.check_json(text)
     named = _recognize(rules, resource, catalog, raw)
-    changed = canonicalize(named, resource, settings, known, quote=lambda: rules.shown(raw))
+    changed = canonicalize(named, resource, settings, earlier, quote=lambda: rules.shown(raw))
     if raw is not live and json_.may_be_out_of_range(patch.data):
         why = nested.out_of_range(changed)
         if why:

@@ -48,9 +48,9 @@ class Transformer:
     async def _patch(self, context: Context, operation: Patch, live: Object | None) -> Object:
         assert live is not None
         access = self._access
-        known = live if context.stored_canonical else None
+        earlier = live if context.stored_canonical else None
         changed = await self._aside(
-            context.size, apply_patch, operation, context.resource, live, access.catalog(), access.settings, known
+            context.size, apply_patch, operation, context.resource, live, access.catalog(), access.settings, earlier
         )
         check_name(operation.name, context.namespace, changed)
         return await self._fields.update(context, live, changed, patched=True)
@@ -69,8 +69,8 @@ class Transformer:
         if live is None:
             _check_new(context, operation, merged)
         check_name(operation.name, context.namespace, merged)
-        known = live if context.stored_canonical else None
-        return await self._aside(context.size, canonicalize, merged, context.resource, self._access.settings, known)
+        earlier = live if context.stored_canonical else None
+        return await self._aside(context.size, canonicalize, merged, context.resource, self._access.settings, earlier)
 
 
 def _check_new(context: Context, operation: Apply, obj: Object) -> None:

@@ -71,13 +71,13 @@ class Versions:
         except shape.ShapeError as error:
             raise errors.internal(f"conversion made an object that is no {resource.kind}: {error}") from None
 
-    def canonicalize(self, resource: Resource, obj: Object, known: Object | None = None) -> Object:
-        """Canonical shape and defaults, which parts of `known` have, of an object in the working version, after admission changed
+    def canonicalize(self, resource: Resource, obj: Object, earlier: Object | None = None) -> Object:
+        """Canonical shape and defaults, which parts of `earlier` have, of an object in the working version, after admission changed
         it."""
         type_ = resource.type if resource.converter is not None else self._catalog().storage_type(resource)
         try:
-            shaped = shape.canonical(obj, type_, known)
+            shaped = shape.canonical(obj, type_, earlier)
         except shape.ShapeError as error:
             # Errors in an object that admission produced are not client errors.
             raise errors.internal(f"admission left an object that is no {resource.kind}: {error}") from None
-        return default.fill(shaped, type_, self._settings, known)
+        return default.fill(shaped, type_, self._settings, earlier)

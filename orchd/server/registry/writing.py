@@ -103,7 +103,7 @@ class Writer:
         obj = objectmeta.in_namespace(context, obj)
         obj, release = await strategy.allocate(context, obj, None)
         try:
-            obj = strategy.prepare_create(context, objectmeta.for_create(context, obj, self._naming))
+            obj = strategy.prepare_create(context, objectmeta.for_create(context, obj, self._naming, unnamed=strategy.creates_unnamed))
             name = obj["metadata"].get("name", "")
             refuse(resource, name, await self._aside(context.size, strategy.validate_create, context, obj))
             for text in strategy.warnings(context, obj, None):
@@ -223,8 +223,8 @@ class Writer:
         if context.dry_run:
             return self._access.transient_entry(resource, path, obj)
         kept = await self._versions.to_stored(resource, obj)
-        ordered = old if context.stored_canonical else None
-        value = await self._aside(context.size, self._access.encode, resource, kept, ordered)
+        earlier = old if context.stored_canonical else None
+        value = await self._aside(context.size, self._access.encode, resource, kept, earlier)
         writer = self._access.writer_for(strategy)
         revision = await writer.update(key, obj, old, kept, value, expected=entry.revision)
         strategy.observe_update(obj, old)

@@ -8,11 +8,13 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib import resources
 from types import MappingProxyType
 
 from orchd import errors
+from orchd.errors import ApiError
 from orchd.server.pipeline.interfaces import Request, Response
 
 #: Path of the page. Its files are below it.
@@ -45,6 +47,7 @@ SECURITY_HEADERS = (
     ("X-Frame-Options", "DENY"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
 
 
@@ -59,13 +62,14 @@ class StaticFile:
     def answer(self, request: Request) -> Response:
         """The response to GET and HEAD; 304 when the client has the file. Raises ApiError 405."""
         if request.method not in ("GET", "HEAD"):
-            raise errors.method_not_allowed()
+            raise protected(errors.method_not_allowed())
         headers = [*SECURITY_HEADERS, ("ETag", self.etag), ("Cache-Control", "no-cache")]
         if _has(request, self.etag):
             return Response(code=304, content_type="", headers=headers)
         return Response(content_type=self.content_type, headers=headers, body=self.body)
 
 
+@cache
 def page_files() -> Mapping[str, StaticFile]:
     """All files of the page by URL path; the page itself also at ``/ui/``."""
     found: dict[str, StaticFile] = {}
@@ -80,6 +84,12 @@ def page_files() -> Mapping[str, StaticFile]:
         if entry.name == _INDEX:
             found[f"{ROOT}/"] = file
     return MappingProxyType(found)
+
+
+def protected(error: ApiError) -> ApiError:
+    """The error, with the headers of answers below /ui."""
+    error.headers.update(SECURITY_HEADERS)
+    return error
 
 
 def _has(request: Request, etag: str) -> bool:

@@ -14,13 +14,16 @@ import orjson
 
 from orchd import errors
 from orchd.dialect import Dialect
+from orchd.errors import ApiError
 from orchd.kinds.identity import ANONYMOUS
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.representation import NO_STORE
-from orchd.server.ui.files import ROOT, SECURITY_HEADERS, StaticFile
+from orchd.server.ui.files import ROOT, SECURITY_HEADERS, StaticFile, protected
 
 #: Path of the user's session.
 SESSION = f"{ROOT}/session"
+#: For answers about the user: no cache keeps a copy.
+NEVER_STORE = ("Cache-Control", "no-store")
 
 
 class LocalPage:
@@ -37,7 +40,12 @@ class LocalPage:
         if path == ROOT and "text/html" in request.header("accept"):
             return to_page()
         file = self._files.get(path)
-        return await then(request) if file is None else file.answer(request)
+        if file is not None:
+            return file.answer(request)
+        try:
+            return await then(request)
+        except ApiError as error:
+            raise (protected(error) if path.startswith(f"{ROOT}/") else error) from None
 
 
 class SessionStage:
@@ -53,7 +61,7 @@ class SessionStage:
         if request.path != SESSION or (self._local and not is_loopback(request.credentials.remote)):
             return await then(request)
         if request.method not in ("GET", "HEAD"):
-            raise errors.method_not_allowed()
+            raise protected(errors.method_not_allowed())
         user = request.user
         assert user is not None
         known = user.name != ANONYMOUS
@@ -62,7 +70,7 @@ class SessionStage:
             "certificate": known and bool(request.credentials.certificates),
             "names": self._names if known else {},
         }
-        return Response(headers=[*SECURITY_HEADERS, NO_STORE], body=orjson.dumps(document))
+        return Response(headers=[*SECURITY_HEADERS, NEVER_STORE], body=orjson.dumps(document))
 
 
 def page_endpoints(files: Mapping[str, StaticFile]) -> dict[str, Callable[[Request], Awaitable[Response]]]:

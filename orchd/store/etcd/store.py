@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from twisted.internet.task import LoopingCall, deferLater
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchd.store.compaction import Compaction
+from orchd.store.compaction import USUAL_HISTORY, Compaction, HistoryLimits
 from orchd.store.etcd import messages
 from orchd.store.etcd.channel import Channel
 from orchd.store.etcd.failures import DEADLINE_EXCEEDED, CallError, of_write
@@ -53,13 +54,26 @@ _PATIENCE: Final = 3.0
 _CHECK: Final = 5.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EtcdOptions:
+    """Keys are below `prefix`. A call may take `timeout` seconds, a health check `health_timeout`, and etcd may be unreachable for
+    `start_timeout` at start. Keys with the same time to live share a lease for `lease_reuse` seconds; the size of the database is
+    measured at most once in `size_interval` (0: never). `trust_progress` overrides what etcd's release implies."""
+
+    prefix: str = "/registry"
+    timeout: float = 10.0
+    health_timeout: float = 10.0
+    start_timeout: float = 20.0
+    lease_reuse: float = 60.0
+    size_interval: float = 30.0
+    trust_progress: bool | None = None
+
+
 @implementer(ISharedStore)
 class EtcdStore:
     """Other processes write too, so `revision` is the newest one seen, and advances by more than one.
 
-    `timeout` is the timeout of a call, `start_timeout` how long etcd may be unreachable at start, `lease_reuse` how
-    long keys with the same time to live share a lease, all in seconds. `trust_progress` overrides what etcd's release
-    implies. Metrics: `instruments`, `connects`, `writes`, `watchers`, `restarts` (watches that could not resume), histograms of
+    Metrics: `instruments`, `connects`, `writes`, `watchers`, `restarts` (watches that could not resume), histograms of
     `request_seconds` by operation, `file_size` of the last checked member.
     """
 
@@ -71,17 +85,8 @@ class EtcdStore:
         servers: Sequence[Server],
         *,
         dialect_name: str,
-        prefix: str = "/registry",
-        compaction_interval: float = 300.0,
-        history_seconds: float = 300.0,
-        timeout: float = 10.0,
-        health_timeout: float = 10.0,
-        start_timeout: float = 20.0,
-        lease_reuse: float = 60.0,
-        size_interval: float = 30.0,
-        recent_events: int = 1000,
-        recent_bytes: int = 8 * 1024 * 1024,
-        trust_progress: bool | None = None,
+        options: EtcdOptions = EtcdOptions(),
+        history: HistoryLimits = USUAL_HISTORY,
         random: Random,
     ) -> None:
         self.writes = 0
@@ -90,23 +95,28 @@ class EtcdStore:
         self.file_size = 0
         #: Sizes of databases by URL, which are measured at most once in `size_interval` seconds; 0 for never.
         self.database_sizes: dict[str, int] = {}
-        self._size_interval = size_interval
+        self._size_interval = options.size_interval
         self._sized = -math.inf
         self._urls = ", ".join(server.url for server in servers)
         self._reactor = reactor
         self._dialect_name = dialect_name
-        self._timeout = timeout
-        self._health_timeout = health_timeout
-        self._start_timeout = start_timeout
-        self._trust_progress = trust_progress
-        self._space = Space(prefix)
+        self._timeout = options.timeout
+        self._health_timeout = options.health_timeout
+        self._start_timeout = options.start_timeout
+        self._trust_progress = options.trust_progress
+        self._space = Space(options.prefix)
         self._channel = Channel(reactor, servers, random)
         self._channel.on_connected(self._connected)
         self._feed = Feed(
-            reactor, self._channel, self._space, lost=self._lost, recent_events=recent_events, recent_bytes=recent_bytes
+            reactor,
+            self._channel,
+            self._space,
+            lost=self._lost,
+            recent_events=history.recent_events,
+            recent_bytes=history.recent_bytes,
         )
-        self._leases = Leases(reactor, self._channel, reuse=lease_reuse, timeout=timeout)
-        self._compaction = Compaction(self, reactor, interval=compaction_interval, keep=history_seconds)
+        self._leases = Leases(reactor, self._channel, reuse=options.lease_reuse, timeout=options.timeout)
+        self._compaction = Compaction(self, reactor, interval=history.compaction_interval, keep=history.seconds)
         self._refusal = "the store is not started"
         #: Result of the last health check.
         self._sick = ""

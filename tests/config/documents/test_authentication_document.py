@@ -1,4 +1,4 @@
-"""AuthenticationConfiguration files: what is read, and what is wrong with others."""
+"""AuthenticationConfiguration files: valid and invalid documents."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def problem(text: str) -> str:
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES])
 @pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha1"])
 def test_all_versions_have_the_same_fields(dialect: Dialect, version: str) -> None:
-    """All versions have the same members, in the group of the dialect."""
+    """All versions have the same fields, in the dialect's group."""
     full = one(
         {**ISSUER, "discoveryURL": "https://b.example/x", "certificateAuthority": "pem", "audiences": ["x", "y"],
          "audienceMatchPolicy": "MatchAny"},
@@ -77,7 +77,7 @@ def test_all_versions_have_the_same_fields(dialect: Dialect, version: str) -> No
 
 
 def test_issuers_are_optional() -> None:
-    """A file may be without issuers, which may come later, and says nothing of anonymous requests then."""
+    """A file may have no issuers, and then does not configure anonymous requests either."""
     assert parsed(document()) == AuthenticationConfiguration()
 
 
@@ -91,7 +91,7 @@ def test_issuers_are_optional() -> None:
     (document(one({**ISSUER, "url": 3})), "json: cannot unmarshal number into Go struct field Issuer.jwt.issuer.url of type string"),
 ])  # fmt: skip
 def test_decoding_is_strict(text: str, why: str) -> None:
-    """Decoding is strict."""
+    """Unknown, repeated and mistyped fields are rejected."""
     assert problem(text).startswith(why)
 
 
@@ -147,7 +147,7 @@ def invalid(at: str, value: str, why: str) -> str:
      invalid("jwt[0].userValidationRules[0].expression", "true", NO_EXPRESSIONS)),
 ])  # fmt: skip
 def test_invalid_issuers(given: dict[str, Any], why: str) -> None:
-    """Each rule names the field; an expression is never accepted, since it would not be evaluated."""
+    """Each error names the field; expressions are rejected, since they are not supported."""
     assert problem(document(given)).startswith(why)
 
 
@@ -168,13 +168,13 @@ def test_issuers_and_discovery_urls_are_unique() -> None:
     ("a.orch.io/x", 'Invalid value: "a.orch.io/x": orch.io and their subdomains are reserved for Orch use'),
 ])  # fmt: skip
 def test_extra_keys_need_a_foreign_domain(key: str, why: str) -> None:
-    """Keys have a domain that is not the product's."""
+    """Keys of extra values need a domain that is not the product's."""
     mappings = {**MAPPINGS, "extra": [{"key": key}]}
     assert f"{EXTRA}[0].key: {why}" in problem(document(one(mappings=mappings)))
 
 
 def test_anonymous_conditions_need_anonymous_requests() -> None:
-    """Conditions of anonymous requests need them to be on."""
+    """Conditions on anonymous requests require that these are enabled."""
     assert problem(document(anonymous={"enabled": False, "conditions": [{"path": "/x"}]})) == (
         "anonymous.conditions: Invalid value: [{Path:/x}]: enabled should be set to true when conditions are defined"
     )

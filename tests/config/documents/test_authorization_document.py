@@ -1,4 +1,4 @@
-"""AuthorizationConfiguration files: what is read, and what is wrong with others."""
+"""AuthorizationConfiguration files: valid and invalid documents."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def problem(data: bytes) -> str:
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES])
 @pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha1"])
 def test_authorizers_are_in_order_with_defaults(dialect: Dialect, version: str, file: Path) -> None:
-    """Authorizers are in order; webhooks may be several, and have defaults for their caches."""
+    """Authorizers keep their order; there may be several webhooks, whose cache times have defaults."""
     data = document(
         webhook(file, "first", dialect),
         {"type": "Node", "name": "node"},
@@ -91,7 +91,7 @@ AT = "authorizers[0]"
     ([{**RBAC, "x": 1}], f'strict decoding error: unknown field "{AT}.x"'),
 ])  # fmt: skip
 def test_invalid_authorizers(given: list[Any], why: str) -> None:
-    """Each rule names the field."""
+    """Each error names the field."""
     assert problem(document(*given)).startswith(why)
 
 
@@ -130,11 +130,11 @@ VERSIONS = 'supported values: "v1", "v1beta1"'
      "matchConditions: Too many: 65: must have at most 64 items"),
 ])  # fmt: skip
 def test_invalid_webhooks(changed: dict[str, Any], why: str, file: Path) -> None:
-    """Each rule names the field; an expression is never accepted, since it would not be evaluated."""
+    """Each error names the field; expressions are rejected, since they are not supported."""
     assert problem(document(webhook(file, **changed))).startswith(f"{HOOK}.{why}")
 
 
 def test_match_conditions_need_their_version(file: Path) -> None:
-    """Match conditions say of which version the reviews are that they look at."""
+    """matchConditions require matchConditionSubjectAccessReviewVersion."""
     version = f"{HOOK}.matchConditionSubjectAccessReviewVersion: Required value: required if match conditions are specified"
     assert version in problem(document(webhook(file, matchConditions=[{"expression": "true"}])))

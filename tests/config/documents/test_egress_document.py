@@ -27,7 +27,7 @@ def one(protocol: str = "HTTPConnect", name: str = "cluster", **transport: Any) 
 
 
 def test_connections() -> None:
-    """Direct, over TCP with and without TLS, and over a Unix socket; names in any case."""
+    """Connections are direct, over TCP with and without TLS, or over a Unix socket; names are case-insensitive."""
     given = document(one("Direct"), one(name="ControlPlane", tcp=TLS), one(name="ETCD", uds={"udsName": "/run/s"}))
     found = parse_egress(given, ORCH)
     assert found == {
@@ -44,7 +44,7 @@ def test_connections() -> None:
 
 
 def test_the_name_of_the_first_version() -> None:
-    """v1alpha1 calls the control plane master; v1beta1 does not know that name."""
+    """v1alpha1 calls the control plane "master"; v1beta1 rejects that name."""
     assert parse_egress(document(one("Direct", "master"), version="v1alpha1"), ORCH) == {"controlplane": None}
     with pytest.raises(DocumentError, match=r'egressSelections\[0\].name: Unsupported value: "master"'):
         parse_egress(document(one("Direct", "master")), ORCH)
@@ -72,13 +72,13 @@ def test_the_name_of_the_first_version() -> None:
     (one(tcp={**TCP, "proxy": 1}), 'strict decoding error: unknown field "egressSelections[0].connection.transport.tcp.proxy"'),
 ])  # fmt: skip
 def test_invalid_documents(selection: dict[str, Any], why: str) -> None:
-    """Each rule names the field."""
+    """Each error names the field."""
     with pytest.raises(DocumentError) as caught:
         parse_egress(document(selection), ORCH)
     assert str(caught.value).startswith(why)
 
 
 def test_versions() -> None:
-    """The kind has a group of its own, and two versions."""
+    """The kind has its own API group with two versions."""
     with pytest.raises(DocumentError, match=r"expected EgressSelectorConfiguration of apiserver\.orch\.io/v1beta1 or "):
         parse_egress(document(version="v1"), ORCH)

@@ -19,7 +19,7 @@ def document(version: str = "v1alpha1", **members: Any) -> bytes:
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha1"])
 def test_defaults_and_values(version: str) -> None:
-    """Without members, requests are traced that a trusted client has sampled, by a collector on this machine."""
+    """Without fields, only requests with a sampled parent are traced, and spans go to a collector on this machine."""
     assert parse_tracing(document(version), ORCH) == TracingConfiguration(endpoint="localhost:4317", ratio=0.0)
     given = document(version, endpoint="otel.example:4317", samplingRatePerMillion=250_000)
     assert parse_tracing(given, ORCH) == TracingConfiguration(endpoint="otel.example:4317", ratio=0.25)
@@ -27,7 +27,7 @@ def test_defaults_and_values(version: str) -> None:
 
 @pytest.mark.parametrize("endpoint", ["[::1]:4317", "dns://x:1", "unix:///run/otel.sock", "unix-abstract://otel"])
 def test_endpoint_schemes(endpoint: str) -> None:
-    """The schemes of gRPC that the reference knows."""
+    """The endpoint schemes are those of gRPC that the reference supports."""
     assert parse_tracing(document(endpoint=endpoint), ORCH).endpoint == endpoint
 
 
@@ -43,7 +43,7 @@ def test_endpoint_schemes(endpoint: str) -> None:
     ({"rate": 3}, 'strict decoding error: unknown field "rate"'),
 ])  # fmt: skip
 def test_invalid_documents(members: dict[str, Any], why: str) -> None:
-    """Each rule names the field."""
+    """Each error names the field."""
     with pytest.raises(DocumentError) as caught:
         parse_tracing(document(**members), ORCH)
     assert str(caught.value).startswith(why)

@@ -1,4 +1,4 @@
-"""Fixtures for the controllers of storage."""
+"""Fixtures for the storage controllers."""
 
 from __future__ import annotations
 

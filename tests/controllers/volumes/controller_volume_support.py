@@ -1,4 +1,4 @@
-"""Objects of storage for tests."""
+"""Storage objects for tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EVENTS = ResourceRef("", "v1", "events")
 
 
 def volume(name: str = "v", size: str = "5Gi", policy: str = "Retain", **spec: Any) -> dict[str, Any]:
-    """A driver's volume of the class "k" unless `spec` says otherwise."""
+    """A CSI volume of the class "k", unless `spec` overrides it."""
     source = {} if {"hostPath", "nfs", "flexVolume", "awsElasticBlockStore", "iscsi", "local"} & spec.keys() else {
         "csi": {"driver": "d.example.com", "volumeHandle": f"h-{name}"}
     }
@@ -23,7 +23,7 @@ def volume(name: str = "v", size: str = "5Gi", policy: str = "Retain", **spec: A
 
 
 def claim(name: str = "c", size: str = "1Gi", **spec: Any) -> dict[str, Any]:
-    """A claim of the class "k" unless `spec` says otherwise."""
+    """A claim of the class "k", unless `spec` overrides it."""
     base = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, "storageClassName": "k"}
     return {"metadata": {"name": name}, "spec": {**base, **spec}}
 
@@ -33,7 +33,7 @@ def storage_class(name: str = "k", provisioner: str = "p.example.com", **fields:
 
 
 def pod(name: str = "p", claim_name: str = "c", node: str = "", **volume_source: Any) -> dict[str, Any]:
-    """A pod with one volume: a claim's, or what `volume_source` says."""
+    """A pod with one volume: of a claim, or `volume_source`."""
     source = volume_source or {"persistentVolumeClaim": {"claimName": claim_name}}
     spec: dict[str, Any] = {"containers": [{"name": "c", "image": "x"}], "volumes": [{"name": "v", **source}]}
     if node:
@@ -64,7 +64,7 @@ class Storage:
         self.cluster.settle()
 
     def wait(self, seconds: int) -> None:
-        """Let time pass in steps that a leader survives."""
+        """Advance the time in steps short enough for the leader's lease."""
         for _ in range(0, seconds, 20):
             self.cluster.settle(20)
 
@@ -75,7 +75,7 @@ class Storage:
         return self.cluster.get(CLAIMS, name) or {}
 
     def phases(self, claim_name: str = "c", volume_name: str = "v") -> tuple[str, str]:
-        """Of a claim and a volume; "" for what does not exist."""
+        """The phases of a claim and a volume; "" if one does not exist."""
         found = (self.claim(claim_name), self.volume(volume_name))
         return found[0].get("status", {}).get("phase", ""), found[1].get("status", {}).get("phase", "")
 

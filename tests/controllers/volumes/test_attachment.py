@@ -32,7 +32,7 @@ def attachments(storage: Storage) -> list[tuple[str, str]]:
 
 
 def answer(storage: Storage, **status: Any) -> None:
-    """Play the driver: give every attachment a status."""
+    """Play the driver: set a status on every attachment."""
     for each in storage.cluster.items(ATTACHMENTS, ""):
         storage.cluster.patch(ATTACHMENTS, each["metadata"]["name"], {"status": status}, "", "status")
 
@@ -44,7 +44,7 @@ def attached(storage: Storage, name: str = "n") -> list[str]:
 
 @pytest.fixture
 def used(storage: Storage) -> Storage:
-    """A node, and a bound volume of a driver."""
+    """A node and a bound CSI volume."""
     storage.cluster.create(NODES, node(), "")
     storage.add_volume(volume())
     storage.add_claim(claim())
@@ -52,7 +52,7 @@ def used(storage: Storage) -> Storage:
 
 
 def test_attachment_names_match_the_kubelets() -> None:
-    """Kubelets compute the same names."""
+    """The names equal those that kubelets compute."""
     source = {"driver": "df70vv8r.example.com", "volumeHandle": "h1"}
     found = from_persistent_volume(volume(csi=source), ORCH)
     assert found is not None and (found.unique_name, found.exclusive) == ("orch.io/csi/df70vv8r.example.com^h1", True)
@@ -74,7 +74,7 @@ def test_attachment_names_match_the_kubelets() -> None:
     ],
 )
 def test_migrated_volumes_have_the_drivers_names(source: Any, zone: str, driver: str | None, handle: str | None) -> None:
-    """Volumes of plugins whose work drivers do are attached under the driver's name for them."""
+    """Volumes of migrated in-tree plugins are attached under their CSI driver's name."""
     marks = {"labels": {"topology.orch.io/zone": zone}} if zone else {}
     found = from_persistent_volume({"metadata": {"name": "v", **marks}, "spec": source}, ORCH)
     assert (found and found.driver, found and found.handle) == (driver, handle)
@@ -91,7 +91,7 @@ def test_migrated_volumes_have_the_drivers_names(source: Any, zone: str, driver:
     ],
 )
 def test_inline_volumes_are_named_after_their_target(source: Any, expected: str) -> None:
-    """Sources that nodes attach by themselves are named after their target."""
+    """Inline sources that kubelets attach themselves are named after their target."""
     found = from_pod_volume({"name": "v", **source}, ORCH)
     assert ("" if found is None else found.unique_name) == expected
 
@@ -106,14 +106,14 @@ def test_inline_volumes_are_named_after_their_target(source: Any, expected: str)
     ],
 )
 def test_conflict_messages_name_pods_of_the_same_namespace_only(others: Any, expected: str) -> None:
-    """Messages name only pods of the same namespace."""
+    """Messages name pods of the same namespace only."""
     pods = [{"metadata": {"namespace": within, "name": called}} for within, called in others]
     told = conflict_note({"metadata": {"namespace": "a", "name": "p"}}, "v", pods)
     assert told == f'Multi-Attach error for volume "v" {expected}'
 
 
 def test_attach_attempts_back_off_and_time_out() -> None:
-    """Failures are reported after pauses that double; a driver that does not answer has two minutes."""
+    """Failures are reported with exponential backoff; a driver has two minutes to respond."""
     attempts = Attempts()
     attempts.begin("x", 0.0)
     assert attempts.failed("x", "", 1.0) == (False, 119.0)
@@ -124,7 +124,7 @@ def test_attach_attempts_back_off_and_time_out() -> None:
 
 
 def test_attach_and_detach(used: Storage) -> None:
-    """A pod's volume is attached to its node, reported, and detached after the last pod."""
+    """A pod's volume is attached to its node, reported in its status, and detached after the last pod."""
     used.add_pod(pod(node="n"))
     assert attachments(used) == [("n", "v")]
     assert attached(used) == []
@@ -140,7 +140,7 @@ def test_attach_and_detach(used: Storage) -> None:
 
 
 def test_volumes_of_ended_pods_are_detached(used: Storage) -> None:
-    """Volumes of pods that have ended are detached, unless their node keeps them."""
+    """Volumes of ended pods are detached, unless the node has the keep annotation."""
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
     used.cluster.patch(NODES, "n", {"metadata": {"annotations": {"volumes.orch.io/keep-terminated-pod-volumes": "true"}}}, "")
@@ -151,7 +151,7 @@ def test_volumes_of_ended_pods_are_detached(used: Storage) -> None:
 
 
 def test_volume_in_use_stays_attached_for_six_minutes_at_most(used: Storage) -> None:
-    """A volume that its node reports as in use stays attached, for six minutes at most."""
+    """A volume that the kubelet reports as in use stays attached for at most six minutes."""
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
     used.cluster.patch(NODES, "n", {"status": {"volumesInUse": [UNIQUE]}}, "", "status")
@@ -163,7 +163,7 @@ def test_volume_in_use_stays_attached_for_six_minutes_at_most(used: Storage) -> 
 
 
 def test_volume_is_detached_once_unmounted(used: Storage) -> None:
-    """The volume is detached as soon as the node has unmounted it."""
+    """The volume is detached once the kubelet has unmounted it."""
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
     used.cluster.patch(NODES, "n", {"status": {"volumesInUse": [UNIQUE]}}, "", "status")
@@ -174,7 +174,7 @@ def test_volume_is_detached_once_unmounted(used: Storage) -> None:
 
 
 def test_attach_errors_and_success_are_recorded_for_the_pods(used: Storage) -> None:
-    """What the driver says goes to the pods, and success after it as well."""
+    """The driver's errors are recorded for the pods, and a later success as well."""
     used.add_pod(pod(node="n"))
     answer(used, attached=False, attachError={"message": "no room"})
     failure = ("Warning", "FailedAttachVolume", 'AttachVolume.Attach failed for volume "v" : no room')
@@ -201,7 +201,7 @@ def test_unresponsive_driver_is_reported_after_two_minutes(used: Storage) -> Non
 
 @pytest.mark.parametrize(("modes", "count"), [(["ReadWriteOnce"], 1), (["ReadWriteOnce", "ReadWriteMany"], 2)])
 def test_exclusive_volume_waits_for_its_release(storage: Storage, modes: list[str], count: int) -> None:
-    """A volume that only one node may have goes to the next one after the first has released it."""
+    """A ReadWriteOnce volume is attached to the next node after the first one has released it."""
     for each in ("n", "m"):
         storage.cluster.create(NODES, node(each), "")
     storage.add_volume(volume(accessModes=modes))
@@ -217,7 +217,7 @@ def test_exclusive_volume_waits_for_its_release(storage: Storage, modes: list[st
 
 
 def test_attachment_waits_for_the_drivers_finalizer(used: Storage) -> None:
-    """Another node has to wait until the driver has detached, which it says by removing its finalizer."""
+    """Another node waits until the driver has detached the volume and removed its finalizer."""
     used.cluster.create(NODES, node("m"), "")
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
@@ -231,7 +231,7 @@ def test_attachment_waits_for_the_drivers_finalizer(used: Storage) -> None:
 
 
 def test_volumes_without_a_driver_are_reported_as_attached(storage: Storage) -> None:
-    """Volumes that need no driver are reported as attached while pods use them."""
+    """Volumes without a CSI driver are reported as attached while pods use them."""
     storage.cluster.create(NODES, node(), "")
     storage.add_pod(pod(node="n", iscsi={"targetPortal": "1.2.3.4:3260", "iqn": "iqn.2001-04.com.example:x", "lun": 0}))
     assert attached(storage) == ["orch.io/iscsi/1.2.3.4:3260:iqn.2001-04.com.example:x:0"]
@@ -241,7 +241,7 @@ def test_volumes_without_a_driver_are_reported_as_attached(storage: Storage) -> 
 
 
 def test_foreign_attached_volumes_stay_in_the_status(used: Storage) -> None:
-    """Volumes that another component reports as attached stay in the status."""
+    """Volumes in the status that another component attached are kept."""
     used.cluster.patch(NODES, "n", {"status": {"volumesAttached": [{"name": "x/y", "devicePath": "/dev/z"}]}}, "", "status")
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
@@ -249,7 +249,7 @@ def test_foreign_attached_volumes_stay_in_the_status(used: Storage) -> None:
 
 
 def test_volumes_that_need_no_attachment_get_none(storage: Storage) -> None:
-    """Nodes that attach by themselves, and drivers that need not attach, get no attachments."""
+    """Volumes that kubelets attach, or whose driver requires no attachment, get no VolumeAttachment."""
     storage.cluster.create(NODES, {"metadata": {"name": "own"}}, "")
     storage.cluster.create(NODES, node(), "")
     storage.cluster.create(DRIVERS, {"metadata": {"name": "d.example.com"}, "spec": {"attachRequired": False}}, "")
@@ -266,7 +266,7 @@ def test_volumes_that_need_no_attachment_get_none(storage: Storage) -> None:
 
 
 def test_volumes_of_a_deleted_node_are_detached_with_its_last_pod(used: Storage) -> None:
-    """After a node's deletion its volumes are detached with its last pod, whatever it said was in use."""
+    """The volumes of a deleted node are detached with its last pod, even if they were in use."""
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
     used.cluster.patch(NODES, "n", {"status": {"volumesInUse": [UNIQUE]}}, "", "status")
@@ -277,7 +277,7 @@ def test_volumes_of_a_deleted_node_are_detached_with_its_last_pod(used: Storage)
 
 
 def test_attachment_of_a_deleted_volume_stays_while_in_use(used: Storage) -> None:
-    """An attachment whose volume was deleted stays while the node has a volume of its driver in use."""
+    """The attachment of a deleted volume stays while the node uses a volume of its driver."""
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
     used.cluster.patch(NODES, "n", {"status": {"volumesInUse": [UNIQUE]}}, "", "status")

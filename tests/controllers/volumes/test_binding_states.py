@@ -1,4 +1,4 @@
-"""Claims and volumes in the states that the binder wants, by table."""
+"""The states of claims and volumes that the binder writes, by table."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def volume(name: str = "v", size: str = "5Gi", *modes: str, phase: str = "Availa
     ],
 )
 def test_claim_status_of_each_phase(status: Any, phase: str, with_volume: bool, expected: Any) -> None:
-    """A bound claim has its volume's modes and, when it becomes bound, its capacity; others have neither."""
+    """A bound claim has its volume's access modes and, once it becomes bound, its capacity; others have neither."""
     given = {**claim(), "status": status}
     found = with_claim_phase(given, phase, volume() if with_volume else None)
     assert found["status"] == expected
@@ -65,7 +65,7 @@ def test_claim_status_of_each_phase(status: Any, phase: str, with_volume: bool, 
 
 
 def test_volume_message_belongs_to_its_phase() -> None:
-    """The message belongs to the phase: it goes with the next one, and stays with the same one."""
+    """The message is removed when the phase changes, and stays with the same phase."""
     failed = with_volume_phase(volume(), "Failed", "broken")
     assert failed["status"] == {"phase": "Failed", "message": "broken"}
     assert with_volume_phase(failed, "Failed", "") is failed
@@ -80,14 +80,14 @@ def test_volume_message_belongs_to_its_phase() -> None:
     ],
 )
 def test_claim_with_a_users_volume_is_not_marked_as_bound_by_controller(given: Any, marks: Any) -> None:
-    """The mark of a controller's choice is not put on claims whose user chose the volume."""
+    """The bound-by-controller annotation is not set if the user chose the volume."""
     found = bound_claim(given, volume(), ORCH)
     assert (found["spec"]["volumeName"], found["metadata"]["annotations"]) == ("v", marks)
     assert bound_claim(found, volume(), ORCH) is found
 
 
 def test_unbinding_keeps_a_users_reservation() -> None:
-    """A controller's binding is removed; a user's reservation loses only the uid."""
+    """Unbinding removes a binding of the controller; a reservation of the user loses only the uid."""
     reserved = volume(claimRef={"name": "c", "namespace": "a", "uid": "1"})
     assert unbound_volume(reserved, ORCH)["spec"]["claimRef"] == {"name": "c", "namespace": "a"}
     chosen = {**reserved, "metadata": {"name": "v", "annotations": {BY_CONTROLLER: "yes", "x": "y"}}}
@@ -107,7 +107,7 @@ def test_unbinding_keeps_a_users_reservation() -> None:
     ],
 )
 def test_mismatch_between_claim_and_volume_is_named(offered: Any, wanted: Any, expected: str) -> None:
-    """Why a claim cannot have the volume that it names."""
+    """The message says why a claim cannot have the volume that it names."""
     assert mismatch(offered, wanted, ORCH) == expected
 
 
@@ -122,20 +122,20 @@ def test_mismatch_between_claim_and_volume_is_named(offered: Any, wanted: Any, e
     ],
 )
 def test_best_volume_by_reservation_modes_and_size(volumes: Any, expected: str | None) -> None:
-    """The fewest access modes count before the size, and a reservation before both."""
+    """A reservation takes precedence, then the fewest access modes, then the size."""
     found = best_volume(claim(), volumes, ORCH, delayed=False)
     assert (found and found["metadata"]["name"]) == expected
 
 
 def test_delayed_claim_gets_reserved_volumes_only() -> None:
-    """A claim that waits for its first consumer gets only what is reserved for it."""
+    """A claim with delayed binding gets only volumes that are reserved for it."""
     reserved = volume("mine", "9Gi", claimRef={"name": "c", "namespace": "a"})
     assert best_volume(claim(), [volume()], ORCH, delayed=True) is None
     assert best_volume(claim(), [volume(), reserved], ORCH, delayed=True) is reserved
 
 
 def test_migration_annotation_follows_the_plugin() -> None:
-    """Plugins whose work a driver does name the driver; the name is removed when the plugin is another."""
+    """The annotation names the CSI driver of a migrated plugin, and is removed for others."""
     made = {"metadata": {"name": "v", "annotations": {"pv.orch.io/provisioned-by": "orch.io/aws-ebs"}}}
     found = with_migration(made, ORCH, claim=False)
     assert found["metadata"]["annotations"]["pv.orch.io/migrated-to"] == "ebs.csi.aws.com"
@@ -155,5 +155,5 @@ def test_migration_annotation_follows_the_plugin() -> None:
     ],
 )
 def test_recycler_deadline_depends_on_the_size(given: Any, seconds: int) -> None:
-    """So many seconds per GiB, at least the minimum of the source."""
+    """The deadline is a number of seconds per GiB, with a minimum by source."""
     assert recycler.deadline(given, ControllerSettings()) == seconds

@@ -17,7 +17,7 @@ _EXTERNAL = (
 
 
 def test_ephemeral_volume_gets_its_own_claim(storage: Storage) -> None:
-    """An ephemeral volume has a claim with its pod's name, which is the pod's own and is made again when it is deleted."""
+    """An ephemeral volume has a claim that the pod owns, named after it, which is created again if it is deleted."""
     storage.add_pod(pod(ephemeral={"volumeClaimTemplate": TEMPLATE}))
     first = storage.claim("p-v")
     assert (first["metadata"]["labels"], first["metadata"]["annotations"]["a"]) == ({"l": "1"}, "2")
@@ -32,7 +32,7 @@ def test_ephemeral_volume_gets_its_own_claim(storage: Storage) -> None:
 
 
 def test_existing_claim_of_the_name_is_not_changed(storage: Storage) -> None:
-    """An existing claim of the name is not changed, and the pod gets an Event."""
+    """An existing claim of that name is not changed, and the pod gets an Event."""
     storage.add_claim(claim("p-v"))
     storage.add_pod(pod(ephemeral={"volumeClaimTemplate": TEMPLATE}))
     note = "ephemeral volume v: PVC a/p-v was not created for pod a/p (pod is not owner)"
@@ -59,7 +59,7 @@ def test_existing_claim_of_the_name_is_not_changed(storage: Storage) -> None:
     ],
 )
 def test_resize_is_left_to_the_driver(storage: Storage, source: Any, expected: Any) -> None:
-    """A larger request is left to the resizer of the volume's driver; flex volumes wait for their node."""
+    """A larger request is left to the CSI resizer; flex volumes wait for their node."""
     storage.add_class(storage_class(allowVolumeExpansion=True))
     storage.add_volume(volume(**source))
     storage.add_claim(claim())
@@ -71,7 +71,7 @@ def test_resize_is_left_to_the_driver(storage: Storage, source: Any, expected: A
 
 
 def test_flex_expansion_ends(storage: Storage) -> None:
-    """The volume has its new size at once, the claim when its node has grown the file system."""
+    """The volume has its new size at once, the claim when the node has expanded the file system."""
     storage.add_class(storage_class(allowVolumeExpansion=True))
     storage.add_volume(volume(flexVolume={"driver": "d/x"}))
     storage.add_claim(claim())

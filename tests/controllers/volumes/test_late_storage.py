@@ -1,4 +1,4 @@
-"""Controllers of volumes whose informers are late: nothing is given away twice, released or unprotected by mistake."""
+"""Volume controllers with delayed informers: nothing is bound twice, and nothing released or unprotected by mistake."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def live_volume(cluster: LaggingCluster) -> dict[str, Any]:
 
 
 def test_bound_volume_is_not_given_to_another_claim(start_lagging: StartLagging) -> None:
-    """A volume that was bound, which the informer does not show yet, is not given to another claim."""
+    """A bound volume that the informer shows as free is not given to another claim."""
     cluster = start_lagging(PersistentVolumeBinder)
     add_volume(cluster)
     cluster.informers.hold(VOLUMES)
@@ -41,7 +41,7 @@ def test_bound_volume_is_not_given_to_another_claim(start_lagging: StartLagging)
         "second": "Pending",
     }
     assert live_volume(cluster)["spec"]["claimRef"]["uid"] == first["metadata"]["uid"]
-    # The second claim is past the volume, instead of trying to write it again and again.
+    # The second claim has given the volume up, instead of retrying the write.
     assert ("ProvisioningFailed", 'storageclass.storage.orch.io "k" not found') in cluster.recorder.notes
     cluster.informers.release(VOLUMES)
     cluster.settle()
@@ -49,7 +49,7 @@ def test_bound_volume_is_not_given_to_another_claim(start_lagging: StartLagging)
 
 
 def test_volume_of_an_unobserved_claim_is_not_released(start_lagging: StartLagging) -> None:
-    """A volume is not released because the informer does not show its claim yet: the server is asked."""
+    """A claim that the informer does not show is read from the server before its volume is released."""
     cluster = start_lagging(PersistentVolumeBinder)
     cluster.informers.hold(CLAIMS)
     made = cluster.create(CLAIMS, claim())
@@ -62,7 +62,7 @@ def test_volume_of_an_unobserved_claim_is_not_released(start_lagging: StartLaggi
 
 
 def test_claim_of_an_unobserved_pod_stays_protected(start_lagging: StartLagging) -> None:
-    """A claim keeps its protection while a pod uses it that the informer does not show yet."""
+    """A claim stays protected while a pod uses it that the informer does not show yet."""
     cluster = start_lagging(ClaimProtection)
     cluster.create(CLAIMS, claim())
     cluster.informers.hold(PODS)
@@ -76,7 +76,7 @@ def test_claim_of_an_unobserved_pod_stays_protected(start_lagging: StartLagging)
 
 
 def test_attached_volume_is_not_attached_to_another_node(start_lagging: StartLagging) -> None:
-    """A volume that was attached, which the informer does not show yet, is not attached to another node."""
+    """An attached volume that the informer shows as detached is not attached to another node."""
     cluster = start_lagging(AttachDetachController)
     for each in ("n", "m"):
         run(cluster.client.create(NODES, "", {"metadata": {"name": each, "annotations": MANAGED}}))

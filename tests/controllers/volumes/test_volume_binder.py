@@ -1,4 +1,4 @@
-"""The persistentvolume-binder on a server: bindings, phases, events, and what becomes of released volumes."""
+"""The persistentvolume-binder on a server: binding, phases, events and reclaim policies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BY_CONTROLLER = "pv.orch.io/bound-by-controller"
 
 
 def test_claim_gets_the_smallest_suitable_volume(storage: Storage) -> None:
-    """A claim gets the smallest volume that suits, and both say so; a claim that comes first gets it as well."""
+    """A claim is bound to the smallest suitable volume, whichever of them is created first."""
     storage.add_claim(claim("early"))
     assert storage.phases("early")[0] == "Pending"
     storage.add_volume(volume("large", "9Gi"))
@@ -38,7 +38,7 @@ def test_claim_gets_the_smallest_suitable_volume(storage: Storage) -> None:
 
 
 def test_reserved_volume_is_kept_for_its_claim(storage: Storage) -> None:
-    """A volume that names a claim is kept for it."""
+    """A volume with a claimRef is not given to other claims."""
     storage.add_volume(volume(claimRef={"namespace": "a", "name": "c"}))
     storage.add_claim(claim("other"))
     assert storage.phases("other") == ("Pending", "Available")
@@ -65,7 +65,7 @@ def test_claim_waits_for_the_volume_it_names(storage: Storage, wanted: Any, note
 
 
 def test_claim_is_bound_when_its_volume_appears(storage: Storage) -> None:
-    """The claim is bound as soon as its volume is there."""
+    """The claim is bound once its volume exists."""
     storage.add_claim(claim(volumeName="v"))
     storage.add_volume(volume())
     assert storage.phases() == ("Bound", "Bound")
@@ -98,7 +98,7 @@ def test_claim_is_bound_when_its_volume_appears(storage: Storage) -> None:
     ],
 )
 def test_external_provisioner_is_named_in_the_claim(storage: Storage, provisioner: str, expected: Any) -> None:
-    """External provisioners are named in the claim; others cannot provision."""
+    """A claim's annotation names its external provisioner; in-tree ones cannot provision."""
     storage.add_class(storage_class(provisioner=provisioner))
     storage.add_claim(claim())
     assert storage.notes("c") == [expected]
@@ -107,7 +107,7 @@ def test_external_provisioner_is_named_in_the_claim(storage: Storage, provisione
 
 
 def test_missing_class_is_named(storage: Storage) -> None:
-    """Claims of no class, and of one that does not exist, say what is missing; the class may come later."""
+    """The Event of a claim names the missing class, which may be created later."""
     storage.add_claim(claim("n", storageClassName=""))
     storage.add_claim(claim())
     assert storage.notes("n") == [
@@ -119,7 +119,7 @@ def test_missing_class_is_named(storage: Storage) -> None:
 
 
 def test_delayed_claim_waits_for_a_consumer(storage: Storage) -> None:
-    """A delayed claim takes no volume by itself: it waits for a pod, and for the scheduler's choice of a node."""
+    """A claim with delayed binding waits for a pod and the scheduler's choice of a node."""
     storage.add_class(storage_class(volumeBindingMode="WaitForFirstConsumer"))
     storage.add_volume(volume())
     storage.add_claim(claim())
@@ -137,7 +137,7 @@ def test_delayed_claim_waits_for_a_consumer(storage: Storage) -> None:
 
 
 def test_volume_chosen_by_the_scheduler_is_bound(storage: Storage) -> None:
-    """A volume that the scheduler gave to a delayed claim is bound to it."""
+    """A volume that the scheduler assigned to a delayed claim is bound to it."""
     storage.add_class(storage_class(volumeBindingMode="WaitForFirstConsumer"))
     storage.add_volume(volume())
     storage.add_claim(claim())
@@ -157,7 +157,7 @@ def scheduled(tmp_path: Path) -> Iterator[Storage]:
 
 
 def test_delayed_claim_is_bound_on_the_scheduled_node(scheduled: Storage) -> None:
-    """A delayed claim gets a volume of the node that the scheduler chooses for its pod, and the pod gets the node."""
+    """A delayed claim gets a volume on the node that the scheduler chooses for its pod."""
     storage = scheduled
     storage.add_class(storage_class(provisioner="orch.io/no-provisioner", volumeBindingMode="WaitForFirstConsumer"))
     for each in ("x", "y"):
@@ -178,7 +178,7 @@ def test_delayed_claim_is_bound_on_the_scheduled_node(scheduled: Storage) -> Non
 
 
 def test_claim_of_a_deleted_volume_is_lost(storage: Storage) -> None:
-    """A claim whose volume was deleted is lost, and told so once."""
+    """A claim whose volume was deleted becomes Lost, with one Event."""
     storage.add_volume(volume())
     storage.add_claim(claim())
     storage.cluster.delete(VOLUMES, "v", "")
@@ -192,7 +192,7 @@ def test_claim_of_a_deleted_volume_is_lost(storage: Storage) -> None:
 
 
 def test_claim_that_its_volume_does_not_name_is_lost(storage: Storage) -> None:
-    """Of two claims with one volume, the one that the volume does not name is lost."""
+    """Of two claims with one volume, the one that the volume does not reference becomes Lost."""
     storage.add_volume(volume())
     storage.add_claim(claim())
     wrong = claim("w", volumeName="v")
@@ -203,7 +203,7 @@ def test_claim_that_its_volume_does_not_name_is_lost(storage: Storage) -> None:
 
 
 def test_second_volume_is_released(storage: Storage) -> None:
-    """A volume whose claim got another one becomes available again."""
+    """A volume whose claim is bound to another one becomes available again."""
     storage.add_volume(volume())
     storage.add_claim(claim())
     storage.cluster.create(
@@ -222,7 +222,7 @@ def test_second_volume_is_released(storage: Storage) -> None:
 
 
 def test_retained_volume_is_released_and_kept(storage: Storage) -> None:
-    """A retained volume costs no work, and serves no claim of the old name until its claim is taken out by hand."""
+    """A retained volume stays Released, and serves no claim until its claimRef is removed."""
     storage.add_volume(volume())
     storage.add_claim(claim())
     storage.cluster.delete(CLAIMS, "c")
@@ -260,7 +260,7 @@ def test_retained_volume_is_released_and_kept(storage: Storage) -> None:
     ],
 )
 def test_failed_reclaim_is_recorded(storage: Storage, given: Any, reason: str, message: str) -> None:
-    """A volume that cannot be deleted or recycled becomes Failed with the reason, with one Event."""
+    """A volume that cannot be deleted or recycled becomes Failed with one Event."""
     storage.add_volume(given)
     storage.add_claim(claim())
     storage.cluster.delete(CLAIMS, "c")
@@ -271,7 +271,7 @@ def test_failed_reclaim_is_recorded(storage: Storage, given: Any, reason: str, m
 
 
 def test_host_path_volume_is_deleted_after_its_claim(storage: Storage) -> None:
-    """A volume that is a temporary directory of its node is deleted after its claim."""
+    """A hostPath volume under /tmp is deleted after its claim."""
     storage.add_volume(volume(policy="Delete", hostPath={"path": "/tmp/x"}))
     storage.add_claim(claim())
     storage.cluster.delete(CLAIMS, "c")
@@ -279,7 +279,7 @@ def test_host_path_volume_is_deleted_after_its_claim(storage: Storage) -> None:
 
 
 def test_provisioned_volume_is_left_to_its_provisioner(storage: Storage) -> None:
-    """A provisioned volume is left to its provisioner."""
+    """The binder does not delete a dynamically provisioned volume."""
     given = volume(policy="Delete")
     given["metadata"]["annotations"] = {"pv.orch.io/provisioned-by": "p.example.com"}
     storage.add_volume(given)
@@ -290,7 +290,7 @@ def test_provisioned_volume_is_left_to_its_provisioner(storage: Storage) -> None
 
 @pytest.mark.parametrize("outcome", ["Succeeded", "Failed"])
 def test_recycled_volume_becomes_available(storage: Storage, outcome: str) -> None:
-    """A pod empties the volume; when it succeeds other claims can have the volume."""
+    """A recycler pod empties the volume, which then becomes available."""
     storage.add_volume(volume(policy="Recycle", nfs={"server": "s", "path": "/x"}))
     storage.add_claim(claim())
     storage.cluster.delete(CLAIMS, "c")
@@ -308,7 +308,7 @@ def test_recycled_volume_becomes_available(storage: Storage, outcome: str) -> No
 
 
 def test_recycler_pod_follows_the_template_flag() -> None:
-    """The pod of --pv-recycler-pod-template-filepath-hostpath empties the volume, under the controller's name for it."""
+    """The pod of --pv-recycler-pod-template-filepath-hostpath is used, under the controller's name."""
     found = {
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "any", "labels": {"a": "b"}},
         "spec": {"volumes": [{"name": "v"}, {"name": "w"}], "containers": [{"name": "own", "image": "scrubber"}]},
@@ -330,7 +330,7 @@ def test_recycler_pod_follows_the_template_flag() -> None:
     ],
 )
 def test_invalid_recycler_template_names_flag_and_file(tmp_path: Path, text: str, problem: str) -> None:
-    """A template that cannot be used is an error at start, which names flag and file."""
+    """An invalid template fails the start; the error names the flag and the file."""
     path = tmp_path / "pod.yaml"
     path.write_text(text)
     flag = "pv-recycler-pod-template-filepath-nfs"
@@ -339,7 +339,7 @@ def test_invalid_recycler_template_names_flag_and_file(tmp_path: Path, text: str
 
 
 def test_foreign_recycler_pod_is_replaced(storage: Storage) -> None:
-    """A pod of the recycler's name that the controller did not make proves nothing and is replaced."""
+    """A pod with the recycler's name that another client created is replaced."""
     storage.cluster.create(PODS, {**pod("recycler-for-v"), "metadata": {"name": "recycler-for-v"}}, "default")
     storage.cluster.patch(PODS, "recycler-for-v", {"status": {"phase": "Succeeded"}}, "default", "status")
     before = storage.cluster.get(PODS, "recycler-for-v", "default") or {}

@@ -1,4 +1,4 @@
-"""Numbers of volumes and claims, scraped from a server with the controllers of volumes."""
+"""Metrics of volumes and claims, scraped from a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMES = ("pv_collector_", "storage_count_", "attachdetach_")
 
 
 def numbers(storage: Storage) -> dict[str, float]:
-    """Values of the metrics of volumes by name and values of labels."""
+    """Values of the volume metrics, by name and label values."""
     text = run(storage.cluster.server.request("GET", "/metrics")).body.decode()
     return {
         " ".join((sample.name, *(sample.labels[label] for label in sorted(sample.labels)))): sample.value
@@ -24,7 +24,7 @@ def numbers(storage: Storage) -> dict[str, float]:
 
 
 def test_volumes_and_claims_are_counted_by_phase(storage: Storage) -> None:
-    """Each counts in its phase, as long as it exists."""
+    """Each volume and claim is counted in its phase while it exists."""
     storage.add_volume(volume("free"))
     storage.add_claim(claim("waits", "90Gi"))
     found = numbers(storage)
@@ -39,7 +39,7 @@ def test_volumes_and_claims_are_counted_by_phase(storage: Storage) -> None:
 
 
 def test_attached_volumes_are_counted_by_node(storage: Storage) -> None:
-    """Volumes that pods use count by node, and attachments beside them."""
+    """Volumes in use are counted by node, and attached ones separately."""
     storage.cluster.create(NODES, node(), "")
     storage.add_volume(volume())
     storage.add_claim(claim())

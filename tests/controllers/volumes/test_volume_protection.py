@@ -40,18 +40,18 @@ def killed(found: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_only_scheduled_pods_use_a_claim(user: Any, used: Any, expected: bool) -> None:
-    """Only pods with a node count; claims of ephemeral volumes count for their own pod until it has shut down."""
+    """Only pods with a node count; the claim of an ephemeral volume counts for its pod until that has ended."""
     assert uses(user, used) == expected
 
 
 def test_pod_in_its_grace_period_has_not_shut_down() -> None:
-    """A pod in its grace period has not shut down."""
+    """A pod within its grace period has not ended."""
     dying = {"metadata": {"deletionTimestamp": "now", "deletionGracePeriodSeconds": 30}}
     assert not shut_down(dying) and shut_down(killed(placed()))
 
 
 def test_deleted_claim_stays_while_in_use(storage: Storage) -> None:
-    """A deleted claim stays for as long as a pod on a node uses it."""
+    """A deleted claim stays while a pod on a node uses it."""
     storage.add_claim(claim())
     storage.add_pod(pod(node="n"))
     storage.add_pod(pod("q", "other", node="n"))
@@ -64,7 +64,7 @@ def test_deleted_claim_stays_while_in_use(storage: Storage) -> None:
 
 
 def test_deleted_volume_stays_while_bound(storage: Storage) -> None:
-    """A deleted volume stays for as long as it is bound; a free one is deleted at once."""
+    """A deleted volume stays while it is bound; a free one is deleted at once."""
     storage.add_volume(volume())
     storage.add_volume(volume("free", "1Mi"))
     storage.add_claim(claim())
@@ -77,7 +77,7 @@ def test_deleted_volume_stays_while_bound(storage: Storage) -> None:
 
 
 def test_removed_protection_finalizer_is_restored(storage: Storage) -> None:
-    """Objects that lost the finalizer get it again, beside those of others."""
+    """A removed protection finalizer is added again, beside those of others."""
     storage.add_volume(volume())
     storage.add_claim(claim())
     storage.cluster.patch(CLAIMS, "c", {"metadata": {"finalizers": ["example.com/x"]}})

@@ -1,4 +1,4 @@
-"""Request bodies."""
+"""Decoding of request bodies."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def unrecognized(why: str, shown: str) -> str:
      '{"apiVersion":"v1","kind":"Con ...'),
 ])
 def test_body_without_kind_is_400(data: bytes, why: str, shown: str) -> None:
-    """A body without readable apiVersion and kind is 400 and shows its first 30 bytes."""
+    """A body without a readable apiVersion and kind is 400; the message quotes its first 30 bytes."""
     assert refused(data) == unrecognized(why, shown)
 
 
 def test_invalid_yaml_is_shown_in_hexadecimal() -> None:
-    """YAML that cannot be read is shown in hexadecimal."""
+    """The error quotes invalid YAML in hexadecimal."""
     assert refused(b"a: b: c\n  - x", Form.YAML) == unrecognized(
         "yaml: mapping values are not allowed in this context", "613a20623a20630a20202d2078"
     )
@@ -79,12 +79,12 @@ def test_invalid_yaml_is_shown_in_hexadecimal() -> None:
      f'ConfigMap in version "v7" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v7" in scheme "{SCHEME}"'),
 ])
 def test_object_of_another_kind_is_400(data: bytes, message: str) -> None:
-    """An object of another kind is 400 and says whether the API knows that kind."""
+    """An object of another kind is 400; the message says whether the API knows that kind."""
     assert refused(data) == message
 
 
 def test_object_of_another_version_is_refused() -> None:
-    """An object of the right kind in another version of its group does not fit the endpoint."""
+    """An object in another version of its group is rejected."""
     assert refused(
         b'{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler"}', api_version="autoscaling/v2", kind="HorizontalPodAutoscaler"
     ) == "the API version in the data (autoscaling/v1) does not match the expected API version (autoscaling/v2)"
@@ -92,12 +92,12 @@ def test_object_of_another_version_is_refused() -> None:
 
 @pytest.mark.parametrize("data", [b"null", b"{}", b'{"kind":"ConfigMap"}', b'{"apiVersion":"v1"}', b'{"kind":null,"apiVersion":""}'])
 def test_api_version_and_kind_have_defaults(data: bytes) -> None:
-    """A built-in endpoint fills in apiVersion and kind."""
+    """Endpoints of built-in kinds default apiVersion and kind."""
     assert decode(data) == {"kind": "ConfigMap", "apiVersion": "v1"}
 
 
 def test_custom_kinds_must_name_version_and_kind() -> None:
-    """An endpoint of a custom kind wants both to be there and right, but for the kind, which is checked later."""
+    """Endpoints of custom kinds require both and the right apiVersion; the kind is checked later."""
     more: dict[str, Any] = {"api_version": "v1", "kind": "ConfigMap", "custom": True}
     data = b'{"metadata": {"name": "a"}}'
     assert refused(data, **more) == f"""ConfigMap in version "v1" cannot be handled as a ConfigMap: Object 'Kind' is missing in '{data.decode()}'"""
@@ -108,7 +108,7 @@ def test_custom_kinds_must_name_version_and_kind() -> None:
 
 
 def test_options_are_accepted_in_any_version() -> None:
-    """Options are taken under any apiVersion."""
+    """Options are accepted with any apiVersion."""
     found = decode(b'{"kind":"DeleteOptions","apiVersion":"apps/v1"}', kind="DeleteOptions", any_version=True)
     assert found["kind"] == "DeleteOptions"
 
@@ -119,12 +119,12 @@ def test_options_are_accepted_in_any_version() -> None:
     (PROTOBUF_MAGIC + b"\x0a\x7f", "unexpected EOF", "6b3873000a7f"),
 ])
 def test_bytes_without_an_envelope_are_400(data: bytes, why: str, shown: str) -> None:
-    """Bytes without a proper envelope are 400."""
+    """Bytes without a valid protobuf envelope are 400."""
     assert refused(data, Form.PROTOBUF) == unrecognized(why, shown)
 
 
 def test_enveloped_objects_are_decoded() -> None:
-    """An enveloped object is taken, with its own or the expected apiVersion and kind."""
+    """An enveloped object is accepted with its own or the expected apiVersion and kind."""
     obj = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}, "data": {"k": "v"}}
     type_ = CATALOG.type("core/v1.ConfigMap")
     assert decode(protobuf.encode(obj, type_), Form.PROTOBUF) == obj
@@ -136,7 +136,7 @@ def test_enveloped_objects_are_decoded() -> None:
 
 
 def test_list_and_object_representations_are_not_interchangeable() -> None:
-    """Asking an object for a list representation is 406, and the other way round."""
+    """A list representation of an object is 406, and an object representation of a list likewise."""
     type_ = CATALOG.type("core/v1.Secret")
     assert not_a_list("PartialObjectMetadataList", type_, "Secret", is_list=False).message == (
         "you requested PartialObjectMetadataList, but the requested object is not a list (*core.Secret)"
@@ -148,7 +148,7 @@ def test_list_and_object_representations_are_not_interchangeable() -> None:
 
 @given(st.binary(max_size=100), st.sampled_from(Form), st.booleans(), st.booleans())
 def test_any_bytes_are_an_object_or_an_api_error(data: bytes, form: Form, custom: bool, magic: bool) -> None:
-    """Any bytes are an object or an ApiError, whatever the form."""
+    """Any bytes decode to an object or raise ApiError, in every format."""
     if magic:
         data = PROTOBUF_MAGIC + data
     try:
@@ -159,7 +159,7 @@ def test_any_bytes_are_an_object_or_an_api_error(data: bytes, form: Form, custom
 
 @pytest.mark.parametrize("text", ["1e999", "-1e400", "9" * 400, "1.5e+309"])
 def test_numbers_beyond_floats_are_refused(text: str) -> None:
-    """A custom object cannot hold a number that no float can be; the message quotes it. Large finite ones it can."""
+    """A custom object must not have a number beyond the range of a float; the message quotes it."""
     expected = ExpectedKind(api_version="v1", kind="W", custom=True, type=CATALOG.type("meta/v1.Status"))
     body = b'{"apiVersion":"v1","kind":"W","spec":{"a":[1e3,%s,1e999]}}' % text.encode()
 

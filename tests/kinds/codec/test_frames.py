@@ -1,4 +1,4 @@
-"""Lists and events from bytes."""
+"""Lists and watch events are assembled from stored bytes."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ POD = b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","labels":{"x":"<"
 
 
 def test_json_watch_frame() -> None:
-    """An event is one line of JSON around the object's bytes."""
+    """A watch event is one line of JSON around the object's bytes."""
     assert frames.watch_frame("ADDED", POD) == b'{"type":"ADDED","object":' + POD + b"}\n"
     with pytest.raises(KeyError):
         frames.watch_frame("OTHER", POD)
 
 
 def test_bookmark_has_kind_and_revision_only() -> None:
-    """A bookmark carries kind and revision only."""
+    """A bookmark has its kind and revision only."""
     assert json.loads(frames.bookmark("v1", "Pod", 7)) == {
         "kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "7", "creationTimestamp": None}
     }
 
 
 def test_list_bytes_are_joined_from_items() -> None:
-    """A list is its items' bytes between a head and a tail."""
+    """A list is the bytes of its items between a head and a tail."""
     data = b"".join(frames.list_pieces("v1", "PodList", {"resourceVersion": "3"}, [POD, POD]))
     assert data.endswith(b"\n")
     assert json.loads(data) == {
@@ -36,7 +36,7 @@ def test_list_bytes_are_joined_from_items() -> None:
 
 
 def test_partial_metadata_keeps_only_metadata() -> None:
-    """Partial metadata keeps the metadata and nothing else; an empty list of it has null items."""
+    """Partial metadata has the metadata only; its empty list has null items."""
     data = partial.partial_json(POD, "m/v1")
     assert json.loads(data) == {
         "kind": "PartialObjectMetadata", "apiVersion": "m/v1", "metadata": {"name": "a", "labels": {"x": "<"}}
@@ -50,7 +50,8 @@ def test_partial_metadata_keeps_only_metadata() -> None:
 @pytest.mark.parametrize("count", [1, 5])
 @pytest.mark.parametrize("skip", [0, len(b'{"kind":"Pod","apiVersion":"v1",')])
 def test_large_list_parts_join_to_the_whole(count: int, skip: int, together: int) -> None:
-    """However many items come at a time, the whole is the same, and as long as was said; items go without what they share."""
+    """The parts join to the same list, of the announced length, for any number of items per part; the items of a part
+    are released."""
     head = b'{"items":[' + (b"{" if skip else b"")
     whole = b"".join(frames.list_parts(head, [POD] * count, skip, together))
     items = json.loads(whole)["items"]

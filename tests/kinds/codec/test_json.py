@@ -1,4 +1,4 @@
-"""JSON in and out."""
+"""Decoding and encoding of JSON."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ VALUES = st.recursive(
     (b'{"a":' * 10_001 + b"1" + b"}" * 10_001, "invalid character '{' exceeded max depth"),
 ])
 def test_malformed_json_errors(text: bytes, message: str) -> None:
-    """Malformed JSON is refused in the reference's words."""
+    """Malformed JSON is rejected with the reference's messages."""
     with pytest.raises(json_.JSONError) as caught:
         json_.decode(text)
     assert str(caught.value) == message
@@ -56,7 +56,7 @@ def test_malformed_json_errors(text: bytes, message: str) -> None:
     (b'"\\ud800x"', "\ufffdx"), (b"99999999999999999999", 1e20), (b"null", None),
 ])
 def test_repeated_keys_and_invalid_unicode_are_accepted(text: bytes, value: object) -> None:
-    """The last of equal keys counts; what is not Unicode becomes replacement characters."""
+    """The last of repeated keys counts; invalid Unicode becomes replacement characters."""
     assert json_.decode(text) == value
 
 
@@ -67,7 +67,7 @@ def test_numbers_keep_their_spelling() -> None:
 
 
 def test_strict_decoding_keeps_pairs_in_order() -> None:
-    """For strict decoding objects come as pairs in the order of the text, repeated ones included."""
+    """Strict decoding returns objects as pairs in the order of the text, repeated keys included."""
     text = b' { "a" :[1,-2.5e1, "\\ud800x\xff" ,{},[ ],null,true] ,"a":false, "n": 99999999999999999999 }\n'
     assert json_.decode_members(text) == [
         ("a", [1, -25.0, "\ufffdx\ufffd", [], [], None, True]), ("a", False), ("n", 1e20),
@@ -76,7 +76,8 @@ def test_strict_decoding_keeps_pairs_in_order() -> None:
 
 @pytest.mark.parametrize("depth", [250, 251, 1024, 1025, 10_000])
 def test_nesting_depth_is_limited(depth: int) -> None:
-    """Nesting is read up to the reference's limit, whatever the stack holds; what cannot be written is known as such."""
+    """Nesting is accepted up to the reference's limit, independent of the stack; deeper values are rejected when they
+    are encoded."""
     for opening, closing in ((b"[", b"]"), (b'{"a":[', b"]}")):
         levels = len(opening.replace(b'"a":', b""))
         times = depth // levels
@@ -91,7 +92,7 @@ def test_nesting_depth_is_limited(depth: int) -> None:
 
 
 def test_compact_and_indented_output() -> None:
-    """Compact bodies end with a newline, indented ones do not; what could be markup is escaped."""
+    """Compact bodies end with a newline, indented ones do not; HTML characters are escaped."""
     value = {"a": "<&>\u2028", "b": {}, "c": [1]}
     assert json_.body(value) == b'{"a":"\\u003c\\u0026\\u003e\\u2028","b":{},"c":[1]}\n'
     assert json_.body({"a": [1]}, pretty=True) == b'{\n  "a": [\n    1\n  ]\n}'
@@ -100,7 +101,7 @@ def test_compact_and_indented_output() -> None:
 
 @given(VALUES)
 def test_encoded_json_round_trips(value: object) -> None:
-    """Whatever is written can be read, by every decoder, and is valid for the scanner too."""
+    """Encoded JSON is decoded to the same value by every decoder, and is valid for the scanner."""
     data = json_.encode(value)
     assert json_.decode(data) == value
     assert syntax_error(data) == ""
@@ -116,7 +117,7 @@ def plain(value: Any) -> Any:
 
 @given(st.binary(max_size=60) | st.text(alphabet='{}[]",:\\u0123eE+-.tfn ', max_size=40).map(str.encode))
 def test_scanner_agrees(data: bytes) -> None:
-    """The scanner finds a fault exactly where the standard library does."""
+    """The scanner reports an error exactly where the standard library does."""
     text = data.decode("utf-8", "replace")
     try:
         json.loads(text, parse_constant=lambda name: [][0])

@@ -1,4 +1,4 @@
-"""Negotiation of forms."""
+"""Content negotiation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EARLY = "406: Not Acceptable"
     ("application/json;as=Nonsense;g=" + META + ";v=v1, application/json", Form.JSON, "application/json"),
 ])
 def test_accept_clause_selection(accept: str, form: Form, content_type: str) -> None:
-    """The best clause that can be served decides; order counts among equals; more exact names go first."""
+    """The best clause that can be served is selected; the order breaks ties; more specific types come first."""
     found = negotiate(accept, dialect=ORCH)
     assert (found.form, found.content_type, found.as_) == (form, content_type, "")
 
@@ -55,7 +55,7 @@ def test_accept_clause_selection(accept: str, form: Form, content_type: str) -> 
     ("application/json;stream=other", ALL), ("application/yaml;stream=watch", ALL),
 ])
 def test_unacceptable_media_types_are_406(accept: str, message: str) -> None:
-    """What cannot be served is 406 with the reference's two messages."""
+    """Types that cannot be served are 406 with one of the reference's two messages."""
     with pytest.raises(ApiError) as caught:
         negotiate(accept, dialect=ORCH)
     assert (caught.value.code, caught.value.reason, caught.value.message) == (406, "NotAcceptable", message)
@@ -63,7 +63,7 @@ def test_unacceptable_media_types_are_406(accept: str, message: str) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS.values())
 def test_table_and_metadata_media_types(dialect: object) -> None:
-    """Table comes as JSON and YAML, partial metadata in every form; an endpoint may offer neither."""
+    """Tables are available as JSON and YAML, partial metadata in every format; an endpoint may offer neither."""
     assert dialect in (ORCH, KUBERNETES)
     d = ORCH if dialect is ORCH else KUBERNETES
     table = f"application/json;as=Table;v=v1;g={d.meta_group}"
@@ -79,7 +79,7 @@ def test_table_and_metadata_media_types(dialect: object) -> None:
 
 
 def test_watch_media_types() -> None:
-    """Events come as JSON or protobuf only."""
+    """Watch events are available as JSON and protobuf only."""
     assert negotiate("", dialect=ORCH, watch=True).content_type == "application/json"
     assert negotiate(PROTO, dialect=ORCH, watch=True).content_type == PROTO + ";stream=watch"
     with pytest.raises(ApiError) as caught:
@@ -93,7 +93,7 @@ def test_watch_media_types() -> None:
 
 
 def test_status_falls_back_to_json() -> None:
-    """A Status is served in the form asked for when that can be, else as indented JSON."""
+    """A Status has the requested format if it is available, otherwise indented JSON."""
     assert negotiate_error("application/yaml", dialect=ORCH).form is Form.YAML
     assert negotiate_error(PROTO, dialect=ORCH).form is Form.PROTOBUF
     for accept in ("text/html", f"application/json;as=Table;g={META};v=v1"):
@@ -107,13 +107,13 @@ def test_status_falls_back_to_json() -> None:
     (KUBERNETES.protobuf, Form.PROTOBUF),
 ])
 def test_content_type_of_bodies(header: str, form: Form) -> None:
-    """Content-Type names the form of a body; without one it is JSON."""
+    """Content-Type selects the format of a body; the default is JSON."""
     assert body_form(header, dialect=ORCH) is form
 
 
 @pytest.mark.parametrize("header", ["application/xml", "text/plain", ";;;", "application/merge-patch+json", "application/json; x"])
 def test_unsupported_content_type_is_415(header: str) -> None:
-    """Any other type is 415 and lists what is taken."""
+    """Any other type is 415; the message lists the accepted types."""
     with pytest.raises(ApiError) as caught:
         body_form(header, dialect=ORCH)
     assert caught.value.code == 415
@@ -123,7 +123,7 @@ def test_unsupported_content_type_is_415(header: str) -> None:
 
 
 def test_patch_content_types() -> None:
-    """A patch needs one of four types; strategic merge is not for custom kinds."""
+    """A patch has one of four types; strategic merge is not accepted for custom kinds."""
     assert patch_type("application/merge-patch+json; charset=utf-8") == "application/merge-patch+json"
     for header, custom, message in (
         ("application/json", False, "415: Unsupported Media Type"), ("", False, "415: Unsupported Media Type"),
@@ -137,7 +137,7 @@ def test_patch_content_types() -> None:
 
 
 def test_pretty_printing_default() -> None:
-    """The parameter decides; without one, browsers and command-line clients get indented answers."""
+    """The `pretty` parameter decides; without it browsers and command-line clients get indented responses."""
     assert wants_pretty("1", "") and wants_pretty("true", "x")
     assert not wants_pretty("0", "curl/7") and not wants_pretty("nonsense", "curl/7")
     assert wants_pretty("", "curl/7.80") and wants_pretty("", "Mozilla/5.0 (X11)") and not wants_pretty("", "x/1")
@@ -145,7 +145,7 @@ def test_pretty_printing_default() -> None:
 
 @given(st.text(alphabet="application/json*;,=q0.1 asgv \"\\", max_size=60) | st.text(max_size=30))
 def test_any_accept_header_is_served_or_refused(text: str) -> None:
-    """Any header is either served or an ApiError."""
+    """Any Accept header is served or raises ApiError."""
     for call in (
         lambda: negotiate(text, dialect=ORCH), lambda: negotiate_error(text, dialect=ORCH),
         lambda: body_form(text, dialect=ORCH), lambda: patch_type(text), lambda: check_route(text, ("a/b",)),

@@ -1,4 +1,4 @@
-"""Protobuf bodies."""
+"""Protobuf encoding and decoding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ META = ["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOpt
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_protobuf_round_trip_of_every_kind(seed: int) -> None:
-    """What is written for an object of any kind reads back as that object."""
+    """An encoded object of any kind is decoded to the same object."""
     for name in (*NAMES, *(f"meta/v1.{m}" for m in META)):
         type_ = CATALOG.type(name)
         obj = Sample(seed).struct(type_)
@@ -35,7 +35,8 @@ def test_protobuf_round_trip_of_every_kind(seed: int) -> None:
 
 
 def test_bytes_match_the_references_encoding() -> None:
-    """Bytes are those of the reference's generated code: zeros of plain fields written, pointers left out, maps sorted."""
+    """The bytes equal those of the reference's generated code: zeros of plain fields are written, nil pointers omitted,
+    maps sorted."""
     type_ = CATALOG.type("core/v1.ConfigMap")
     obj = {"metadata": {"name": "x"}, "data": {"b": "2", "a": ""}, "immutable": False}
     metadata = (
@@ -53,7 +54,7 @@ def test_bytes_match_the_references_encoding() -> None:
 
 
 def test_inlined_structs_int_or_string_and_times() -> None:
-    """Inlined structs are messages of their own; int-or-string writes all three members; times have seconds and nanos."""
+    """Inlined structs are messages of their own; int-or-string has all three members; times have seconds and nanos."""
     volume = CATALOG.type("core/v1.Volume")
     assert protobuf.encode_message({"name": "v"}, volume) == b"\x0a\x01v\x12\x00"
     assert protobuf.encode_message({"name": "v", "emptyDir": {}}, volume) == b"\x0a\x01v\x12\x04\x12\x02\x0a\x00"
@@ -65,7 +66,7 @@ def test_inlined_structs_int_or_string_and_times() -> None:
 
 
 def test_lists_and_frames_are_joined_from_messages() -> None:
-    """Lists and events are put together from messages that are already encoded."""
+    """Lists and events are assembled from messages that are already encoded."""
     type_, list_meta = CATALOG.type("core/v1.ConfigMap"), CATALOG.type("meta/v1.ListMeta")
     item = protobuf.encode_message({"metadata": {"name": "a"}}, type_)
     body = protobuf.encode_list("v1", "ConfigMapList", {"resourceVersion": "5", "remainingItemCount": 2}, [item, item], list_meta)
@@ -94,20 +95,20 @@ def test_kinds_without_a_protobuf_form() -> None:
     (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "proto: negative length found during unmarshaling"),
 ])
 def test_malformed_message_errors(data: bytes, message: str) -> None:
-    """Broken messages are refused in the reference's words."""
+    """Malformed messages are rejected with the reference's messages."""
     with pytest.raises(protobuf.ProtobufError) as caught:
         protobuf.decode_message(data, CATALOG.type("core/v1.ConfigMap"))
     assert str(caught.value) == message
 
 
 def test_unknown_fields_are_skipped() -> None:
-    """Fields of later releases do no harm, groups included."""
+    """Fields of later releases are skipped, groups included."""
     data = b"\xf8\x07\x01" b"\xf9\x07" + bytes(8) + b"\xfa\x07\x02ab" b"\xfd\x07" + bytes(4) + b"\xfb\x07\x08\x01\xfc\x07"
     assert protobuf.decode_message(data, CATALOG.type("core/v1.ConfigMap")) == {}
 
 
 def test_deep_nesting_is_an_error() -> None:
-    """Nesting without end is an error, not a crash."""
+    """Too deep nesting is an error, not a stack overflow."""
     data = b"\x0a\x00"
     for _ in range(3000):
         data = b"\xe2\x01" + protobuf.encode_message({"a": 1}, Type("struct", members=())) + _length(data) + data
@@ -126,7 +127,7 @@ def _length(data: bytes) -> bytes:
 @given(st.sampled_from(["core/v1.Pod", "apiextensions/v1.CustomResourceDefinition", "meta/v1.Status"]), st.binary(max_size=80),
        st.integers(0, 2**32), st.integers(0, 200))
 def test_any_bytes_are_an_object_or_a_protobuf_error(name: str, noise: bytes, seed: int, at: int) -> None:
-    """Any bytes, also damaged messages, are an object or a ProtobufError."""
+    """Any bytes, also damaged messages, decode to an object or raise ProtobufError."""
     type_ = CATALOG.type(name)
     good = protobuf.encode_message(Sample(seed).struct(type_, 3), type_)
     for data in (noise, good[:at] + noise + good[at:], good[:at]):
@@ -137,7 +138,7 @@ def test_any_bytes_are_an_object_or_a_protobuf_error(name: str, noise: bytes, se
 
 
 def test_recorded_objects(reference: Callable[[str], Any]) -> None:
-    """Every object that the reference stored comes through unchanged but for what is empty."""
+    """Every object that the reference stored is encoded and decoded without a change, except for empty members."""
     def clean(value: Any) -> Any:
         if isinstance(value, dict):
             kept = {k: clean(v) for k, v in value.items()}
@@ -148,13 +149,13 @@ def test_recorded_objects(reference: Callable[[str], Any]) -> None:
         obj = case["stored"]
         resource = CATALOG.kind(obj["apiVersion"], obj["kind"])
         if resource is None or obj["kind"] == "StatefulSet":
-            continue  # apiVersion and kind of volume claim templates have no place in protobuf
+            continue  # Volume claim templates have no apiVersion and kind in protobuf.
         plain = _plain(obj)
         assert clean(protobuf.decode(protobuf.encode(plain, resource.type), resource.type)) == clean(plain), case["id"]
 
 
 def _plain(value: Any) -> Any:
-    """Without the placeholders that the facts have in place of times, keys and the like."""
+    """The object without the placeholders that the recorded facts have for times, keys and the like."""
     if isinstance(value, dict):
         return {k: _plain(v) for k, v in value.items() if not (isinstance(v, str) and "<" in v)}
     return [_plain(v) for v in value] if isinstance(value, list) else value
@@ -170,7 +171,7 @@ def test_field_names_follow_the_dialect() -> None:
 
 
 def test_field_counts_are_per_thread() -> None:
-    """Fields of a message that another thread decodes at the same time, which it does with large ones, are not counted."""
+    """Counts of decoded fields are separate per thread: large messages are decoded in another thread."""
     type_ = CATALOG.type("core/v1.ConfigMap")
     message = protobuf.encode_message({"metadata": {"name": "x"}, "data": {"a": "b"}}, type_)
     protobuf.decode_message(message, type_)

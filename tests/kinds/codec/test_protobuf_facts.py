@@ -1,4 +1,5 @@
-"""The protobuf library, told the recorded numbers and types of fields, reads what is written, and writes what is read."""
+"""The protobuf library, configured with the recorded field numbers and types, decodes what the codec encodes and vice
+versa."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _SCALARS = {
 
 
 def spelled(name: str) -> str:
-    """A name of the facts as protobuf allows it."""
+    """A recorded name in a form that protobuf allows."""
     return "".join(c if c.isalnum() else "_" for c in name)
 
 
@@ -77,7 +78,7 @@ LATER = {"apiextensions/v1.CustomResourceDefinitionVersion": ("selectableFields"
 
 
 def check(value: Any, found: Any, type_: Type) -> None:
-    """The library found in each field what stands under the field's name in JSON, and nothing that it does not know."""
+    """The library found in each field the JSON field's value, and no unknown fields."""
     unknown = unknown_fields.UnknownFieldSet(found)
     numbers = {unknown[i].field_number for i in range(len(unknown))}
     assert numbers <= {type_.fields[name].number for name in LATER.get(type_.name, ())}, type_.name
@@ -85,7 +86,7 @@ def check(value: Any, found: Any, type_: Type) -> None:
         if not member.number:
             continue
         if member.inline:
-            # Only the member's own fields are in the message below.
+            # The message below has only the member's own fields.
             inner = next(f for f in found.DESCRIPTOR.fields if f.number == member.number)
             check({k: v for k, v in value.items() if k in member.type.fields}, getattr(found, inner.name), member.type)
         elif member.name in value and member.name not in LATER.get(type_.name, ()):
@@ -122,7 +123,7 @@ NAMES = sorted({r.type.name for r in CATALOG.resources if not r.type.name.starts
 
 @pytest.mark.parametrize("name", NAMES)
 def test_field_numbers_and_types_are_the_recorded_ones(name: str, messages: Callable[[str], type[Message]]) -> None:
-    """Every field of every kind has the recorded number and type, in both directions."""
+    """Every field of every kind has the recorded number and type when encoding and decoding."""
     type_ = CATALOG.type(name)
     for seed in range(12):
         value = Sample(seed).struct(type_)
@@ -130,5 +131,5 @@ def test_field_numbers_and_types_are_the_recorded_ones(name: str, messages: Call
         message = messages(name)()
         message.ParseFromString(data)
         check(value, message, type_)
-        # The library leaves out no field that was set and adds none; maps may come in another order.
+        # The library neither omits nor adds fields; maps may have another order.
         assert protobuf.decode_message(message.SerializeToString(), type_) == protobuf.decode_message(data, type_)

@@ -1,4 +1,4 @@
-"""JSON of custom kinds: spelling of numbers."""
+"""JSON of custom kinds: the format of numbers and the order of members."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("value", "text"), NUMBERS)
 def test_shortest_number_spelling(value: float, text: str) -> None:
-    """The shortest spelling, without an exponent from 1e-6 to 1e21."""
+    """Numbers have the shortest form, without an exponent from 1e-6 to 1e21."""
     assert number(value) == text
     assert encode({"a": [value]}) == f'{{"a":[{text}]}}'.encode()
 

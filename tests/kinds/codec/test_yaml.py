@@ -1,4 +1,4 @@
-"""YAML in and out."""
+"""Decoding and encoding of YAML."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ VALUES = st.recursive(
     (b"a: 1\na: 2", {"a": 2}), (b'{"a": [1, "b"]}', {"a": [1, "b"]}), (b"a: |\n  x\n  y\n", {"a": "x\ny\n"}),
 ])
 def test_yaml_1_1_decoding(text: bytes, value: object) -> None:
-    """YAML 1.1 scalars, dates as text, the first document, keys as text, merges, later keys win."""
+    """YAML 1.1 scalars, timestamps as text, the first document only, keys as text, merge keys; the last of repeated
+    keys counts."""
     assert yaml_.decode(text) == value
 
 
@@ -40,14 +41,14 @@ def test_yaml_1_1_decoding(text: bytes, value: object) -> None:
     (b"? [a]\n: b", 'yaml: invalid map key: []interface {}{"a"}'),
 ])
 def test_malformed_yaml_errors(text: bytes, message: str) -> None:
-    """Malformed YAML is refused in the reference's words."""
+    """Malformed YAML is rejected with the reference's messages."""
     with pytest.raises(yaml_.YAMLError) as caught:
         yaml_.decode(text)
     assert str(caught.value) == message
 
 
 def test_alias_expansion_is_bounded() -> None:
-    """A small document cannot stand for a huge one."""
+    """Aliases cannot expand a small document to a huge one."""
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x]"]
     lines += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 9)]
     with pytest.raises(yaml_.YAMLError, match="excessive aliasing"):
@@ -55,7 +56,7 @@ def test_alias_expansion_is_bounded() -> None:
 
 
 def test_yaml_output_style() -> None:
-    """Keys are sorted, lists not indented, text that would read as something else is quoted, lines kept as blocks."""
+    """Keys are sorted, lists are not indented, ambiguous text is quoted, multi-line text is a block."""
     value = {"b": ["1", 1, True, None, "true", "y", "a\nb\n", ""], "a": {}, "t": "2020-01-01T00:00:00Z", "l": []}
     assert yaml_.encode(value) == (
         b'a: {}\nb:\n- "1"\n- 1\n- true\n- null\n- "true"\n- "y"\n- |\n  a\n  b\n- ""\nl: []\nt: "2020-01-01T00:00:00Z"\n'
@@ -64,13 +65,13 @@ def test_yaml_output_style() -> None:
 
 @given(VALUES)
 def test_encoded_yaml_round_trips(value: object) -> None:
-    """Whatever is written can be read."""
+    """Encoded YAML is decoded to the same value."""
     assert yaml_.decode(yaml_.encode(value)) == value
 
 
 @given(st.binary(max_size=80) | st.text(alphabet="ab:-[]{}&*!|>'\"\n ,#%@<0x1.", max_size=60).map(str.encode))
 def test_any_bytes_are_a_value_or_a_yaml_error(data: bytes) -> None:
-    """Any bytes are a value or a YAMLError."""
+    """Any bytes decode to a value or raise YAMLError."""
     try:
         yaml_.decode(data)
     except yaml_.YAMLError as error:
@@ -85,7 +86,7 @@ def test_any_bytes_are_a_value_or_a_yaml_error(data: bytes) -> None:
     ("a: &x 1\nb: *x\nb: *x", ['line 3: key "b"']), ('{"a": 1,\n"b": 2,\n"a": {}}', ['line 3: key "a"']),
 ])  # fmt: skip
 def test_strict_decoding_names_repeated_keys(text: str, lines: list[str]) -> None:
-    """Strict decoding names keys that a mapping has twice, with the line where the later value begins; keys are compared
-    before they become text."""
+    """Strict decoding reports repeated keys with the line of the later value; keys are compared before their conversion
+    to text."""
     expected = "\n  ".join(["yaml: unmarshal errors:", *(f"{line} already set in map" for line in lines)]) if lines else ""
     assert yaml_.duplicates(text.encode()) == expected

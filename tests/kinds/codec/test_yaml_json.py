@@ -1,4 +1,4 @@
-"""JSON objects are decoded to what the YAML parser makes of them, or left to it."""
+"""JSON objects in YAML bodies: the fast path gives what the YAML parser gives, or leaves the text to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )
-#: Pieces of texts that are nearly JSON.
+#: Pieces of text that is nearly JSON.
 _PIECES = st.sampled_from(
     ['{"a":', "{", "}", "[", "]", ",", ":", '"', '"b"', " ", "\t", "\n", "1", "-0", "1e5", "0x1", "~", "yes", "<<", '"<<"', "&a",
      "*a", "#", "\\", "\\u00e9", "\\/", "\\n", "true", "null", "- ", "? ", "!!str ", "%", "---", "'", "|", ">", "é"]
@@ -27,13 +27,13 @@ def _by_yaml(data: bytes) -> object:
 
 
 def _typed(value: object) -> str:
-    """A text that tells 1 from True and 1.0."""
+    """The value as text, with 1, True and 1.0 told apart."""
     return json.dumps(value, sort_keys=True)
 
 
 @given(st.dictionaries(st.text(), _VALUES, max_size=5), st.booleans(), st.sampled_from([(",", ":"), (", ", ": "), (", ", " : ")]))
 def test_fast_path_equals_the_yaml_parser(value: dict[str, object], ascii_only: bool, separators: tuple[str, str]) -> None:
-    """An object that is decoded as JSON is the one of the YAML parser."""
+    """An object that the fast path decodes equals that of the YAML parser."""
     data = json.dumps(value, ensure_ascii=ascii_only, separators=separators).encode("utf-8", "surrogatepass")
     found = yaml_json.decode_object(data)
     if found is not None:
@@ -42,7 +42,7 @@ def test_fast_path_equals_the_yaml_parser(value: dict[str, object], ascii_only: 
 
 @given(st.lists(_PIECES, max_size=14))
 def test_fast_path_equals_the_yaml_parser_on_odd_texts(pieces: list[str]) -> None:
-    """The same for texts that may be no JSON, or no YAML."""
+    """The same for texts that may be invalid JSON or YAML."""
     data = ('{"k":' + "".join(pieces) + "}").encode()
     found = yaml_json.decode_object(data)
     if found is not None:
@@ -63,7 +63,7 @@ def test_common_configurations_take_the_fast_path() -> None:
     ],
 )  # fmt: skip
 def test_ambiguous_texts_use_the_yaml_parser(data: bytes) -> None:
-    """Texts with a detail in which the languages may differ are not decoded as JSON."""
+    """Texts that YAML and JSON may read differently are left to the YAML parser."""
     assert yaml_json.decode_object(data) is None
 
 

@@ -1,4 +1,4 @@
-"""Large values are encoded to YAML in pieces, which make up the same document."""
+"""Large values are encoded to YAML in pieces, which join to the same document."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _VALUES: Any = st.recursive(
 @given(_VALUES)
 @example({"a": [[["b"], {"c": ["d\n", {}]}], []], "e": {"f": {"g": []}}})
 def test_pieces_join_to_the_value(value: Any) -> None:
-    """The pieces are read as the value that they are of."""
+    """The joined pieces decode to the original value."""
     with pytest.MonkeyPatch.context() as patch:
         whole = yaml_.decode(yaml_.encode({"v": value}))
         patch.setattr(yaml_, "_PIECE", 8)
@@ -31,7 +31,7 @@ def test_pieces_join_to_the_value(value: Any) -> None:
 
 
 def test_pieces_have_the_text_of_the_whole() -> None:
-    """Large lists and maps have the text that they have as one."""
+    """The joined pieces equal the document that is encoded at once."""
     value = {"spec": {"items": [{"a": "x", "b": 3, "c": {"d": "y"}, "l": ["z"]}] * 3000}, "kind": "Bar"}
     with pytest.MonkeyPatch.context() as patch:
         pieces = yaml_.encode(value)
@@ -40,7 +40,7 @@ def test_pieces_have_the_text_of_the_whole() -> None:
 
 
 def test_piece_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The C library is called for no more than a piece and one value."""
+    """No call of the C library encodes more than a piece and one value."""
     sizes = []
     dumped = yaml_._dump
 

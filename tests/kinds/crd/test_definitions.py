@@ -1,4 +1,4 @@
-"""Definitions as resources and types."""
+"""CustomResourceDefinitions as resources and types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SETTINGS = ObjectSettings(dialect=ORCH)
 
 
 def definition(*schemas: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A definition whose versions v1, v2, ... have `schemas`; the first one is stored."""
+    """A definition whose versions v1, v2, ... have `schemas`; the first version is stored."""
     versions = [
         {"name": f"v{i}", "served": True, "storage": i == 1, "schema": {"openAPIV3Schema": schema}, **more}
         for i, schema in enumerate(schemas, 1)
@@ -42,7 +42,7 @@ def obj(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def settle(kind: CustomKind, value: dict[str, Any]) -> dict[str, Any]:
-    """`value` pruned and with defaults, without what every object has."""
+    """`value` pruned and defaulted, without the members that every object has."""
     resource = kind.resources[0]
     whole = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, **value}
     out = default.apply(shape.canonical(whole, resource.type), resource, SETTINGS)
@@ -50,7 +50,7 @@ def settle(kind: CustomKind, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_resource_follows_the_definition() -> None:
-    """Names, key, verbs and subresources come from the definition; the storage version holds for every version."""
+    """Names, store key, verbs and subresources come from the definition; all versions have its storage version."""
     kind = made({"type": "object"}, {"type": "object"}, subresources={"status": {}})
     first, second = kind.resources
     assert (first.kind, first.plural, first.list_kind, first.short_names) == ("Thing", "things", "ThingList", ("th",))
@@ -64,7 +64,7 @@ def test_resource_follows_the_definition() -> None:
 
 
 def test_storage_version_need_not_be_served() -> None:
-    """Objects are stored in a version that is not served."""
+    """Objects may be stored in a version that is not served."""
     whole = definition({"type": "object"}, obj({"a": {"type": "string"}}))
     whole["spec"]["versions"][0]["served"] = False
     kind = custom_kind(whole, lambda: whole, CATALOG.types, ORCH)
@@ -74,7 +74,7 @@ def test_storage_version_need_not_be_served() -> None:
 
 
 def test_schemas_are_loaded_lazily() -> None:
-    """A definition is loaded again for its schema only when its kind is used."""
+    """The schema of a definition is loaded only when its kind is used."""
     whole, loaded = definition(obj({"spec": obj({"a": {"type": "string"}})})), []
 
     def load() -> dict[str, Any]:
@@ -88,7 +88,7 @@ def test_schemas_are_loaded_lazily() -> None:
 
 
 def test_unknown_members_are_pruned() -> None:
-    """Members that a schema does not know are pruned, but where it says to keep them."""
+    """Members that a schema does not specify are pruned, except where it preserves unknown fields."""
     kind = made(
         obj(
             {
@@ -110,7 +110,8 @@ def test_unknown_members_are_pruned() -> None:
 
 
 def test_embedded_objects_keep_type_and_metadata() -> None:
-    """apiVersion, kind and metadata of an embedded object stay without being in the schema; unknown metadata goes."""
+    """apiVersion, kind and metadata of an embedded object are kept without being in the schema; unknown metadata is
+    pruned."""
     inner = {"type": "object", "x-orch-embedded-resource": True, "properties": {"spec": obj({})}}
     value = {"e": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "zzz": 1}, "spec": {"x": 1}, "y": 1}}
     kept = settle(made(obj({"e": inner})), value)["e"]
@@ -144,8 +145,8 @@ def test_invalid_embedded_objects_are_reported(value: dict[str, Any], why: str) 
 
 
 def test_additional_properties_keep_plain_values_only() -> None:
-    """Under ``additionalProperties: true`` plain values stay and objects lose what no schema knows; a list that
-    preserves keeps all."""
+    """Under `additionalProperties: true` plain values stay and unknown members of objects are pruned; a list that
+    preserves unknown fields keeps all."""
     kind = made(
         obj(
             {
@@ -159,7 +160,7 @@ def test_additional_properties_keep_plain_values_only() -> None:
 
 
 def test_defaults_fill_missing_members() -> None:
-    """Defaults go into members that are missing, nested ones into defaults too; null counts as missing unless allowed."""
+    """Defaults fill missing members, also inside defaults; null counts as missing unless it is nullable."""
     kind = made(
         obj(
             {
@@ -199,13 +200,13 @@ NULLS: list[tuple[dict[str, Any], Any, Any]] = [
 
 @pytest.mark.parametrize(("schema", "value", "expected"), NULLS)
 def test_null_and_mistyped_elements(schema: dict[str, Any], value: Any, expected: Any) -> None:
-    """A null that may not be becomes the default of its place, or goes where that is a name; items of another type than the
-    schema's are left for validation; what a list preserves it preserves in its items."""
+    """A null that is not nullable becomes the default or is dropped from its object; items of another type are left to
+    validation; a list that preserves unknown fields preserves those of its items."""
     assert settle(made(obj({"v": schema})), {"v": value}) == {"v": expected}
 
 
 def test_deprecated_versions_warn() -> None:
-    """The author's words are used where there are any."""
+    """The author's warning is used if there is one."""
     plain = made({"type": "object"}, deprecated=True).resources[0].deprecation
     own = made({"type": "object"}, deprecated=True, deprecationWarning="use another").resources[0].deprecation
     assert plain is not None and plain.warning("Thing", "example.com/v1") == "example.com/v1 Thing is deprecated"
@@ -222,7 +223,7 @@ def test_deprecated_versions_warn() -> None:
     ],
 )
 def test_deprecation_warning_names_the_replacement(version: str, others: dict[str, Any], instead: str) -> None:
-    """The usual words name the best served version that is better and not deprecated itself."""
+    """The default warning names the best served version that is better and not deprecated itself."""
     versions = [{"name": version, "deprecated": True}, *({"name": n, "served": True, **o} for n, o in others.items())]
     said = deprecation_of({"group": "example.com", "versions": versions}, versions[0])
     assert said is not None
@@ -230,7 +231,7 @@ def test_deprecation_warning_names_the_replacement(version: str, others: dict[st
 
 
 def test_scale_mapping() -> None:
-    """Paths become member names; a kind without the subresource has no mapping."""
+    """Paths become member names; a kind without a scale subresource has no mapping."""
     scale = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}
     mapping = scale_mapping(made({"type": "object"}, subresources={"scale": scale}).resources[0])
     assert mapping is not None
@@ -253,7 +254,7 @@ def test_conflicting_names_are_not_accepted() -> None:
 
 
 def test_an_established_kind_keeps_its_names() -> None:
-    """A conflict that comes later takes nothing away, and settling names twice changes nothing."""
+    """A later conflict does not remove accepted names, and accepting names twice changes nothing."""
     whole = definition({"type": "object"})
     whole["status"] = decide_names(whole, taken_by([]), ORCH, now="T")
     assert decide_names(whole, taken_by([]), ORCH, now="U") == whole["status"]
@@ -265,7 +266,7 @@ def test_an_established_kind_keeps_its_names() -> None:
 
 
 def test_protected_group_has_an_approval_condition() -> None:
-    """A definition in a group of the API's own carries a condition about its approval."""
+    """A definition in a protected API group has a condition about its approval."""
     whole = definition({"type": "object"})
     whole["spec"]["group"] = ORCH("things.{abbr}.io")
     type_ = ORCH("{Long}APIApprovalPolicyConformant")
@@ -275,14 +276,14 @@ def test_protected_group_has_an_approval_condition() -> None:
 
 
 def test_transition_time_changes_with_the_status_only() -> None:
-    """Only a change of status is a transition."""
+    """lastTransitionTime changes only when the condition's status changes."""
     status = with_condition({}, "A", "True", "R", "m", now="1")
     assert with_condition(status, "A", "True", "S", "n", now="2")["conditions"][0]["lastTransitionTime"] == "1"
     assert with_condition(status, "A", "False", "S", "n", now="2")["conditions"][0]["lastTransitionTime"] == "2"
 
 
 def test_reading_documents_caches_no_schemas() -> None:
-    """Documents of all kinds read the types of unused kinds without caching them."""
+    """OpenAPI and discovery documents read the types of unused kinds without caching them."""
     type_ = made(obj({"spec": obj({"a": {"type": "string"}})})).resources[0].type
     looked_at = type_.uncached()
     assert looked_at is not type_ and "spec" in looked_at.fields and type_.members_ is None

@@ -1,4 +1,4 @@
-"""Objects in other versions of their kind."""
+"""Conversion of objects between versions of their kind."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def there_and_back(obj: dict[str, Any], other: str) -> dict[str, Any]:
 
 
 def test_recorded_objects_survive_their_storage_version(reference: Callable[[str], Any]) -> None:
-    """What was stored in another version reads back as the recorded server answered."""
+    """An object that was stored in another version is read as the recorded server returned it."""
     checked = 0
     for example in reference("defaults")["objects"]:
         stored = example["stored"]
@@ -50,7 +50,7 @@ def test_recorded_objects_survive_their_storage_version(reference: Callable[[str
     "id", ["autoscaling/v2beta1/HorizontalPodAutoscaler/metrics", "autoscaling/v2/HorizontalPodAutoscaler/behavior"]
 )
 def test_cpu_target_comes_last_after_v1(reference: Callable[[str], Any], id: str) -> None:
-    """The CPU target comes last after a stay in version 1, as recorded."""
+    """After a conversion to v1 and back the CPU target is last, as recorded."""
     example = next(e for e in reference("defaults")["objects"] if e["id"] == id)
     result = there_and_back(shaped(example["sent"]), "autoscaling/v1")
     assert result["spec"] == example["stored"]["spec"]
@@ -59,7 +59,7 @@ def test_cpu_target_comes_last_after_v1(reference: Callable[[str], Any], id: str
 
 
 def test_v1_keeps_other_metrics_in_annotations() -> None:
-    """Version 1 shows the CPU target; the rest is in annotations that later versions do not show."""
+    """v1 has the CPU target; other metrics are in annotations, which later versions do not show."""
     policies = [{"type": "Pods", "value": 2, "periodSeconds": 30}]
     scaler = shaped({
         "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
@@ -105,7 +105,7 @@ def test_unreadable_annotations_are_ignored() -> None:
 
 
 def test_empty_selectors_keep_their_meaning() -> None:
-    """{} means all in v1 and none in v1beta1; the conversion distinguishes them."""
+    """An empty selector matches everything in v1 and nothing in v1beta1; conversion distinguishes them."""
     def budget(version: str, selector: Any) -> dict[str, Any]:
         return shaped({"apiVersion": f"policy/{version}", "kind": "PodDisruptionBudget", "metadata": {}, "spec": {"selector": selector}})
 
@@ -121,7 +121,7 @@ def test_empty_selectors_keep_their_meaning() -> None:
 
 
 def test_events_fields_are_renamed_between_groups() -> None:
-    """The events group has the core group's events under other names."""
+    """Events of the events group are those of the core group with other field names."""
     event = shaped({
         "apiVersion": ORCH("events.{abbr}.io/v1"), "kind": "Event", "metadata": {"name": "e"},
         "eventTime": "2020-01-01T00:00:00.000000Z", "note": "n", "regarding": {"name": "p"}, "reportingController": "c",
@@ -136,7 +136,7 @@ def test_events_fields_are_renamed_between_groups() -> None:
 
 
 def test_topology_labels_become_zone_and_node_name() -> None:
-    """Zone and node leave the topology labels; what is left of those is deprecated."""
+    """Zone and node name are taken from the topology labels; the others become deprecatedTopology."""
     labels = {ORCH("topology.{long}.io/zone"): "z", ORCH("{long}.io/hostname"): "n", "x": "y"}
     old = shaped({
         "apiVersion": ORCH("discovery.{abbr}.io/v1beta1"), "kind": "EndpointSlice", "metadata": {}, "addressType": "IPv4",
@@ -150,7 +150,7 @@ def test_topology_labels_become_zone_and_node_name() -> None:
 
 
 def test_runtime_class_spec_is_flattened() -> None:
-    """v1alpha1 nests what later versions have at the top."""
+    """v1alpha1 has a spec whose fields later versions have at the top level."""
     old = shaped({
         "apiVersion": ORCH("node.{abbr}.io/v1alpha1"), "kind": "RuntimeClass", "metadata": {},
         "spec": {"runtimeHandler": "h", "overhead": {"podFixed": {"cpu": "1"}}},
@@ -161,7 +161,7 @@ def test_runtime_class_spec_is_flattened() -> None:
 
 
 def test_identical_versions_share_the_content() -> None:
-    """Nothing but apiVersion changes; the rest is shared."""
+    """Only apiVersion changes; the rest of the tree is shared."""
     job = shaped({"apiVersion": "batch/v1beta1", "kind": "CronJob", "metadata": {}, "spec": {"schedule": "* * * * *"}})
     other = convert(job, "batch/v1", CATALOG)
     assert other == {**job, "apiVersion": "batch/v1"}
@@ -207,7 +207,8 @@ def _cpu_last(scaler: dict[str, Any]) -> dict[str, Any]:
 
 @given(scalers, st.sampled_from(["v1", "v2beta1", "v2beta2"]))
 def test_autoscaler_conversion_is_lossless(spec: dict[str, Any], version: str) -> None:
-    """Any autoscaler comes back from any version as it was, but for the place of the CPU target."""
+    """Any autoscaler is unchanged after conversion to any version and back, except for the position of the CPU target.
+    """
     scaler = shaped({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}, "spec": spec})
     expected = _cpu_last(scaler) if version == "v1" else scaler
     assert there_and_back(scaler, f"autoscaling/{version}") == expected
@@ -221,6 +222,6 @@ endpoints = st.fixed_dictionaries(
 
 @given(st.lists(endpoints, min_size=1, max_size=3))
 def test_endpoint_slice_conversion_is_lossless(found: list[dict[str, Any]]) -> None:
-    """Zones, nodes and topology survive the old version."""
+    """Zones, node names and topology survive conversion to the old version."""
     slice_ = shaped({"apiVersion": ORCH("discovery.{abbr}.io/v1"), "kind": "EndpointSlice", "metadata": {}, "addressType": "IPv4", "endpoints": found})
     assert there_and_back(slice_, ORCH("discovery.{abbr}.io/v1beta1")) == slice_

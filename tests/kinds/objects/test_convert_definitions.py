@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions between v1beta1 and v1."""
+"""Conversion of CustomResourceDefinitions between v1beta1 and v1."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OTHER = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "str
 
 
 def whole(api_version: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """A definition as it is after decoding and defaults."""
+    """A definition after decoding and defaulting."""
     obj = {
         "apiVersion": api_version, "kind": "CustomResourceDefinition", "metadata": {"name": "xs.ex.com"},
         "spec": {"group": "ex.com", "scope": "Cluster", "names": {"plural": "xs", "kind": "X"}, **spec},
@@ -41,7 +41,7 @@ def version(name: str, **more: Any) -> dict[str, Any]:
 
 
 def test_single_version_fields_are_moved() -> None:
-    """A single version may stand in a place of its own; what goes for all versions stands above them."""
+    """v1beta1 has a field for a single version, and top-level fields that apply to all versions."""
     column = {"name": "A", "type": "string", "JSONPath": ".a"}
     spec = {"version": "v1", "validation": SCHEMA, "subresources": {"status": {}}, "additionalPrinterColumns": [column]}
     made = convert(whole(V1BETA1, spec), V1, CATALOG)["spec"]
@@ -56,7 +56,7 @@ def test_single_version_fields_are_moved() -> None:
 
 
 def test_conversion_webhook_fields_are_moved() -> None:
-    """The webhook's members stand beside the strategy; versions of reviews have a default."""
+    """v1beta1 has the webhook's fields next to the strategy, and defaults the versions of reviews."""
     config = {"url": "https://example.com/convert"}
     spec = {"version": "v1", "conversion": {"strategy": "Webhook", "webhookClientConfig": config}}
     made = convert(whole(V1BETA1, spec), V1, CATALOG)
@@ -110,7 +110,7 @@ CONVERSION = st.sampled_from([
 
 @given(st.lists(VERSION, min_size=1, max_size=3), CONVERSION, st.booleans())
 def test_definition_conversion_is_lossless(versions: list[dict[str, Any]], conversion: dict[str, Any], preserve: bool) -> None:
-    """A definition of v1 is the same after it has been one of v1beta1, and so is that one after it has been one of v1."""
+    """Definitions of v1 and of v1beta1 are unchanged after conversion to the other version and back."""
     listed = [version(f"v{i + 1}", **each) for i, each in enumerate(versions)]
     obj = whole(V1, {"versions": listed, "conversion": conversion, "preserveUnknownFields": preserve})
     there = convert(obj, V1BETA1, CATALOG)

@@ -1,4 +1,4 @@
-"""Every pair of versions of a kind: what one version says survives a stay in any other."""
+"""Conversion between every pair of versions of a kind preserves the object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from orchd.kinds.objects.shape import canonical
 
 CATALOG = builtin_catalog(ORCH, enabled=lambda group, version, default: not group.startswith("internal."))
 SETTINGS = ObjectSettings(dialect=ORCH)
-#: Kinds with properties of their own elsewhere: a version cannot say all that another one can, or says it in two ways.
+#: Kinds that have their own properties elsewhere: one version cannot represent another, or can in two ways.
 _ELSEWHERE = frozenset(("HorizontalPodAutoscaler", "CustomResourceDefinition"))
 _DEEPEST = 6
 _TIME = "2020-01-01T00:00:00Z"
@@ -32,12 +32,12 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
     "time": st.just(_TIME), "microtime": st.just("2020-01-01T00:00:00.000001Z"), "bytes": st.just("YWJj"),
     "duration": st.just("1m0s"),
 }
-#: Labels of which later versions make members.
+#: Labels that are fields in later versions.
 TOPOLOGY = st.dictionaries(words | st.sampled_from([ORCH("topology.{long}.io/zone"), ORCH("{long}.io/hostname")]), words, max_size=3)
 
 
 def _values(type: Type, depth: int) -> st.SearchStrategy[Any]:
-    """Values that fit a type."""
+    """Values of a type."""
     if type.kind in SCALARS:
         return SCALARS[type.kind]
     if type.kind == "list":
@@ -78,7 +78,7 @@ def exchanges(draw: st.DrawFn) -> tuple[dict[str, Any], Resource, Resource]:
 @settings(max_examples=max(400, settings().max_examples))
 @given(exchanges())
 def test_conversion_between_versions_is_lossless(exchange: tuple[dict[str, Any], Resource, Resource]) -> None:
-    """There and back is the same object, and what came is in its version's canonical shape."""
+    """An object is unchanged after conversion and back, and each result is canonical in its version."""
     obj, one, other = exchange
     there = convert(obj, other.api_version, CATALOG)
     assert there["apiVersion"] == other.api_version
@@ -87,14 +87,14 @@ def test_conversion_between_versions_is_lossless(exchange: tuple[dict[str, Any],
 
 
 def test_convertible_version_pairs() -> None:
-    """Events have two homes; budgets, slices, flow schemas and cron jobs two versions."""
+    """Events are in two groups; budgets, slices, flow schemas and cron jobs have two versions."""
     assert {pair[0].kind for pair in PAIRS} >= {
         "CronJob", "EndpointSlice", "Event", "FlowSchema", "PodDisruptionBudget", "PriorityLevelConfiguration", "RuntimeClass",
     }
 
 
 def test_storage_versions_are_the_references(reference: Any) -> None:
-    """Every version of every kind is kept in the version in which the reference keeps it."""
+    """Every kind is stored in the version in which the reference stores it."""
     wanted = {
         (r["group"], r["version"], r["kind"]): r["storage_version"]
         for r in reference("resources")["resources"] if r.get("storage_version")
@@ -104,6 +104,6 @@ def test_storage_versions_are_the_references(reference: Any) -> None:
     }
     assert wanted
     for key, version in wanted.items():
-        # A version that is not served any more would have to be served to be converted to.
+        # Conversion to a version requires that it is served.
         if key in have and CATALOG.kind(version, key[2]) is not None:
             assert have[key] == version, key

@@ -1,4 +1,4 @@
-"""Defaults that depend on other members."""
+"""Defaults that depend on other fields."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def defaulted(obj: dict[str, Any], settings: ObjectSettings = SETTINGS) -> dict[
     ],
 )  # fmt: skip
 def test_pull_policy_follows_the_tag(image: str, policy: str) -> None:
-    """Images of the latest tag are always pulled; names that cannot be read are not."""
+    """Images with the tag latest default to Always; those with an invalid name do not."""
     assert pull_policy(image) == policy
 
 
 @pytest.mark.parametrize("image", ["a" * 4000 + "!", "a-" * 2000 + "!", "a." * 2000 + "!", "A" * 4000 + "!"])
 def test_invalid_image_names_are_recognized_quickly(image: str) -> None:
-    """They are seen to be none at once: a search of all ways to take them apart would not end."""
+    """Invalid names are rejected at once; a backtracking search would not end."""
     assert pull_policy(image) == "IfNotPresent"
 
 
 def test_service_defaults_follow_its_type() -> None:
-    """Traffic policies and node ports depend on the type; affinity has a timeout only by client IP."""
+    """Traffic policies and node ports depend on the type; the affinity timeout is set only for ClientIP."""
     sent = {
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"},
         "spec": {"sessionAffinity": "None", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}}, "ports": [{"port": 1}]},
@@ -62,13 +62,13 @@ def test_service_defaults_follow_its_type() -> None:
 
 
 def test_amounts_are_rounded_up_to_thousandths() -> None:
-    """Resource lists keep three decimal places."""
+    """Resource amounts are rounded up to three decimal places."""
     sent = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {}, "spec": {"hard": {"cpu": "1500u", "pods": "3"}}}
     assert defaulted(sent)["spec"]["hard"] == {"cpu": "2m", "pods": "3"}
 
 
 def test_old_init_container_annotations_are_dropped() -> None:
-    """Pods and their templates, wherever these are, lose the annotations that came before the field."""
+    """Pods and pod templates of all kinds drop the annotations that preceded the initContainers field."""
     old = {f"pod.{stage}.orch.io/init-container{what}": "[]" for stage in ("alpha", "beta") for what in ("s", "-statuses")}
     pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "annotations": {**old, "k": "v"}}}
     assert defaulted(pod)["metadata"]["annotations"] == {"k": "v"}
@@ -78,7 +78,7 @@ def test_old_init_container_annotations_are_dropped() -> None:
 
 
 def test_singular_and_plural_members_agree() -> None:
-    """Members that exist in singular and plural are kept in step."""
+    """Fields that exist in singular and plural form are kept consistent."""
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {}, "spec": {"podCIDR": "10.0.0.0/24"}}
     assert defaulted(node)["spec"]["podCIDRs"] == ["10.0.0.0/24"]
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"serviceAccount": "x"}, "status": {"podIP": "1.2.3.4"}}
@@ -87,7 +87,7 @@ def test_singular_and_plural_members_agree() -> None:
 
 
 def test_subjects_get_their_group() -> None:
-    """Users and groups are of the RBAC group, service accounts of the core group."""
+    """Users and groups get the RBAC group, service accounts the core group."""
     group = ORCH("rbac.authorization.{abbr}.io")
     sent = {
         "apiVersion": f"{group}/v1", "kind": "RoleBinding", "metadata": {}, "roleRef": {"kind": "Role", "name": "r"},
@@ -99,7 +99,7 @@ def test_subjects_get_their_group() -> None:
 
 
 def test_defaulting_does_not_mutate() -> None:
-    """Defaulting builds a new tree."""
+    """Defaulting returns a new tree."""
     sent = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     before = repr(sent)
     defaulted(sent)

@@ -1,4 +1,4 @@
-"""Every recorded object comes out of shape and defaults as it was stored, but for what others add."""
+"""Recorded requests become the recorded stored objects through conversion and defaulting."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ ADDED_BY_OTHERS: dict[str, tuple[str, ...]] = {
     ),
     "Service": ("/spec/clusterIP", "/spec/clusterIPs", "/spec/ipFamilies", "/spec/ipFamilyPolicy"),
 }  # fmt: skip
-#: Likewise, of single examples.
+#: The same for single examples.
 ADDED_TO: dict[str, tuple[str, ...]] = {
     "v1/Pod/minimal": ("/spec/volumes", "/spec/containers/0/volumeMounts"),
     "v1/Pod/limitrange": (
         "/metadata/annotations", "/spec/containers/0/resources/limits", "/spec/containers/0/resources/requests",
     ),
 }  # fmt: skip
-#: Examples whose lists are reordered by the version in which they are stored: see the tests of convert.
+#: Examples whose lists are reordered by their storage version: see test_convert.
 REORDERED = ("autoscaling/v2beta1/HorizontalPodAutoscaler/metrics", "autoscaling/v2/HorizontalPodAutoscaler/behavior")
 
 
@@ -73,7 +73,7 @@ def catalog() -> Catalog:
 
 
 def test_recorded_objects_get_the_recorded_defaults(catalog: Catalog, reference: Callable[[str], Any]) -> None:
-    """What was sent becomes what was stored."""
+    """The body of a request becomes the stored object."""
     checked = 0
     for example in examples(reference):
         sent = example["sent"]
@@ -89,7 +89,7 @@ def test_recorded_objects_get_the_recorded_defaults(catalog: Catalog, reference:
 
 
 def test_defaulting_is_idempotent(catalog: Catalog, reference: Callable[[str], Any]) -> None:
-    """Defaulting is idempotent: an object that was stored comes back itself."""
+    """Defaulting a stored object changes nothing."""
     for example in examples(reference):
         stored = example["stored"]
         resource = catalog.kind(stored["apiVersion"], stored["kind"])

@@ -1,4 +1,4 @@
-"""Members behind feature gates."""
+"""Fields of feature gates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def dropped(type: str, obj: Any, old: Any = None, **features: bool) -> Any:
 
 
 def test_fields_of_disabled_features_are_dropped() -> None:
-    """Off by default: the pod's OS, a probe's grace period, retention policies, hints, rules in schemas."""
+    """Fields of features that are off by default are dropped: the pod's OS, a probe's grace period, retention policies,
+    hints, schema rules."""
     probe = {"grpc": {"port": 1}, "terminationGracePeriodSeconds": 5}
     pod = {"spec": {"os": {"name": "linux"}, "containers": [{"name": "c", "livenessProbe": probe}]}}
     expected = {"spec": {"containers": [{"name": "c", "livenessProbe": {"grpc": {"port": 1}}}]}}
@@ -31,7 +32,7 @@ def test_fields_of_disabled_features_are_dropped() -> None:
 
 
 def test_stored_fields_of_disabled_features_are_kept() -> None:
-    """A member that the stored object has survives updates; a gate that is on lets everything through."""
+    """A field that the stored object has is kept on update; with the gate on all fields are kept."""
     pod = {"spec": {"os": {"name": "linux"}}}
     assert dropped("core/v1.Pod", pod, old={"spec": {"os": {"name": "windows"}}}) is pod
     assert dropped("core/v1.Pod", pod, old={"spec": {}}) == {"spec": {}}
@@ -39,7 +40,7 @@ def test_stored_fields_of_disabled_features_are_kept() -> None:
 
 
 def test_disabled_values_are_replaced() -> None:
-    """procMount falls back; a claim's data source goes only when it is neither claim nor snapshot."""
+    """procMount falls back to its default; a claim's data source is dropped unless it is a claim or a snapshot."""
     spec = {"containers": [{"securityContext": {"procMount": "Unmasked"}}]}
     assert dropped("core/v1.Pod", {"spec": spec}) == {"spec": {"containers": [{"securityContext": {"procMount": "Default"}}]}}
     claim = {"spec": {"dataSource": {"kind": "PersistentVolumeClaim", "name": "a"}}}
@@ -49,14 +50,14 @@ def test_disabled_values_are_replaced() -> None:
 
 
 def test_fields_of_a_feature_turned_off_are_dropped() -> None:
-    """Members of features that are on by default go when their gate is turned off."""
+    """Fields of features that are on by default are dropped when their gate is off."""
     service = {"spec": {"internalTrafficPolicy": "Local", "type": "ClusterIP"}}
     assert dropped("core/v1.Service", service) is service
     assert dropped("core/v1.Service", service, ServiceInternalTrafficPolicy=False) == {"spec": {"type": "ClusterIP"}}
 
 
 def test_gated_fields_of_other_groups() -> None:
-    """Signing requests, runtime classes, priority classes and security policies have such members too."""
+    """Signing requests, runtime classes, priority classes and security policies have gated fields, too."""
     for type, obj, gate in (
         ("certificates/v1.CertificateSigningRequest", {"spec": {"expirationSeconds": 600}}, "CSRDuration"),
         ("node/v1.RuntimeClass", {"overhead": {"podFixed": {"cpu": "1"}}}, "PodOverhead"),
@@ -69,6 +70,6 @@ def test_gated_fields_of_other_groups() -> None:
 
 
 def test_job_tracking_annotation_is_dropped_while_disabled() -> None:
-    """Clients cannot ask for tracking with finalizers while it is off."""
+    """Clients cannot request tracking with finalizers while the gate is off."""
     job = {"metadata": {"name": "j", "annotations": {ORCH("batch.{long}.io/job-tracking"): ""}}}
     assert drop_job_tracking(job, SETTINGS) == {"metadata": {"name": "j"}}

@@ -1,4 +1,4 @@
-"""Members in the order of the API's types, whatever order they were sent in."""
+"""Members are stored in the order of the API's types, whatever order they were sent in."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def type_of(obj: dict[str, Any]) -> Any:
 
 
 def reverse(value: Any) -> Any:
-    """The value with the members of every object in reverse order, except those of defaults, which have no type."""
+    """The value with the members of every object in reverse order, except inside defaults, which have no type."""
     if isinstance(value, dict):
         return {name: item if name == "default" else reverse(item) for name, item in reversed(value.items())}
     return [reverse(item) for item in value] if isinstance(value, list) else value
@@ -80,14 +80,14 @@ def reverse(value: Any) -> Any:
 
 @pytest.mark.parametrize("obj", [POD, CONFIG, SECRET, DEFINITION], ids=lambda obj: str(obj["kind"]))
 def test_members_follow_the_type(obj: dict[str, Any]) -> None:
-    """Structs follow their type and maps are sorted, at every depth; values without a type are left alone."""
+    """Structs are ordered by their type and maps by key, at every depth; values without a type are unchanged."""
     ordered = order_members(reverse(obj), type_of(obj))
     assert json.dumps(ordered) == json.dumps(obj)
     assert order_members(ordered, type_of(obj)) is ordered
 
 
 def test_unknown_members_come_last() -> None:
-    """Members without a field come last, in their order; a value that does not fit its type is left alone."""
+    """Unknown members come last, in their own order; a value of the wrong type is unchanged."""
     obj = {"spec": ["x"], "z": 1, "metadata": "m", "b": 2, "apiVersion": "v1", "kind": "Pod"}
     ordered = order_members(obj, type_of(POD))
     assert list(ordered.items()) == [("kind", "Pod"), ("apiVersion", "v1"), ("metadata", "m"), ("spec", ["x"]), ("z", 1), ("b", 2)]
@@ -95,7 +95,7 @@ def test_unknown_members_come_last() -> None:
 
 @given(st.permutations(sorted(POD["spec"]["containers"][0])))  # type: ignore[index]  # a literal above
 def test_order_does_not_depend_on_the_input(names: list[str]) -> None:
-    """The result does not depend on the order in which members were sent."""
+    """The result does not depend on the order of the input."""
     container = POD["spec"]["containers"][0]  # type: ignore[index]  # a literal above
     sent = {**POD, "spec": {**POD["spec"], "containers": [{name: container[name] for name in names}]}}  # type: ignore[dict-item]
     assert json.dumps(order_members(sent, type_of(POD))) == json.dumps(POD)

@@ -27,13 +27,13 @@ NODE = {"metadata": {"name": "n", "labels": {"zone": "a", "size": "4"}}}
     ],
 )
 def test_toleration_matching(toleration: dict[str, str], fits: bool) -> None:
-    """An empty effect or key matches every one; Equal compares values, Exists does not."""
+    """An empty effect or key matches all; Equal compares values, Exists does not."""
     assert tolerates(toleration, TAINT) is fits
     assert (find_untolerated_taint([TAINT], [toleration], ("NoSchedule",)) is None) is fits
 
 
 def test_only_relevant_effects_are_checked() -> None:
-    """Only taints with the effects in question are looked at."""
+    """Only taints with the given effects are checked."""
     assert find_untolerated_taint([TAINT], [], ("NoExecute",)) is None
 
 
@@ -71,5 +71,5 @@ def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_node_affinity_matching(spec: dict[str, Any], fits: bool) -> None:
-    """Terms are alternatives, requirements of a term hold together, and the node selector holds as well."""
+    """Terms are ORed, requirements of a term are ANDed, and the node selector must match as well."""
     assert fits_required_affinity(spec, NODE) is fits

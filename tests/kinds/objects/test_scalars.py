@@ -1,4 +1,4 @@
-"""Scalars with a JSON form of their own."""
+"""Scalars with their own JSON format."""
 
 from __future__ import annotations
 
@@ -25,45 +25,45 @@ QUANTITIES = [
 
 @pytest.mark.parametrize(("text", "canonical"), QUANTITIES)
 def test_quantities_are_canonical(text: str, canonical: str) -> None:
-    """A quantity is written without fraction, with the largest suffix of its own family that needs none."""
+    """A quantity has no fraction and the largest suffix of its own family that needs none."""
     assert canonical_quantity(text) == canonical
     assert canonical_quantity(canonical) == canonical
 
 
 @pytest.mark.parametrize(("number", "canonical"), [(1, "1"), (0.1, "100m"), (1000.0, "1k"), (2.5, "2500m"), (-3, "-3")])
 def test_quantities_may_be_numbers(number: float, canonical: str) -> None:
-    """A JSON number is a quantity too."""
+    """A JSON number is a valid quantity."""
     assert canonical_quantity(number) == canonical
 
 
 @pytest.mark.parametrize("text", ["", "abc", "1.2.3", "1 Gi", "1KI", "1e3Ki", True, None, {}])
 def test_invalid_quantities_are_refused(text: object) -> None:
-    """Text that is no number is refused with the pattern."""
+    """The error for an invalid quantity has the pattern."""
     with pytest.raises(ScalarError, match="quantities must match the regular expression"):
         canonical_quantity(text)
 
 
 @pytest.mark.parametrize("text", ["--1", "1ki", "1e", "1ee3", "1mm", "1Kii", "1e999999999"])
 def test_unknown_suffixes(text: str) -> None:
-    """An unknown suffix is named as such."""
+    """An unknown suffix has its own error."""
     with pytest.raises(ScalarError, match="unable to parse quantity's suffix"):
         canonical_quantity(text)
 
 
 @given(st.integers(-(10**30), 10**30), st.sampled_from([scalars.DECIMAL, scalars.EXPONENT]))
 def test_decimal_quantities_are_exact(nano: int, family: str) -> None:
-    """Writing and reading a decimal quantity changes nothing."""
+    """Formatting and parsing a decimal quantity is lossless."""
     assert Quantity.parse(str(Quantity(nano, family))).nano == nano
 
 
 @given(st.integers(-(2**60), 2**60))
 def test_binary_quantities_are_exact(whole: int) -> None:
-    """Writing and reading a binary quantity changes nothing."""
+    """Formatting and parsing a binary quantity is lossless."""
     assert Quantity.parse(str(Quantity.of(whole, scalars.BINARY))).value == whole
 
 
 def test_quantity_arithmetic() -> None:
-    """Sums are exact and keep the left side's family; comparison ignores the family."""
+    """Sums are exact and have the suffix family of the left operand; comparison ignores the family."""
     assert str(Quantity.parse("1Gi") + Quantity.parse("1")) == "1073741825"
     assert str(Quantity.parse("0") + Quantity.parse("1Gi")) == "1Gi"
     assert str(Quantity.parse("1") - Quantity.parse("100m")) == "900m"
@@ -85,7 +85,7 @@ TIMES = [
 
 @pytest.mark.parametrize(("text", "canonical"), TIMES)
 def test_times_are_canonical(text: str, canonical: str | None) -> None:
-    """Times are kept in UTC to the second; the zero time is null."""
+    """Times are stored in UTC with seconds; the zero time is null."""
     assert scalars.canonical_time(text) == canonical
 
 
@@ -104,7 +104,7 @@ BAD_TIMES = [
 
 @pytest.mark.parametrize(("text", "message"), BAD_TIMES)
 def test_invalid_times_are_refused(text: str, message: str) -> None:
-    """The error names the first part that does not fit."""
+    """The error names the first part that does not match."""
     with pytest.raises(ScalarError) as caught:
         scalars.canonical_time(text)
     assert str(caught.value) == message
@@ -120,7 +120,7 @@ def test_microtimes_want_six_digits() -> None:
 
 @given(st.datetimes(min_value=datetime(1, 2, 1)), st.integers(-720, 720))
 def test_time_zones_do_not_matter(moment: datetime, offset: int) -> None:
-    """The same moment has one text, whatever zone it is written in."""
+    """A moment has one canonical text, whatever its zone."""
     if moment > datetime(9990, 1, 1):
         return
     utc = moment.replace(tzinfo=UTC)
@@ -136,7 +136,7 @@ DURATIONS = [
 
 @pytest.mark.parametrize(("text", "canonical"), DURATIONS)
 def test_durations_are_canonical(text: str, canonical: str) -> None:
-    """Durations have one form."""
+    """A duration has one canonical text."""
     assert scalars.canonical_duration(text) == canonical
 
 
@@ -151,7 +151,7 @@ def test_durations_are_canonical(text: str, canonical: str) -> None:
     ],
 )
 def test_invalid_durations_are_refused(text: str, message: str) -> None:
-    """The error says what is wrong with a duration."""
+    """The error says what is wrong with the duration."""
     with pytest.raises(DurationError) as caught:
         parse_duration(text)
     assert str(caught.value) == message
@@ -159,12 +159,12 @@ def test_invalid_durations_are_refused(text: str, message: str) -> None:
 
 @given(st.integers(-(2**63 - 1), 2**63 - 1))
 def test_durations_round_trip(nanoseconds: int) -> None:
-    """Formatting loses nothing."""
+    """Formatting and parsing a duration is lossless."""
     assert parse_duration(format_duration(nanoseconds)) == nanoseconds
 
 
 def test_percentages_are_scaled_and_rounded() -> None:
-    """A percentage is scaled and rounded the way the caller wants."""
+    """A percentage is scaled and rounded up or down as requested."""
     assert scalars.scale_int_or_percent("25%", 10, round_up=True) == 3
     assert scalars.scale_int_or_percent("25%", 10, round_up=False) == 2
     assert scalars.scale_int_or_percent(7, 10, round_up=True) == 7

@@ -53,7 +53,7 @@ def refusal(parse: Callable[[], Any]) -> str:
 
 @pytest.mark.parametrize(("text", "names"), SELECTED)
 def test_label_selector_matching(text: str, names: str) -> None:
-    """A selector selects the objects that meet all its requirements."""
+    """A selector matches the objects that meet all its requirements."""
     selector = LabelSelector.parse(text)
     assert "".join(name for name, labels in OBJECTS.items() if selector.matches(labels)) == names
 
@@ -81,12 +81,12 @@ WRONG = [
 
 @pytest.mark.parametrize(("text", "message"), WRONG)
 def test_invalid_label_selectors_are_refused(text: str, message: str) -> None:
-    """The error says what was found and what was expected there."""
+    """The error has the unexpected token and the expected ones."""
     assert refusal(lambda: LabelSelector.parse(text)) == message
 
 
 def test_recorded_selector_errors(reference: Callable[[str], Any]) -> None:
-    """Every recorded refusal of a selector has the recorded text."""
+    """Every recorded selector error has the recorded message."""
     checked = 0
     for case in reference("validation")["cases"]:
         url = urlsplit(case["req"]["p"])
@@ -106,7 +106,7 @@ def test_recorded_selector_errors(reference: Callable[[str], Any]) -> None:
 
 
 def test_exact_requirements_of_selectors() -> None:
-    """What an index can serve: one value for one label or field."""
+    """An index can serve requirements of one value for one label or field."""
     selector = LabelSelector.parse("a=b,c in (d),e in (f,g),h,i!=j")
     assert selector.exact == {"a": "b", "c": "d"}
     fields = FieldSelector.parse("spec.nodeName=n1,status.phase!=Succeeded", resource("v1", "Pod"))
@@ -114,7 +114,7 @@ def test_exact_requirements_of_selectors() -> None:
 
 
 def test_label_selector_objects() -> None:
-    """A LabelSelector object: none selects nothing, an empty one everything."""
+    """A missing LabelSelector matches nothing, an empty one everything."""
     assert not LabelSelector.from_object(None).matches({"a": "b"})
     assert LabelSelector.from_object({}) == EVERYTHING
     expressions = [
@@ -172,7 +172,7 @@ _LISTED = "field label not supported: {0}"
     ],
 )  # fmt: skip
 def test_selectable_fields_of_each_kind(api_version: str, kind: str, known: str, unknown: str, message: str) -> None:
-    """Each kind has its own fields, and its own words for others."""
+    """Each kind has its own fields, and its own error for others."""
     for field in known.split():
         FieldSelector.parse(f"{field}=x", resource(api_version, kind))
     wrong = refusal(lambda: FieldSelector.parse(f"{unknown}=x", resource(api_version, kind)))
@@ -180,7 +180,7 @@ def test_selectable_fields_of_each_kind(api_version: str, kind: str, known: str,
 
 
 def test_field_selector_matching() -> None:
-    """Terms compare with what the kind indexes; backslashes escape; other names lead to the same field."""
+    """Terms are compared with the kind's indexed fields; backslashes escape; aliases select the same field."""
     pods = resource("v1", "Pod")
     pod = {
         "metadata": {"name": "a", "namespace": "n"}, "spec": {"nodeName": "n1"},
@@ -197,7 +197,7 @@ def test_field_selector_matching() -> None:
 
 
 def test_field_values_of_kinds() -> None:
-    """Some kinds index more than their name; events do so under the names of either group."""
+    """Some kinds index more fields than the name; events have the field names of both groups."""
     cases: list[tuple[str, str, dict[str, Any], str]] = [
         ("v1", "Node", {}, "spec.unschedulable=false"),
         ("v1", "Secret", {"type": "Opaque"}, "type=Opaque"),
@@ -217,7 +217,7 @@ def test_field_values_of_kinds() -> None:
 
 
 def test_labels_and_fields_of_stored_json() -> None:
-    """The cache's index gives labels and fields of stored JSON."""
+    """The cache's index extracts labels and fields from stored JSON."""
     stored = orjson.dumps({"metadata": {"name": "a", "namespace": "n", "labels": {"x": "y"}}, "type": "Opaque"})
     labels, fields = index_for(resource("v1", "Secret"), ORCH)(stored)
     assert labels == {"x": "y"}
@@ -236,7 +236,7 @@ requirements = st.one_of(
 
 @given(st.lists(requirements), st.dictionaries(keys, values))
 def test_text_form_round_trips(terms: list[str], labels: dict[str, str]) -> None:
-    """A selector's text means what the selector means; exact requirements follow from it."""
+    """The text of a selector parses to the same selector, with its exact requirements."""
     selector = LabelSelector.parse(",".join(terms))
     assert LabelSelector.parse(str(selector)).matches(labels) == selector.matches(labels)
     if selector.matches(labels):

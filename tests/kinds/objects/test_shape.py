@@ -1,4 +1,4 @@
-"""Canonical shape: the result of decoding an object into its type and encoding it."""
+"""Canonical shape: the result of decoding an object into its type and encoding it again."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ MISMATCHES = [
 
 @pytest.mark.parametrize(("obj", "message"), MISMATCHES)
 def test_type_mismatches_name_struct_field_and_type(catalog: Catalog, obj: dict[str, Any], message: str) -> None:
-    """A value of the wrong JSON type is refused with the innermost struct, the path and the declared type."""
+    """The error for a value of the wrong JSON type names the innermost struct, the path and the declared type."""
     with pytest.raises(ShapeError) as caught:
         shaped(catalog, obj)
     assert str(caught.value) == "json: cannot unmarshal " + message
@@ -69,7 +69,7 @@ def test_member_names_are_case_sensitive(catalog: Catalog) -> None:
 
 
 def test_empty_optional_members_are_dropped(catalog: Catalog) -> None:
-    """An optional member goes when empty, unless it may be told apart from unset; null is unset, in maps empty."""
+    """Empty optional members are dropped unless empty differs from unset; null means unset, and in maps empty."""
     sent = pod(
         containers=[{"name": "c", "image": "", "command": [], "env": [{"name": "a", "value": None}], "stdin": False}],
         hostname="", nodeSelector={}, automountServiceAccountToken=False, priority=None, securityContext={}, overhead=None,
@@ -83,7 +83,7 @@ def test_empty_optional_members_are_dropped(catalog: Catalog) -> None:
 
 
 def test_required_members_are_always_written(catalog: Catalog) -> None:
-    """Members by value are written even when they were not given: structs as {}, times and lists as null."""
+    """Required members are written even if they were missing: structs as {}, times and lists as null."""
     sent = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": {}}
     assert shaped(catalog, sent) == {
         "apiVersion": "apps/v1",
@@ -99,7 +99,7 @@ def test_required_members_are_always_written(catalog: Catalog) -> None:
 
 
 def test_scalars_are_canonical(catalog: Catalog) -> None:
-    """Quantities, times and base64 are canonical after the pass; an empty required list is null once stored."""
+    """Quantities, times and base64 are canonical; an empty required list is stored as null."""
     sent = pod(containers=[{"name": "c", "resources": {"limits": {"cpu": "1000m", "memory": 1024}}}])
     assert shaped(catalog, sent)["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "1", "memory": "1024"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": {"a": "YWJj\nZA=="}}
@@ -117,14 +117,14 @@ def test_scalars_are_canonical(catalog: Catalog) -> None:
     ("text", "at"), [("***", 0), ("YWJ", 0), ("YWJjY", 4), ("YW=j", 2), ("YQ==YQ==", 4), ("YQ=", 3), ("YW Jj", 2)]
 )
 def test_invalid_base64_is_located(catalog: Catalog, text: str, at: int) -> None:
-    """Text that is not base64 is refused with the index of the first wrong byte."""
+    """The error for invalid base64 has the index of the first invalid byte."""
     with pytest.raises(ShapeError) as caught:
         shaped(catalog, {"apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": {"a": text}})
     assert str(caught.value) == f"illegal base64 data at input byte {at}"
 
 
 def test_nested_json_schemas(catalog: Catalog) -> None:
-    """JSON schemas nest; alternatives keep the form they were given in."""
+    """JSON schemas nest; JSONSchemaPropsOr fields keep the form in which they were sent."""
     schema = {
         "type": "object",
         "properties": {"a": {"type": "array", "items": {"type": "string", "default": "x", "enum": [None, "x"]}}},
@@ -140,7 +140,7 @@ def test_nested_json_schemas(catalog: Catalog) -> None:
 
 
 def test_stored_objects_are_canonical(catalog: Catalog, reference: Callable[[str], Any]) -> None:
-    """An object as the recorded server stored it is in canonical shape, and comes back itself."""
+    """An object that the recorded server stored is in canonical shape already."""
     for example in reference("defaults")["objects"]:
         text = json.dumps(example["stored"]).replace("<time>", SOME_TIME).replace("<csr>", "YQ==")
         obj = json.loads(text.replace("<pem>", "YQ==").replace("<CA>", "YQ=="))
@@ -150,7 +150,7 @@ def test_stored_objects_are_canonical(catalog: Catalog, reference: Callable[[str
 
 
 def test_recorded_decoding_errors(catalog: Catalog, reference: Callable[[str], Any]) -> None:
-    """Every recorded decoding error has the recorded text."""
+    """Every recorded decoding error has the recorded message."""
     checked = 0
     for case in reference("validation")["cases"]:
         body, message = case["req"].get("body"), case["ans"].get("message") or ""
@@ -171,7 +171,7 @@ def custom(**fields: Type) -> Type:
 
 
 def test_custom_objects_are_only_pruned() -> None:
-    """Custom kinds lose what their schema does not name; nothing is dropped for being empty, nothing is added."""
+    """Unknown members of custom objects are pruned; empty members are kept and nothing is added."""
     spec = custom(a=Type("string", constraints={}), l=Type("list", element=custom(x=Type("any")), constraints={}))
     keep = Type("struct", members=[], preserve_unknown=True, constraints={})
     type = custom(spec=spec, free=keep)

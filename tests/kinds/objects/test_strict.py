@@ -1,4 +1,4 @@
-"""Members that a kind does not know, and members that stand twice."""
+"""Unknown and repeated fields."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def texts(kind: str, *names: str) -> list[str]:
 
 
 def test_unknown_and_repeated_fields_of_built_in_kinds(catalog: Catalog) -> None:
-    """Unknown and repeated members are named without a path, each text once, in the order of the body; what is unknown is
-    not looked into, and is not repeated as well."""
+    """Unknown and repeated fields are reported without a path, each message once, in the order of the body; unknown
+    fields are not descended into, and are not reported as repeated as well."""
     found = strict.names(json_.decode_members(BODY), deployment(catalog))
     assert found == [
         *texts("duplicate", "kind", "a"), *texts("unknown", "unknown1", "twice"), *texts("duplicate", "paused"),
@@ -45,18 +45,18 @@ def test_unknown_and_repeated_fields_of_built_in_kinds(catalog: Catalog) -> None
 
 
 def test_unknown_fields_of_yaml_are_sorted(catalog: Catalog) -> None:
-    """What came from YAML has no repetitions any more; its unknown members are named in alphabetic order."""
+    """Repetitions are lost in YAML; unknown fields are reported in alphabetical order."""
     body = {"zz": 1, "kind": "Deployment", "spec": {"b": 1, "a": 1, "template": {"c": 1}}}
     assert strict.names(body, deployment(catalog)) == texts("unknown", "a", "b", "c", "zz")
 
 
 def test_at_most_a_hundred_problems_are_listed(catalog: Catalog) -> None:
-    """More than a hundred problems of one body are not listed."""
+    """A body's problems beyond the hundredth are not listed."""
     assert len(strict.names({f"x{n}": 1 for n in range(500)}, deployment(catalog))) == 100
 
 
 def test_free_form_values_are_not_checked(catalog: Catalog) -> None:
-    """Values with rules of their own (raw objects, fields of managers, the alternatives of a schema) are not looked into."""
+    """Free-form values (raw objects, managed fields, schema alternatives) are not checked."""
     definition = catalog.kind(catalog.dialect("apiextensions.{abbr}.io/v1"), "CustomResourceDefinition")
     assert definition is not None
     schema = b'{"items": {"x": 1}, "default": {"a": 1, "a": 2}, "properties": {"p": {"bad": 1}}, "additionalProperties": {"y": 1}}'
@@ -67,7 +67,7 @@ def test_free_form_values_are_not_checked(catalog: Catalog) -> None:
 
 
 def test_unknown_fields_of_patch_results(catalog: Catalog) -> None:
-    """In an object that a strategic merge patch made, unknown members are named with their path, sorted."""
+    """Unknown fields in the result of a strategic merge patch are reported with their paths, sorted."""
     obj = {"kind": "Deployment", "zz": 1, "spec": {"template": {"spec": {"containers": [{"q": 1}, {"p": 1}]}}}}
     at = "spec.template.spec.containers"
     assert strict.paths(obj, deployment(catalog)) == texts("unknown", f"{at}[0].q", f"{at}[1].p", "zz")
@@ -78,7 +78,7 @@ def custom(**fields: Type) -> Type:
 
 
 def test_pruned_fields_of_custom_objects() -> None:
-    """What pruning takes from a custom object is named with its path, sorted; metadata and preserved members are not."""
+    """Pruned fields of custom objects are reported with their paths, sorted; metadata and preserved fields are not."""
     item = custom(x=Type("any", preserve_unknown=True, constraints={}))
     spec = custom(
         l=Type("list", element=item, constraints={}),
@@ -100,12 +100,12 @@ def test_pruned_fields_of_custom_objects() -> None:
     (b'{"a":{"b":1,"b":2},"a":3}', ["b", "a"]),
 ])
 def test_repeated_members_at_any_depth(text: bytes, found: list[str]) -> None:
-    """Without a schema, members that stand twice in one object are found at any depth."""
+    """Without a schema, repeated members are found at any depth."""
     assert strict.duplicates(json_.decode_members(text)) == texts("duplicate", *found)
 
 
-def test_nesting_uses_no_stack() -> None:
-    """Nesting costs no stack."""
+def test_nesting_is_not_recursive() -> None:
+    """Deep nesting does not use the stack."""
     value: Any = {}
     for _ in range(9000):
         value = [{"a": value}]

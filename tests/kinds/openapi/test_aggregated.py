@@ -56,7 +56,7 @@ def names(items: bytes) -> list[tuple[str, list[str]]]:
 
 
 def test_entries_of_builtin_resources(catalog: Catalog) -> None:
-    """Kinds of the resource's own group version are not repeated; subresources follow by name."""
+    """Resources omit their own group and version; subresources are sorted by name."""
     found = catalog.resource("apps", "v1", "deployments")
     assert found is not None
     entry = resource_discovery(found)
@@ -70,7 +70,7 @@ def test_entries_of_builtin_resources(catalog: Catalog) -> None:
 
 
 def test_entries_of_custom_resources(catalog: Catalog) -> None:
-    """Custom kinds have their group and version written out, and subresources in the order of the definition."""
+    """Custom kinds have their group and version, and subresources in the order of the definition."""
     (entry,) = map(resource_discovery, custom(catalog, "example.com", "v1"))
     assert entry["responseKind"] == {"group": "example.com", "version": "v1", "kind": "Foo"} and entry["scope"] == "Cluster"
     assert [sub["subresource"] for sub in entry["subresources"]] == ["status", "scale"]
@@ -78,14 +78,15 @@ def test_entries_of_custom_resources(catalog: Catalog) -> None:
 
 
 def test_core_group_is_listed_under_api_only(catalog: Catalog) -> None:
-    """``/api`` lists one group without a name; ``/apis`` does not list it."""
+    """``/api`` lists only the core group; ``/apis`` does not list it."""
     discovery = AggregatedDiscovery(PRIORITIES)
     assert names(discovery.items(catalog, core=True)) == [("", ["v1"])]
     assert "" not in dict(names(discovery.items(catalog)))
 
 
 def test_groups_and_versions_are_sorted_by_priority(catalog: Catalog) -> None:
-    """Groups by the priority of their versions, then by name; versions likewise; what other servers answer between them."""
+    """Groups are sorted by the priority of their versions, then by name, and versions likewise; aggregated ones in
+    between."""
     everything = catalog.adding([*custom(catalog, "b.com", "v1alpha1", "v2"), *custom(catalog, "a.com", "v1")])
     others = (foreign("c.com", "v1", 17500), foreign("batch", "v2", 1, version_priority=12))
     found = names(AggregatedDiscovery(PRIORITIES).items(everything, others))
@@ -95,7 +96,7 @@ def test_groups_and_versions_are_sorted_by_priority(catalog: Catalog) -> None:
 
 
 def test_aggregated_version_replaces_a_local_one(catalog: Catalog) -> None:
-    """Another server's version stands for a local one of the same name, since requests go there."""
+    """An aggregated version replaces a local one of the same name, since requests are proxied."""
     everything = catalog.adding(custom(catalog, "a.com", "v1"))
     resources = orjson.dumps({"resource": "bars"})
     items = orjson.loads(AggregatedDiscovery({}).items(everything, (foreign("a.com", "v1", 5, resources=resources),)))
@@ -104,7 +105,7 @@ def test_aggregated_version_replaces_a_local_one(catalog: Catalog) -> None:
 
 
 def test_later_resources_are_listed_here_only(catalog: Catalog) -> None:
-    """Resources of later releases are listed here only."""
+    """Only the aggregated document lists resources of later releases."""
     items = orjson.loads(AggregatedDiscovery({}).items(catalog))
     (versions,) = [item["versions"] for item in items if item["metadata"]["name"] == "authentication.k8s.io"]
     listed = {version["version"]: [each["resource"] for each in version["resources"]] for version in versions}
@@ -112,7 +113,7 @@ def test_later_resources_are_listed_here_only(catalog: Catalog) -> None:
 
 
 def test_entries_are_encoded_once(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new definition encodes its own resources and no others; those that are gone are forgotten."""
+    """A new definition encodes only its own resources; entries of deleted resources are dropped."""
     discovery = AggregatedDiscovery({})
     before = catalog.adding(custom(catalog, "a.com", "v1"))
     discovery.items(before)
@@ -130,14 +131,14 @@ def test_entries_are_encoded_once(catalog: Catalog, monkeypatch: pytest.MonkeyPa
 
 
 def test_list_has_the_requested_version() -> None:
-    """The items in a list of the requested version."""
+    """The list and its items have the requested version."""
     assert orjson.loads(document(b"[]", "g/v2")) == {
         "kind": "APIGroupDiscoveryList", "apiVersion": "g/v2", "metadata": {}, "items": [],
     }  # fmt: skip
 
 
 def test_entries_from_unaggregated_lists() -> None:
-    """Subresources go below their resource, which is made up when it is not listed."""
+    """Subresources are nested under their resource, which is created if it is not listed."""
     verbs = ["get"]
     listed = [
         {"name": "foos/status", "namespaced": True, "kind": "Foo", "verbs": verbs},
@@ -161,7 +162,7 @@ def test_entries_from_unaggregated_lists() -> None:
 
 
 def test_changed_resource_is_encoded_again(catalog: Catalog) -> None:
-    """A resource that changes is another value, so that its old text is not used."""
+    """A changed resource is a new value, so that its cached text is not used."""
     discovery = AggregatedDiscovery({})
     (first,) = custom(catalog, "a.com", "v1")
     discovery.items(catalog.adding([first]))

@@ -46,7 +46,7 @@ def _custom() -> list[Resource]:
 
 
 def test_groups_are_sorted_by_priority(reference: Load) -> None:
-    """Groups come in the order of their priority, versions in that of preference."""
+    """Groups are sorted by priority, versions by preference."""
     want = []
     for group in reference("resources")["groups"]:
         name = group.get("name", group.get("group"))
@@ -60,14 +60,14 @@ def test_groups_are_sorted_by_priority(reference: Load) -> None:
 
 
 def test_core_group_document(reference: Load) -> None:
-    """The group without a name has a document of its own sort."""
+    """The core group has a document of its own kind."""
     want = reference("resources")["facts"]["discovery_api"]
     address = want["serverAddressByClientCIDRs"][0]["serverAddress"]
     assert discovery.api_versions(CATALOG, address) == want
 
 
 def test_resource_lists_are_the_recorded_ones(reference: Load) -> None:
-    """Every recorded resource and subresource is listed as recorded, in alphabetical order, and no other."""
+    """The resource lists have exactly the recorded resources and subresources, in alphabetical order."""
     recorded: dict[str, list[Any]] = {}
     for entry in reference("resources")["resources"]:
         if entry["default_enabled"]:
@@ -98,7 +98,7 @@ def test_resource_lists_are_the_recorded_ones(reference: Load) -> None:
 
 
 def test_custom_resource_list_entries(reference: Load) -> None:
-    """Custom kinds list verbs in an order of their own, have a singular name, and name the version of their scale."""
+    """Custom kinds have their own order of verbs, a singular name, and the version of their scale."""
     catalog = CATALOG.adding(_custom())
     assert (
         discovery.api_resource_list(catalog, "example.com", "v1") == reference("resources")["facts"]["discovery_custom"]
@@ -108,7 +108,7 @@ def test_custom_resource_list_entries(reference: Load) -> None:
 
 
 def test_root_paths(reference: Load) -> None:
-    """The root lists what was recorded when it knows the same health checks."""
+    """With the same health checks the root lists the recorded paths."""
     want = reference("bootstrap")["root_paths"]
     checks = {
         name: [path.removeprefix(f"/{name}/") for path in want if path.startswith(f"/{name}/")]
@@ -118,14 +118,14 @@ def test_root_paths(reference: Load) -> None:
 
 
 def test_core_has_no_api_version() -> None:
-    """The resource list of the group without a name does not carry an apiVersion; the others do."""
+    """Only the resource list of the core group has no apiVersion."""
     core, apps = (discovery.api_resource_list(CATALOG, *gv) for gv in (("", "v1"), ("apps", "v1")))
     assert core is not None and list(core) == ["kind", "groupVersion", "resources"]
     assert apps is not None and list(apps) == ["kind", "apiVersion", "groupVersion", "resources"]
 
 
 def test_version() -> None:
-    """Major and minor follow from the release."""
+    """Major and minor are derived from the release."""
     info = discovery.version_info(git_version="v1.23.17")
     assert (info["major"], info["minor"]) == ("1", "23")
     assert set(info) == {

@@ -1,4 +1,4 @@
-"""The v2 document: every recorded path, every recorded definition, and no reference into nothing."""
+"""The OpenAPI v2 document: every recorded path and definition, and no dangling reference."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _names(parameters: Any) -> list[str]:
 
 
 def _recorded_form(path: str, item: Any, lists: Any) -> Any:
-    """A path item in the short form of the records."""
+    """A path item in the short form of the recordings."""
     out: dict[str, Any] = {"path": path}
     if "parameters" in item:
         out["params"] = _names(item["parameters"])
@@ -69,7 +69,7 @@ def _recorded_form(path: str, item: Any, lists: Any) -> Any:
 
 
 def test_paths_are_the_recorded_ones(whole: Any, reference: Load) -> None:
-    """All paths follow from the catalog by rule: operations, parameters, media types, answers, tags; and no others."""
+    """The paths, with operations, parameters, media types, responses and tags, are exactly the recorded ones."""
     recorded = reference("openapi_paths")
     want = [entry for entry in recorded["paths"] if INTERNAL not in entry["path"]]
     for entry in want:
@@ -82,7 +82,7 @@ def test_paths_are_the_recorded_ones(whole: Any, reference: Load) -> None:
 
 
 def test_definitions_are_the_recorded_ones(whole: Any, reference: Load) -> None:
-    """Every published type is defined with its fields, required members and extensions."""
+    """Every published type has its fields, required members and extensions."""
     types = {t["id"]: t for t in reference("types")["types"]}
     definitions = whole["definitions"]
     for type_ in types.values():
@@ -97,7 +97,7 @@ def test_definitions_are_the_recorded_ones(whole: Any, reference: Load) -> None:
         if type_.get("kind"):
             fields |= {"apiVersion": {}, "kind": {}}
         if type_["id"] == "apiextensions/v1.CustomResourceDefinitionVersion":
-            # Of a later release.
+            # From a later release.
             fields["selectableFields"] = {"lt": "atomic"}
         properties = schema.get("properties", {})
         assert set(properties) == set(fields), name
@@ -105,7 +105,7 @@ def test_definitions_are_the_recorded_ones(whole: Any, reference: Load) -> None:
         for field_name, field in fields.items():
             got = properties[field_name]
             assert got.get(ORCH("x-{long}-patch-merge-key")) == field.get("pk"), (name, field_name)
-            # The records have the words of the other version here; the reference's own type has none.
+            # The recordings have the description of the other version here; the reference's own type has none.
             strategy = "" if (type_["id"], field_name) == UNMERGED else field.get("ps")
             assert _words(got.get(ORCH("x-{long}-patch-strategy"))) == _words(strategy), (name, field_name)
             assert got.get(ORCH("x-{long}-list-type")) == field.get("lt"), (name, field_name)
@@ -140,7 +140,7 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def test_every_reference_resolves(whole: Any) -> None:
-    """Every reference names a definition, and every definition is referred to or an object of its own."""
+    """Every reference names a definition, and every definition is referenced or a top-level object."""
     names = {ref.removeprefix("#/definitions/") for ref in _references(whole)}
     assert names <= set(whole["definitions"])
     for name in set(whole["definitions"]) - names:
@@ -148,13 +148,13 @@ def test_every_reference_resolves(whole: Any) -> None:
 
 
 def test_operation_ids_are_unique(whole: Any) -> None:
-    """No two operations have one id."""
+    """No two operations have the same id."""
     ids = [o["operationId"] for item in whole["paths"].values() for m, o in item.items() if m != "parameters"]
     assert len(ids) == len(set(ids))
 
 
 def test_document_follows_the_dialect() -> None:
-    """Extensions, definitions and media types are spelled in the dialect in force, and in no other."""
+    """Extensions, definitions and media types are spelled in the dialect in force."""
     text = orjson.dumps(document(builtin_catalog(KUBERNETES))).decode().lower()
     assert KUBERNETES("x-{long}-action") in text
     assert KUBERNETES("io.{abbr}.api.core.v1.Pod").lower() in text
@@ -208,7 +208,7 @@ SPEC = Type(
 
 
 def test_custom_kind_has_paths_and_definitions(catalog: Catalog) -> None:
-    """A custom kind has paths and definitions; what v2 cannot say is left out of it, but kept in v3."""
+    """A custom kind has paths and definitions; what v2 cannot represent is omitted there but present in v3."""
     type_ = Type("struct", members=(Field("spec", SPEC, required=True),), constraints={"description": "A Foo.", "required": ["spec"]})
     more = catalog.adding([_custom(type_)])
     both = document(more)
@@ -244,7 +244,7 @@ def test_custom_kind_has_paths_and_definitions(catalog: Catalog) -> None:
 
 
 def _published(schema: Any, root: Any = None) -> Any:
-    """How v2 publishes the member `a` of a custom kind with this schema."""
+    """The v2 form of the member `a` of a custom kind with this schema."""
     base = builtin_catalog(ORCH)
     version = {
         "name": "v1", "served": True, "storage": True,
@@ -282,19 +282,19 @@ MAYBE = {"type": "string", "nullable": True}
     ],
 )  # fmt: skip
 def test_published_schemas_of_custom_kinds(schema: Any, published: Any) -> None:
-    """What the reference publishes of structural schemas in v2."""
+    """Structural schemas are published in v2 as the reference publishes them."""
     assert _published(schema) == published
 
 
 def test_embedded_resources() -> None:
-    """An embedded object has the members that make it one, and needs kind and apiVersion, after its own."""
+    """An embedded resource has apiVersion, kind and metadata after its own members, and requires the first two."""
     published = _published({"type": "object", EMBEDDED: True, "properties": {"spec": TEXT}, "required": ["spec"]})
     assert list(published["properties"]) == ["apiVersion", "kind", "metadata", "spec"]
     assert published["required"] == ["spec", "kind", "apiVersion"]
 
 
 def test_custom_operation_options(catalog: Catalog) -> None:
-    """Operations on custom kinds take the options that the reference names, and belong to the kind, scales too."""
+    """Operations on custom kinds, including scale, have the reference's options and the kind's extension."""
     paths = document(catalog.adding([_custom(Type("struct", members=()))]))["paths"]
     base = "/apis/stable.example.com/v1/namespaces/{namespace}/foos"
 
@@ -312,7 +312,7 @@ def test_custom_operation_options(catalog: Catalog) -> None:
 
 
 def test_repeated_parameters_have_the_type_of_one_value(catalog: Catalog) -> None:
-    """A parameter that may be given several times has the type of one value."""
+    """A repeatable parameter has the type of a single value."""
     paths = document(catalog)["paths"]
     found = {}
     for sub, name in (("portforward", "ports"), ("exec", "command")):
@@ -322,7 +322,7 @@ def test_repeated_parameters_have_the_type_of_one_value(catalog: Catalog) -> Non
 
 
 def test_required_in_the_order_of_the_reference(catalog: Catalog) -> None:
-    """Required members come in the order in which the reference declares them, whatever their protobuf numbers are."""
+    """Required members are in the reference's order of declaration, whatever their protobuf numbers."""
     definitions = document(catalog)["definitions"]
     owner = definitions[ORCH("io.{abbr}.apimachinery.pkg.apis.meta.v1.OwnerReference")]
     assert owner["required"] == ["apiVersion", "kind", "name", "uid"]
@@ -331,14 +331,14 @@ def test_required_in_the_order_of_the_reference(catalog: Catalog) -> None:
 
 
 def test_custom_kind_without_structure(catalog: Catalog) -> None:
-    """A custom kind that keeps unknown fields at its root is any object to clients of v2."""
+    """A custom kind that preserves unknown fields at its root is an arbitrary object in v2."""
     more = catalog.adding([_custom(Type("struct", members=(), preserve_unknown=True))])
     definition = document(more)["definitions"]["com.example.stable.v1.Foo"]
     assert set(definition) == {"type", ORCH("x-{long}-group-version-kind")}
 
 
 def test_one_v3_document_per_group_version(catalog: Catalog) -> None:
-    """There is one v3 document per group version, complete in itself."""
+    """Each group version has one self-contained v3 document."""
     for path, group, version in v3.paths(catalog):
         found = v3.document(catalog, group, version)
         assert found is not None, path
@@ -355,7 +355,7 @@ def test_one_v3_document_per_group_version(catalog: Catalog) -> None:
 
 
 def test_v3_defaults(catalog: Catalog) -> None:
-    """In v3 a struct that is always there defaults to the empty one, and extensions stand around the reference."""
+    """In v3 a required struct defaults to {}, and extensions wrap the reference."""
     found = v3.document(catalog, "apps", "v1")
     assert found is not None
     spec = found["components"]["schemas"][ORCH("io.{abbr}.api.apps.v1.DeploymentSpec")]["properties"]
@@ -380,7 +380,7 @@ def _undescribed(schemas: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES])
 def test_every_type_and_member_is_described(dialect: Any) -> None:
-    """Every type and member says what it is, in a sentence, in both versions of the document, whatever is served."""
+    """Every type and member has a description of a sentence, in both versions of the document."""
     catalog = builtin_catalog(dialect, enabled=lambda group, version, default: True)
     found = document(catalog)
     assert not list(_undescribed(found["definitions"]))
@@ -394,7 +394,8 @@ def test_every_type_and_member_is_described(dialect: Any) -> None:
 
 
 def test_descriptions_are_found() -> None:
-    """A type's own description takes precedence over the default of the member name; all versions of a type share it."""
+    """A type's own description takes precedence over the default of the member name; all versions of a type share it.
+    """
     known = Descriptions(ORCH)
     assert known.of_member("apps/v1.DeploymentSpec", "replicas") == "Desired number of pods. Default: 1."
     assert known.of_member("x/v1.Nobody", "apiGroups") == known.of_member("rbac/v1.PolicyRule", "apiGroups") != ""

@@ -1,4 +1,4 @@
-"""OpenAPI v2 documents of other servers, cut to a group version and joined with one's own."""
+"""OpenAPI v2 documents of other servers: cut to a group version and merged with one's own."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def source(definitions: dict[str, Any], *, path: str = "/apis/g/v1/foos", of: st
 
 
 def no_definition(name: str) -> None:
-    """There is none."""
+    """A look-up that finds no definition."""
 
 
 def test_group_version_part_is_complete() -> None:
-    """Its paths, and the definitions that they reach in any number of steps, also in circles; shared parameters are written out."""
+    """The part has its paths, all definitions that they reach, cycles included; shared parameters are inlined."""
     definitions = {"Foo": {"properties": {"a": ref("Bar")}}, "Bar": {"items": ref("Foo")}, "Other": {}, "Unused": ref("Foo")}
     item = {**get(ref("Foo")), "parameters": [{"$ref": "#/parameters/p"}, {"name": "q"}]}
     document = {
@@ -50,7 +50,7 @@ def test_group_version_part_is_complete() -> None:
      {"definitions": []}, {"paths": {"/apis/g/v1/a": {"parameters": [{"$ref": "#/parameters/no"}]}}}],
 )  # fmt: skip
 def test_invalid_documents_are_refused(document: Any) -> None:
-    """Wrong shapes and references to nothing are refused."""
+    """Wrong types and dangling references are rejected."""
     with pytest.raises(SpecificationError):
         part_of(document, "g", "v1")
 
@@ -61,7 +61,8 @@ def test_conflicting_definitions_are_renamed() -> None:
     first = source({"Foo": {"properties": {"m": ref("Meta"), "s": ref("Same")}}, "Meta": {"type": "string"}, "Same": {"type": "string"}})
     added = union([first], frozenset(), own.get)
     assert added.definitions == {"Foo": {"properties": {"m": ref("Meta_v2"), "s": ref("Same")}}, "Meta_v2": {"type": "string"}}
-    # An equal one that was renamed before is used again, a third one is numbered on; names of the source itself are left alone.
+    # An equal definition that was renamed before is reused, a third one gets the next number; names in the source are
+    # unchanged.
     again = source({"Foo2": ref("Meta"), "Meta": {"type": "string"}}, path="/apis/h/v1/a", of="Foo2")
     third = source({"Foo3": ref("Meta"), "Meta": {"type": "integer"}, "Meta_v3": {"type": "number"}}, path="/apis/i/v1/a", of="Foo3")
     added = union([first, again, third], frozenset(), own.get)
@@ -71,7 +72,7 @@ def test_conflicting_definitions_are_renamed() -> None:
 
 
 def test_definitions_with_different_kinds_are_merged() -> None:
-    """Definitions that differ only in their kinds are one, with all kinds."""
+    """Definitions that differ only in their group-version-kinds are merged."""
     one, two = {"group": "", "kind": "DeleteOptions", "version": "v1"}, {"group": "g", "kind": "DeleteOptions", "version": "v1"}
     own = {"Options": {"type": "object", KIND: [one]}}
     added = union([source({"Options": {"type": "object", KIND: [two, one]}}, of="Options")], frozenset(), own.get)
@@ -80,7 +81,7 @@ def test_definitions_with_different_kinds_are_merged() -> None:
 
 
 def test_first_of_two_equal_paths_wins() -> None:
-    """Paths of one's own, and of servers before, stay as they are."""
+    """Local paths, and those of servers with a higher priority, are kept."""
     path = "/apis/g/v1/foos"
     assert union([source({"Foo": {}}, path=path)], frozenset([path]), no_definition).paths == {}
     two = [source({"Foo": {"type": "string"}}, path=path), source({"Bar": {}}, path=path, of="Bar")]
@@ -88,7 +89,7 @@ def test_first_of_two_equal_paths_wins() -> None:
 
 
 def test_in_the_document_of_a_server() -> None:
-    """Both forms have the entries; without other servers the document is as before."""
+    """Both encodings have the merged entries; without other servers the document is unchanged."""
     catalog = builtin_catalog(KUBERNETES)
     pieces = DocumentPieces(KUBERNETES)
     before = orjson.loads(b"".join(pieces.assemble(catalog)[JSON]))

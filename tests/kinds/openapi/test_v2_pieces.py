@@ -1,4 +1,5 @@
-"""The document of pieces against the document as a whole, while definitions come, change and go."""
+"""The document assembled from cached pieces equals the whole document, while definitions are added, changed and
+deleted."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from orchd.kinds.openapi.v2_protobuf import encode
 
 
 def _resources(catalog: Catalog, plural: str, schema: Any) -> tuple[Resource, ...]:
-    """What a definition of a kind with a scale serves."""
+    """The resources of a definition of a kind with a scale."""
     scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
     version = {
         "name": "v1", "served": True, "storage": True, "subresources": {"status": {}, "scale": scale},
@@ -32,7 +33,7 @@ def _made(pieces: DocumentPieces, catalog: Catalog) -> dict[str, bytes]:
 
 
 def _extended(catalog: Catalog, dialect: Dialect) -> Any:
-    """The whole document, with the extension that names kinds under both of its names."""
+    """The whole document, with the group-version-kind extension under both names."""
     whole, gvk = document(catalog), dialect("x-{long}-group-version-kind")
     stock = KUBERNETES("x-{long}-group-version-kind")
 
@@ -45,7 +46,7 @@ def _extended(catalog: Catalog, dialect: Dialect) -> Any:
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=lambda dialect: dialect.name)
 def test_same_bytes_as_the_whole(dialect: Dialect) -> None:
-    """Whatever was made before, a document has the bytes of all of it encoded at once, in both forms."""
+    """Whatever is cached, the document has the bytes of one that is encoded at once, in both encodings."""
     base = builtin_catalog(dialect)
     bare = builtin_catalog(dialect, enabled=lambda group, version, default: default and group != "autoscaling")
     one, two = _resources(base, "ants", {"type": "string"}), _resources(base, "bees", {"type": "object"})
@@ -59,7 +60,7 @@ def test_same_bytes_as_the_whole(dialect: Dialect) -> None:
 
 
 def test_only_what_is_new_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A definition more costs the encoding of its own paths and schemas, not that of the others."""
+    """A new definition encodes only its own paths and schemas."""
     base = builtin_catalog(ORCH)
     one, two = _resources(base, "ants", {"type": "string"}), _resources(base, "bees", {"type": "object"})
     pieces = DocumentPieces(ORCH)
@@ -78,7 +79,7 @@ def test_only_what_is_new_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_deeply_nested_schemas_are_encoded() -> None:
-    """A schema as deep as an object may be does not end the document."""
+    """A schema of the maximum depth is encoded."""
     base, schema = builtin_catalog(ORCH), {"type": "string"}
     for _ in range(118):
         schema = {"type": "object", "properties": {"a": schema}}  # type: ignore[dict-item]  # grows by nesting
@@ -86,7 +87,8 @@ def test_deeply_nested_schemas_are_encoded() -> None:
 
 
 def test_phrases_that_conformance_tests_look_for() -> None:
-    """The reference's suites recognize parameters, lists and members of custom kinds by these words."""
+    """The reference's conformance tests search for these phrases to recognize parameters, lists and members of custom
+    kinds."""
     base = builtin_catalog(KUBERNETES)
     whole = document(base.adding(_resources(base, "ants", {"type": "string"})))
     parameters = {each["name"]: each["description"] for each in whole["paths"]["/api/v1/services"]["parameters"]}

@@ -1,4 +1,4 @@
-"""The protobuf form, read back with the protobuf library from descriptors made of the same table."""
+"""The protobuf form of the v2 document, decoded with the protobuf library by descriptors from the same table."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def decoded() -> Any:
 
 
 def _plain(message: Any) -> Any:
-    """The JSON that a decoded message stands for."""
+    """The JSON of a decoded message."""
     name = message.DESCRIPTOR.name
     if name == "Any":
         return yaml.safe_load(message.f_yaml)
@@ -110,7 +110,7 @@ def _plain(message: Any) -> Any:
 
 
 def _normal(value: Any) -> Any:
-    """What protobuf does not keep: empty and false members; one type stands for a list of one."""
+    """Normalize what protobuf does not represent: empty and false members, and lists of one type."""
     if isinstance(value, dict):
         out = {}
         for key, item in value.items():
@@ -126,7 +126,7 @@ def _normal(value: Any) -> Any:
 
 
 def test_v2_document_round_trips_in_protobuf(decoded: Any) -> None:
-    """The whole document comes back from its protobuf form."""
+    """The whole document is unchanged after encoding to protobuf and back."""
     whole = document(builtin_catalog(ORCH))
     got = _plain(decoded.FromString(encode(whole)))
     for key in ("swagger", "info", "security"):
@@ -162,7 +162,7 @@ def test_v2_document_round_trips_in_protobuf(decoded: Any) -> None:
     ],
 )
 def test_schema_field_numbers(schema: Any, raw: bytes) -> None:
-    """Field numbers of a Schema are those of the published message, written out by hand."""
+    """Field numbers of a Schema are those of the published message, written here by hand."""
     definition = encode({"definitions": {"D": schema}})
     assert definition.endswith(raw)
     named = b"\x0a\x01D\x12" + bytes((len(raw),)) + raw
@@ -170,7 +170,7 @@ def test_schema_field_numbers(schema: Any, raw: bytes) -> None:
 
 
 def test_operation_field_numbers() -> None:
-    """Field numbers of operations, parameters and answers, written out by hand."""
+    """Field numbers of operations, parameters and responses, written here by hand."""
     item = {
         "get": {
             "tags": ["t"],

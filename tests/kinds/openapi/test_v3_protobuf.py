@@ -1,4 +1,4 @@
-"""The protobuf form of v3 documents, read back field by field: numbers are those of gnostic's OpenAPIv3.proto."""
+"""The protobuf form of v3 documents, decoded field by field: numbers are those of gnostic's OpenAPIv3.proto."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchd.dialect import KUBERNETES
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.openapi import v3, v3_protobuf
 
-#: message.field numbers as gnostic has them, written down apart from the table under test.
+#: message.field numbers of gnostic, written independently of the table under test.
 DOCUMENT = {"openapi": 1, "info": 2, "paths": 4, "components": 5}
 COMPONENTS = {"schemas": 1, "security_schemes": 7}
 
@@ -60,7 +60,7 @@ def both() -> tuple[Any, dict[int, Any]]:
 
 
 def test_v3_document_in_protobuf(both: Any) -> None:
-    """Version, title, and everything that the JSON form has by name."""
+    """The document has version, title and all members of the JSON form."""
     document, read = both
     assert read[DOCUMENT["openapi"]] == b"3.0.0"
     assert dict(fields(read[DOCUMENT["info"]]))[1] == b"Kubernetes"
@@ -72,7 +72,7 @@ def test_v3_document_in_protobuf(both: Any) -> None:
 
 
 def test_v3_schemas_in_protobuf(both: Any) -> None:
-    """Types, required members, properties and references, formats and extensions."""
+    """Schemas have types, required members, properties and references, formats and extensions."""
     _, read = both
     components = dict(fields(read[DOCUMENT["components"]]))
     schema = dict(fields(members(components[1])["io.k8s.api.apps.v1.DeploymentSpec"]))[1]
@@ -89,7 +89,7 @@ def test_v3_schemas_in_protobuf(both: Any) -> None:
 
 
 def test_v3_operations_in_protobuf(both: Any) -> None:
-    """Bodies and answers by media type, and parameters with their schemas."""
+    """Operations have bodies and responses by media type, and parameters with their schemas."""
     _, read = both
     item = members(read[DOCUMENT["paths"]])["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]
     patch = dict(fields(item))[10]
@@ -115,7 +115,7 @@ def test_v3_operations_in_protobuf(both: Any) -> None:
     ({"minimum": 0, "nullable": False}, {}),
 ])
 def test_v3_values_in_protobuf(schema: Any, expected: Any) -> None:
-    """Defaults by type, choices that are sent when they are false, and zero values that are not."""
+    """Defaults by type, booleans that are sent when false, and zero values that are omitted."""
     raw = v3_protobuf.encode({"components": {"schemas": {"a": schema}}})
     read = dict(fields(dict(fields(members(dict(fields(dict(fields(raw))[5]))[1])["a"]))[1]))
     assert {number: dict(fields(value)) if isinstance(expected.get(number), dict) else value for number, value in read.items()} == expected

@@ -1,1 +1,1 @@
-"""Tests of patches and ownership; a package, so that they share a builder of types."""
+"""Tests of patches and field ownership."""

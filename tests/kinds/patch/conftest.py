@@ -26,7 +26,7 @@ def catalog() -> Catalog:
 
 @pytest.fixture(scope="session")
 def type_of(catalog: Catalog) -> Callable[[str, str], Type | None]:
-    """The type of a kind by apiVersion and kind, None when it is not built in."""
+    """The type of a kind by apiVersion and kind, None if it is not built in."""
 
     def find(api_version: str, kind: str) -> Type | None:
         return next((r.type for r in catalog.resources if r.api_version == api_version and r.kind == kind), None)
@@ -36,7 +36,7 @@ def type_of(catalog: Catalog) -> Callable[[str, str], Type | None]:
 
 @pytest.fixture(scope="session")
 def exchange() -> Callable[[str], list[tuple[dict[str, Any], dict[str, Any]]]]:
-    """Loads a recorded scenario by name: pairs of (request as written, answer). Skips where there are none."""
+    """Load a recorded scenario by name: pairs of (request as written, response). Skips if there is none."""
 
     def load(name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         golden = _EXCHANGE / "golden" / f"{name}.json"
@@ -52,7 +52,7 @@ def exchange() -> Callable[[str], list[tuple[dict[str, Any], dict[str, Any]]]]:
 
 @pytest.fixture(scope="session")
 def recordings() -> Callable[[], Iterator[tuple[str, list[dict[str, Any]]]]]:
-    """Every recorded scenario: (name, answers)."""
+    """Every recorded scenario: (name, responses)."""
 
     def load() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         files = sorted((_EXCHANGE / "golden").glob("*/*.json"))

@@ -1,4 +1,4 @@
-"""The recorded refusals of patches and applies, against live objects made from each case's preparation."""
+"""Recorded rejections of patches and applies, replayed on live objects from each case's preparation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from orchd.kinds.patch.fieldset import of_paths
 from orchd.kinds.patch.ownership import OwnershipTarget, on_apply, on_write
 from orchd.kinds.patch.patch_errors import unusable_result
 
-#: Refusals of other parts: media types, options, names, authorization, validation, reading YAML and patched JSON.
+#: Rejections by other parts: media types, options, names, authorization, validation, decoding of YAML and patched JSON.
 _ELSEWHERE = re.compile(
     r"unsupported|yaml|missing-object|^apply/(no-fieldManager|name-|ns-|rv-|uid-|force-|dryrun-|invalid-|list-map-key-missing)"
     r"|^patch/(merge-(name|ns|uid|rv|kind|apiVersion|type|invalid)|json-(bad-type|too-many)|strategic-pod-(change|retainkeys))"
@@ -24,7 +24,7 @@ _ELSEWHERE = re.compile(
 
 
 def _attempt(case: dict[str, Any], live: Any, target: OwnershipTarget) -> None:
-    """What the server does with the patch of a case, up to what patches decide."""
+    """Apply the patch of a case as the server does, as far as patches decide."""
     request = case["req"]
     body, kind = request.get("body"), request["ct"]
     raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
@@ -44,7 +44,7 @@ def _attempt(case: dict[str, Any], live: Any, target: OwnershipTarget) -> None:
 
 
 def test_patch_cases_answer_as_recorded(reference: Any) -> None:
-    """Every case answers the recorded code and message, or is accepted like the recorded one."""
+    """Every case has the recorded code and message, or is accepted like the recorded one."""
     catalog = builtin_catalog(ORCH)
     kinds = {"configmaps": "ConfigMap", "pods": "Pod"}
     checked = 0

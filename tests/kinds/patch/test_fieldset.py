@@ -1,4 +1,4 @@
-"""Sets of field paths: their algebra, order and text."""
+"""Sets of field paths: operations, order and text form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def _model(fields: Any) -> set[tuple[str, ...]]:
 
 @given(_SETS, _SETS)
 def test_set_operations_on_paths(left: frozenset[Any], right: frozenset[Any]) -> None:
-    """Union, difference and intersection are those of the sets of paths; recursive difference takes what is below too."""
+    """Union, difference and intersection are those of the sets of paths; recursive difference removes descendants too.
+    """
     a, b = of_paths(*left), of_paths(*right)
     assert _model(a) == left
     assert _model(fieldset.union(a, b)) == left | right
@@ -39,7 +40,7 @@ def test_set_operations_on_paths(left: frozenset[Any], right: frozenset[Any]) ->
 
 @given(_SETS)
 def test_field_set_text_round_trips(paths: frozenset[Any]) -> None:
-    """What is written reads as the same set, in the same order."""
+    """The text of a set parses to the same set, in the same order."""
     fields = fieldset.sort_elements(of_paths(*paths))
     again = fieldset.parse_root(json.loads(json.dumps(fields)))
     assert _model(again) == paths
@@ -48,13 +49,14 @@ def test_field_set_text_round_trips(paths: frozenset[Any]) -> None:
 
 @given(_SETS, _SETS)
 def test_equal_sets_have_one_form(left: frozenset[Any], right: frozenset[Any]) -> None:
-    """However a set came about, equal sets are equal dicts."""
+    """Equal sets are equal dicts, whatever operations made them."""
     assert fieldset.union(of_paths(*left), of_paths(*right)) == of_paths(*(left | right))
     assert fieldset.difference(of_paths(*left), of_paths(*right)) == of_paths(*(left - right))
 
 
 def test_stored_order_of_paths() -> None:
-    """Stored order: itself, fields by name, keys by value (80 before 443), values numbers first, positions."""
+    """Stored order: the path itself, fields by name, keys by value (80 before 443), values with numbers first,
+    positions."""
     fields = of_paths(
         ("v:true",),
         ('v:"a"',),
@@ -81,7 +83,7 @@ def test_stored_order_of_paths() -> None:
 
 
 def test_paths_come_members_first() -> None:
-    """Conflicts list what is owned at a level before what is below it."""
+    """The paths of one level come before those below it."""
     fields = of_paths(("f:spec", "f:z"), ("f:spec", "f:a", "f:b"))
     assert [fieldset.show(p) for p in fieldset.paths(fields)] == [".spec.z", ".spec.a.b"]
 
@@ -99,7 +101,7 @@ def test_paths_come_members_first() -> None:
     ],
 )
 def test_client_field_sets_are_normalized(given_: Any, stored: Any) -> None:
-    """A client's set is brought into the one form; elements of unknown sort are left out."""
+    """A client's set is normalized; elements of unknown type are dropped."""
     assert fieldset.parse_root(given_) == stored
 
 
@@ -107,20 +109,20 @@ def test_client_field_sets_are_normalized(given_: Any, stored: Any) -> None:
     "bad", [[], "x", {"a": {}}, {"f": {}}, {"f:a": 1}, {"k:[]": {}}, {"k:{": {}}, {"i:x": {}}, {"": {}}]
 )
 def test_invalid_field_sets_are_refused(bad: Any) -> None:
-    """What is no set is said to be none."""
+    """A malformed set is an error."""
     with pytest.raises(FieldSetError):
         fieldset.parse_root(bad)
 
 
 def test_paths_in_messages() -> None:
-    """Paths in messages."""
+    """Paths are formatted for messages."""
     path = ("f:spec", 'k:{"name":"a\\"b","port":80}', 'v:"x"', "v:null", "v:true", "i:3")
     assert fieldset.show(path) == '.spec[name="a\\"b",port=80][="x"][=null][=true][3]'
 
 
 @given(st.lists(_SETS, max_size=5))
 def test_union_of_many_sets(sets: list[frozenset[Any]]) -> None:
-    """It is the union of one after the other."""
+    """The union of many sets equals that of repeated unions."""
     made = [of_paths(*each) for each in sets]
     empty: fieldset.FieldSet = {}
     assert fieldset.union_all(made) == reduce(fieldset.union, made, empty)

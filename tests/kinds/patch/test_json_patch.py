@@ -1,4 +1,4 @@
-"""JSON patch: operations, the reference's liberties, and limits."""
+"""JSON patch: operations, deviations of the reference from the standard, and limits."""
 
 from __future__ import annotations
 
@@ -39,14 +39,15 @@ _DOC: dict[str, Any] = {"a": {"b": [1, 2, {"c": 3}]}, "n": None, "s": "x", "t~/"
     ],
 )
 def test_json_patch_operations(operations: Any, change: Any) -> None:
-    """Operations do what the standard says, with negative indexes, leading zeros and lenient replace and copy."""
+    """Operations follow the standard, with the reference's negative indexes, leading zeros, and lenient replace and
+    copy."""
     before = copy.deepcopy(_DOC)
     assert json_patch.apply(_DOC, json.dumps(operations).encode()) == {**_DOC, **change}
     assert before == _DOC
 
 
 def test_replacing_the_whole_document() -> None:
-    """Replacing the whole takes an object; a scalar is passed over; of a list no object can be made."""
+    """The root may be replaced by an object; a scalar is ignored; a list cannot become an object."""
     assert json_patch.apply(_DOC, [{"op": "replace", "path": "", "value": {"a": 1}}, {"op": "remove", "path": "/a"}]) == {}
     assert json_patch.apply(_DOC, [{"op": "replace", "path": "", "value": 5}]) == _DOC
     with pytest.raises(ApiError) as caught:
@@ -81,7 +82,7 @@ def test_replacing_the_whole_document() -> None:
     ],
 )
 def test_inapplicable_operations_are_refused(operation: Any) -> None:
-    """Whatever does not apply is refused in one way."""
+    """All operations that do not apply are rejected with the same kind of error."""
     with pytest.raises(ApiError) as caught:
         json_patch.apply(_DOC, [operation])
     error = caught.value
@@ -104,14 +105,14 @@ def test_inapplicable_operations_are_refused(operation: Any) -> None:
     ],
 )
 def test_invalid_patch_documents_are_refused(document: bytes, code: int, message: str) -> None:
-    """The patch document itself is checked first."""
+    """The patch document is validated first."""
     with pytest.raises(ApiError) as caught:
         json_patch.apply({}, document)
     assert (caught.value.code, caught.value.message) == (code, message)
 
 
 def test_copies_are_bounded() -> None:
-    """Copying a copy into itself ends in a refusal, not in memory or depth without end."""
+    """Repeated copies of a copy are rejected before they exceed the limits of memory and depth."""
     blow_up = [{"op": "add", "path": "/a", "value": ["x"]}] + [{"op": "copy", "from": "/a", "path": "/a/-"}] * 60
     with pytest.raises(ApiError) as caught:
         json_patch.apply({}, blow_up)
@@ -122,7 +123,7 @@ def test_copies_are_bounded() -> None:
 
 
 def test_many_operations_take_linear_time() -> None:
-    """Ten thousand operations touch what they change and nothing else."""
+    """Ten thousand operations visit only what they change."""
     doc = {"l": [], "other": {"x": 1}}
     out = json_patch.apply(doc, [{"op": "add", "path": "/l/-", "value": i} for i in range(10_000)])
     assert out["l"] == list(range(10_000))
@@ -149,8 +150,8 @@ _POINTERS = st.lists(st.sampled_from(["a", "b", "0", "1", "-", "-1"]), max_size=
         max_size=6,
     ),
 )
-def test_no_patch_breaks_anything(doc: Any, operations: Any) -> None:
-    """Any patch either applies or is refused, and the document it was meant for stays as it was."""
+def test_any_patch_applies_or_is_rejected(doc: Any, operations: Any) -> None:
+    """Any patch applies or is rejected, and the original document is not modified."""
     before = copy.deepcopy(doc)
     try:
         json_patch.apply(doc, operations)
@@ -180,7 +181,7 @@ def test_no_patch_breaks_anything(doc: Any, operations: Any) -> None:
     ],
 )  # fmt: skip
 def test_inapplicable_operation_is_named(operation: dict[str, Any], words: str) -> None:
-    """What does not apply says which operation it was and why."""
+    """The error names the operation and the reason."""
     with pytest.raises(json_patch.FailedError) as caught:
         json_patch.apply_operations(_DOC, [operation])
     assert str(caught.value) == words

@@ -31,14 +31,13 @@ from orchd.kinds.patch import merge_patch
     ],
 )
 def test_merge_patch_examples(doc: Any, patch: Any, result: Any) -> None:
-    """The standard's examples; nulls below a new value remove nothing and are not kept, but in a list that takes the
-    place of an object."""
+    """The standard's examples; nulls in a new value are dropped, except in a list that replaces an object."""
     assert merge_patch.apply(doc, patch) == result
 
 
 @pytest.mark.parametrize("patch", [b"{{", b"1", b'"x"', b"null", b""])
 def test_scalars_are_no_patch(patch: bytes) -> None:
-    """Anything but an object or list is no patch."""
+    """A patch is an object or a list; anything else is rejected."""
     with pytest.raises(ApiError) as caught:
         merge_patch.apply({}, patch)
     assert (caught.value.code, caught.value.message) == (400, "Invalid JSON Patch")
@@ -54,7 +53,7 @@ _DOCS = st.dictionaries(st.sampled_from("abc"), _JSON, max_size=3)
 
 @given(_DOCS, _DOCS)
 def test_diff_round_trip(old: Any, new: Any) -> None:
-    """The patch between two documents turns one into the other, and a second time changes nothing."""
+    """The diff of two documents, applied to the first, gives the second; applied again it changes nothing."""
     patch = merge_patch.diff(old, new)
     assert merge_patch.apply(old, patch) == new
     assert merge_patch.apply(new, patch) == new

@@ -1,4 +1,4 @@
-"""Who owns what after writes and applies, step by step."""
+"""Field ownership after writes and applies."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _apply(live: Any, spec: Any, manager: str, now: float = 10.0, **more: Any) -
 
 
 def _owned(obj: Any) -> dict[str, Any]:
-    """Manager -> what it owns below spec."""
+    """Manager -> the fields below spec that it owns."""
     entries = obj["metadata"].get("managedFields") or []
     return {f"{e['manager']}/{e['operation']}": e["fieldsV1"].get("f:spec", e["fieldsV1"]) for e in entries}
 
@@ -80,7 +80,7 @@ def test_writers_own_the_fields_they_set() -> None:
 
 
 def test_update_that_changes_nothing() -> None:
-    """Owners and their times stay, and are the very same list."""
+    """Owners and their times are unchanged, and are the same list object."""
     one = _write(None, _thing({"a": "1"}), "m1")
     assert on_write(TARGET, one, one, manager="m2", now=99.0) is one["metadata"]["managedFields"]
     fresh = copy.deepcopy(one)
@@ -89,7 +89,7 @@ def test_update_that_changes_nothing() -> None:
 
 
 def test_main_endpoint_does_not_own_status() -> None:
-    """Fields that an endpoint resets are not owned through it, and those of other endpoints are left alone there."""
+    """Fields that an endpoint resets are not owned through it, and those of other endpoints are unchanged."""
     one = _write(None, {**_thing({"a": "1"}), "status": {"a": "1"}}, "m1")
     assert one["metadata"]["managedFields"][0]["fieldsV1"] == {"f:spec": {".": {}, "f:a": {}}}
     status = OwnershipTarget(
@@ -108,7 +108,7 @@ def test_main_endpoint_does_not_own_status() -> None:
 
 @pytest.mark.parametrize("reset", [[], [{}]])
 def test_empty_managed_fields_reset_ownership(reset: Any) -> None:
-    """An empty list or entry removes all managers, until the next apply."""
+    """An empty list or entry removes all managers until the next apply."""
     one = _write(None, _thing({"a": "1"}), "m1")
     two = _write(one, _thing({"a": "2"}, managedFields=reset), "m2")
     assert "managedFields" not in two["metadata"]
@@ -120,7 +120,7 @@ def test_empty_managed_fields_reset_ownership(reset: Any) -> None:
 
 
 def test_managed_fields_sent_by_clients() -> None:
-    """Readable entries replace the stored ones, unreadable ones are ignored, subresources take none."""
+    """Valid entries replace the stored ones, invalid ones are ignored; subresources ignore all."""
     one = _write(None, _thing({"a": "1"}), "m1")
     entry = {
         "manager": "me",
@@ -142,7 +142,7 @@ def test_managed_fields_sent_by_clients() -> None:
 
 
 def test_old_updaters_share_an_entry() -> None:
-    """Of more than ten updaters the oldest of a version go into one bucket; appliers do not count."""
+    """Beyond ten updaters the oldest of a version share an entry; appliers are not counted."""
     obj = _apply(None, {"c": "1"}, "applier")
     obj["metadata"]["uid"] = "u"
     for i in range(14):
@@ -168,7 +168,8 @@ def test_apply_gives_up_fields() -> None:
 
 
 def test_apply_conflicts_name_each_field() -> None:
-    """Changing what others own is refused with a cause for each, sorted; agreeing is sharing; force takes it."""
+    """Changing fields of other managers is rejected with a sorted cause for each; equal values are shared; force takes
+    ownership."""
     one = _apply(_apply(None, {"a": "1", "b": "1"}, "m2"), {"b": "1", "c": "1"}, "m1")
     with pytest.raises(ApiError) as caught:
         _apply(one, {"a": "x", "b": "x"}, "m3")
@@ -185,7 +186,7 @@ def test_apply_conflicts_name_each_field() -> None:
 
 
 def test_apply_time_is_that_of_the_last_change() -> None:
-    """The time of an entry is that of its last change; an apply that changes nothing gives the object itself back."""
+    """The time of an entry is that of its last change; an apply without a change returns the same object."""
     one = _apply(None, {"a": "1"}, "m1", 10.0)
     assert _apply(one, {"a": "1"}, "m1", 20.0) is one
     assert _apply(one, {"a": "2"}, "m1", 20.0)["metadata"]["managedFields"][0]["time"] == "1970-01-01T00:00:20Z"
@@ -194,7 +195,7 @@ def test_apply_time_is_that_of_the_last_change() -> None:
 
 
 def test_entry_times_alone_are_no_change() -> None:
-    """An object that differs from the stored one in entry times only counts as the stored one."""
+    """An object that differs from the stored one only in entry times counts as unchanged."""
     one = _apply(None, {"a": "1"}, "m1", 10.0)
     later = copy.deepcopy(one)
     later["metadata"]["managedFields"][0]["time"] = "2000-01-01T00:00:00Z"
@@ -208,7 +209,7 @@ def test_entry_times_alone_are_no_change() -> None:
 
 
 def test_admission_may_change_managed_fields() -> None:
-    """Admission may change entries as long as they can be read; otherwise they stay as they were."""
+    """Admission may change entries that stay valid; invalid entries are replaced by the previous ones."""
     one = _apply(None, {"a": "1"}, "m1")
     assert after_admission(one, one) is one
     assert "managedFields" not in after_admission({**one, "metadata": {"name": "t"}}, one)["metadata"]
@@ -236,14 +237,14 @@ def test_admission_may_change_managed_fields() -> None:
     ],
 )  # fmt: skip
 def test_invalid_configurations_are_refused(config: Any, code: int, message: str) -> None:
-    """What cannot be applied, and why."""
+    """Each invalid configuration has its error."""
     with pytest.raises(ApiError) as caught:
         on_apply(TARGET, None, config, manager="m", now=1.0)
     assert (caught.value.code, caught.value.message) == (code, message)
 
 
 def test_duplicate_list_keys_fail_apply() -> None:
-    """A list with duplicate keys makes an apply fail, and an update leaves no managed fields."""
+    """An apply to a list with duplicate keys fails; an update of it clears the managed fields."""
     live = _write(None, _thing({"a": "1"}), "m1")
     broken = {**live, "spec": {"a": "1", "set": ["x", "x"]}}
     assert on_write(TARGET, live, broken, manager="m2", now=1.0) == []
@@ -257,8 +258,8 @@ def test_duplicate_list_keys_fail_apply() -> None:
 
 
 def test_upgrade_from_client_side_apply() -> None:
-    """The command line tool may take what it applied from the client's side before, and keeps its annotation up to
-    date; any other manager may not."""
+    """kubectl may take over the fields of its client-side apply, and keeps the last-applied annotation up to date;
+    other managers may not."""
     tool = KUBERNETES("{short}ctl")
     note = KUBERNETES.last_applied
     sent = _thing({"a": "1", "b": "1"})
@@ -274,7 +275,7 @@ def test_upgrade_from_client_side_apply() -> None:
 
 
 def _renamed(obj: dict[str, Any], version: str) -> dict[str, Any] | None:
-    """Version 2 calls ``spec.a`` ``spec.z``; version 3 is gone."""
+    """Version 2 names ``spec.a`` ``spec.z``; version 3 is no longer served."""
     if version not in ("x/v1", "x/v2"):
         return None
     spec = dict(obj.get("spec") or {})
@@ -292,7 +293,7 @@ def _versioned(version: str) -> OwnershipTarget:
 
 
 def test_owned_fields_are_kept_in_the_managers_version() -> None:
-    """Owned sets are in the version of their manager: compared, given up and reported through conversion."""
+    """Field sets are in the version of their manager: they are converted to be compared, removed and reported."""
     one = on_apply(_versioned("x/v2"), None, _thing({"z": "1", "b": "1"}, "x/v2"), manager="m2", now=1.0)
     live = _renamed(one, "x/v1")
     assert live is not None
@@ -308,8 +309,8 @@ def test_owned_fields_are_kept_in_the_managers_version() -> None:
 
 @pytest.mark.parametrize("everywhere", [True, False])
 def test_reset_fields_differ_by_version(everywhere: bool) -> None:
-    """A status sent to the main endpoint changes no owner; where only one version resets it, managers that wrote it through
-    another one lose it."""
+    """A status in a request to the main endpoint changes no owner; if only one version resets it, managers that wrote
+    it through another version lose it."""
     reset = of_paths(("f:status",))
     live = {**_thing({"b": "1"}), "status": {"a": "1"}}
     status = replace(_versioned("x/v1"), subresource="status", reset=of_paths(("f:spec",)))
@@ -323,14 +324,15 @@ def test_reset_fields_differ_by_version(everywhere: bool) -> None:
 
 
 def test_owners_in_unserved_versions_are_dropped() -> None:
-    """Owners in a version that is not served any more are dropped."""
+    """Owners in a version that is no longer served are dropped."""
     one = _write(None, _thing({"a": "1"}), "m1")
     one["metadata"]["managedFields"][0]["apiVersion"] = "x/v3"
     assert on_write(_versioned("x/v1"), one, one, manager="m", now=1.0) == []
 
 
 def test_ownership_follows_atomic_and_granular_changes() -> None:
-    """After a map turned atomic its owner owns it as one; after it turned granular, it keeps the map and none of its keys."""
+    """A map that becomes atomic is owned as a whole; one that becomes granular keeps the owner of the map, but not of
+    its keys."""
     atomic = Type("map", element=_TEXT, atomic=True)
     one = _apply(None, {"map": {"x": "1"}}, "m1")
     whole = OwnershipTarget(dialect=KUBERNETES, type=_kind(map=atomic), kind="Thing", api_version="x/v1")
@@ -342,17 +344,17 @@ def test_ownership_follows_atomic_and_granular_changes() -> None:
 
 
 def test_owner_of_an_empty_struct_owns_no_members() -> None:
-    """Who set a struct to nothing does not share what others put into it later."""
+    """The owner of an empty struct does not share ownership of members that others add."""
     one = _write(None, _thing({}), "creator")
     two = _apply(one, {"a": "1"}, "m1")
     assert _apply(two, {"a": "1"}, "m1", 20.0) is two
     assert _apply(two, {}, "m1")["spec"] == {}
-    # What nobody says to be empty, and has nothing left in it, is null until the object takes its shape.
+    # An empty value that has no owner is null until the object is normalized.
     assert _apply(two, None, "m1")["spec"] is None
 
 
 def test_reordering_is_no_change() -> None:
-    """Existing items keep their positions: order is not owned."""
+    """Existing items keep their positions: order has no owner."""
     one = _apply(None, {"items": [{"name": "a"}, {"name": "b"}], "set": ["x", "y"]}, "m1")
     assert _apply(one, {"items": [{"name": "b"}, {"name": "a"}], "set": ["y", "x"]}, "m1", 20.0) is one
     two = _apply(one, {"items": [{"name": "b"}, {"name": "a"}]}, "m2")
@@ -362,7 +364,7 @@ def test_reordering_is_no_change() -> None:
 
 
 def test_update_time_is_that_of_the_last_ownership_change() -> None:
-    """The time of an updater's entry is when its fields last became others, not when it last wrote them."""
+    """The time of an updater's entry is that of its last change of ownership, not of its last write."""
     one = _write(None, _thing({"a": "1"}), "m1", 10.0)
     two = _write(one, merge_patch.merge(one, {"spec": {"a": "2"}}), "m1", 20.0)
     assert two["metadata"]["managedFields"] == one["metadata"]["managedFields"]
@@ -371,7 +373,7 @@ def test_update_time_is_that_of_the_last_ownership_change() -> None:
 
 
 def test_managed_fields_order() -> None:
-    """Appliers come first, then by time and name; members of an entry come in the recorded order."""
+    """Appliers come first, then by time and name; members of an entry are in the recorded order."""
     one = _apply(None, {"a": "1"}, "z", 50.0)
     one["metadata"]["uid"] = "u"
     two = _write(one, merge_patch.merge(one, {"spec": {"b": "1"}}), "a", 10.0)
@@ -390,7 +392,7 @@ def test_managed_fields_order() -> None:
 
 
 def test_scale_without_owners() -> None:
-    """An object without entries has none in its Scale, and gets one when that is written."""
+    """An object without entries has none in its Scale, and gets one when the Scale is written."""
     replicas = {"apps/v1": ("f:spec", "f:replicas")}
     assert scale.to_scale(None, replicas) == []
     entry = {
@@ -419,7 +421,7 @@ _SPECS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 @given(_SPECS, _SPECS, _SPECS)
 def test_apply_is_idempotent(before: Any, first: Any, second: Any) -> None:
-    """Applying the same twice is applying it once, whatever was there."""
+    """Applying a configuration twice equals applying it once, whatever existed before."""
     live = _apply(_write(None, _thing(before), "creator"), first, "m1", force=True)
     once = _apply(live, second, "m1", 20.0, force=True)
     assert _apply(once, second, "m1", 30.0) is once
@@ -429,15 +431,15 @@ def test_apply_is_idempotent(before: Any, first: Any, second: Any) -> None:
 
 
 def _by_name(obj: Any) -> Any:
-    """An object without the order of its keyed lists."""
+    """An object with its keyed lists sorted."""
     spec = {k: sorted(v, key=json.dumps) if isinstance(v, list) else v for k, v in obj.get("spec", {}).items()}
     return spec, _owned(obj)
 
 
 @given(_SPECS, _SPECS, _SPECS)
 def test_disjoint_appliers_commute(first: Any, second: Any, third: Any) -> None:
-    """Two appliers of different fields come to the same object and owners in either order, and so do their changes."""
-    # Nothing is nothing: an empty spec would be a field of both.
+    """Two appliers of different fields get the same object and owners in either order."""
+    # An empty spec would itself be a field of both.
     left = {k: v for k, v in first.items() if k in ("a", "map")} or None
     right = {k: v for k, v in second.items() if k in ("b", "set", "items")} or None
     one = _apply(_apply(None, left, "m1"), right, "m2")
@@ -452,7 +454,7 @@ def test_disjoint_appliers_commute(first: Any, second: Any, third: Any) -> None:
 
 @given(_SPECS, _SPECS)
 def test_every_field_of_an_update_has_one_owner(first: Any, second: Any) -> None:
-    """After an update no field is owned that is gone, and what changed belongs to the updater."""
+    """After an update every owned field exists, and what changed belongs to the updater."""
     one = _write(None, _thing(first), "m1")
     two = _write(one, _thing(second), "m2")
     added, modified, _ = typed.compare(_thing(first), _thing(second), KIND)
@@ -464,7 +466,7 @@ def test_every_field_of_an_update_has_one_owner(first: Any, second: Any) -> None
 
 
 def test_ownership_of_required_empty_lists() -> None:
-    """Who creates an object with an empty one owns it; who leaves it out does not."""
+    """A creator that sends an empty required list owns it; one that omits it does not."""
     catalog = builtin_catalog(KUBERNETES)
     resource = catalog.resource(KUBERNETES("rbac.authorization.{abbr}.io"), "v1", "roles")
     assert resource is not None

@@ -1,4 +1,4 @@
-"""Recorded answers of the reference: what a patch or an apply makes of an object, and who owns what afterwards."""
+"""Recorded responses of the reference to patches and applies: objects and owners."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BOOKKEEPING = ("resourceVersion", "generation", "managedFields")
 
 
 def _missing(golden: Any, got: Any, path: str = "") -> list[str]:
-    """Where `got` says something that `golden` does not. Golden objects have defaults filled in besides."""
+    """Paths at which `got` has something that `golden` does not. Golden objects have defaults in addition."""
     if isinstance(golden, dict) and isinstance(got, dict):
         out = []
         for key, value in got.items():
@@ -41,17 +41,17 @@ def _missing(golden: Any, got: Any, path: str = "") -> list[str]:
         return [
             text for i, (a, b) in enumerate(zip(golden, got, strict=True)) for text in _missing(a, b, f"{path}[{i}]")
         ]
-    # A zero is what a default replaces.
+    # Defaults replace zeros.
     return [] if golden == got or got == 0 else [f"{path} is {got!r} instead of {golden!r}"]
 
 
-#: Refusals that come from elsewhere: validation, names, reading the patched JSON.
+#: Rejections by other parts: validation, names, decoding of the patched JSON.
 _ELSEWHERE = re.compile(r'(Service|Deployment\.apps) "|the name of the object|.*Invalid value: "\{')
 
 
 @pytest.mark.parametrize("name", ["json-patch-arrays", "merge-patch-deployment", "strategic-pod"])
 def test_recorded_patches(name: str, exchange: Any, type_of: Any) -> None:
-    """Every recorded patch yields the recorded object or the recorded error."""
+    """Every recorded patch gives the recorded object or error."""
     live: Any = None
     checked = 0
     for request, answer in exchange(f"patch/{name}"):
@@ -83,7 +83,7 @@ def test_recorded_patches(name: str, exchange: Any, type_of: Any) -> None:
 
 
 def _entries(obj: dict[str, Any] | None, *, times: bool = True) -> list[Any]:
-    """managedFields in comparable form; the recording's clock is not ours."""
+    """managedFields in comparable form, without times."""
     out = []
     for entry in (obj or {}).get("metadata", {}).get("managedFields") or ():
         out.append({k: v for k, v in entry.items() if k != "time"} | ({"timed": "time" in entry} if times else {}))
@@ -92,8 +92,8 @@ def _entries(obj: dict[str, Any] | None, *, times: bool = True) -> list[Any]:
 
 @pytest.mark.parametrize("name", ["configmap-lifecycle", "crd-list-types", "defaulted-fields", "subresources"])
 def test_recorded_applies(name: str, exchange: Any, type_of: Any, foo: Any) -> None:
-    """Every recorded apply yields the recorded object and owners, or the recorded conflict or error; updates in between
-    yield the recorded owners."""
+    """Every recorded apply gives the recorded object and owners, or the recorded conflict or error; updates in between
+    give the recorded owners."""
     stored: dict[str, Any] = {}
     checked = 0
     for request, answer in exchange(f"apply/{name}"):
@@ -139,7 +139,7 @@ def _check_apply(target: OwnershipTarget, live: Any, sent: Any, manager: str, fo
         assert body["message"].startswith("Deployment.apps"), answer["id"]
         return
     assert _entries(result) == _entries(body), answer["id"]
-    # The kind's own rules drop the configuration of an affinity that is off.
+    # The kind's strategy drops the configuration of a disabled affinity.
     assert [t for t in _missing(body, result) if "sessionAffinityConfig" not in t] == [], answer["id"]
     if live is not None and live["metadata"]["resourceVersion"] == body["metadata"]["resourceVersion"]:
         assert result is live, answer["id"]
@@ -150,7 +150,7 @@ def _without_entries(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_recorded_scale_writes(exchange: Any, catalog: Any) -> None:
-    """Writing the Scale moves ownership of the replicas in the parent as recorded, applies and conflicts included."""
+    """Writing the Scale transfers ownership of the parent's replicas as recorded, applies and conflicts included."""
     replicas = {"apps/v1": ("f:spec", "f:replicas")}
     target = OwnershipTarget(
         dialect=KUBERNETES,
@@ -186,7 +186,7 @@ _UNOWNED = re.compile(r"Service|Pod|Namespace|CertificateSigningRequest|Persiste
 
 
 def test_recorded_owners_of_writes(recordings: Any, type_of: Any) -> None:
-    """Creates and updates of all recorded kinds give the recorded owners, their sets spelled and sorted alike."""
+    """Creates and updates of all recorded kinds give the recorded owners, with equal spelling and order of the sets."""
     checked = 0
     for name, answers in recordings():
         known: dict[str, Any] = {}
@@ -203,7 +203,7 @@ def test_recorded_owners_of_writes(recordings: Any, type_of: Any) -> None:
             plain_write = type_ is not None and len(news) == 1 and news[0]["operation"] == "Update"
             if plain_write and (updated or (created and not _UNOWNED.fullmatch(body["kind"]))):
                 subresource = news[0].get("subresource", "")
-                if not _said_elsewhere(name, answer["id"]):
+                if not _differs_from_request(name, answer["id"]):
                     target = OwnershipTarget(
                         dialect=KUBERNETES,
                         type=type_,
@@ -220,8 +220,9 @@ def test_recorded_owners_of_writes(recordings: Any, type_of: Any) -> None:
     assert checked > 150
 
 
-def _said_elsewhere(name: str, step: str) -> bool:
-    """Recorded objects that are not what the client sent: values dropped on the way to the store, or watched changes."""
+def _differs_from_request(name: str, step: str) -> bool:
+    """Recorded objects that differ from the client's: values were dropped before the store, or a watch saw other
+    changes."""
     return (name, step) in {
         ("malformed-bodies", "j.time-offset"),
         ("rbac-role-validation", "odd-name"),
@@ -236,7 +237,7 @@ def _said_elsewhere(name: str, step: str) -> bool:
 
 
 def test_managed_fields_sent_on_create(type_of: Any, exchange: Any) -> None:
-    """Owners that a client sends on create are kept when they can be read, and ignored when not."""
+    """Valid managedFields in a create request are kept, invalid ones are ignored."""
     for request, answer in exchange("rest-crud/metadata-given-on-create"):
         if answer["id"].startswith("managedfields"):
             target = OwnershipTarget(
@@ -247,6 +248,6 @@ def test_managed_fields_sent_on_create(type_of: Any, exchange: Any) -> None:
 
 
 def test_manager_times_are_utc_seconds() -> None:
-    """Times are UTC to the second."""
+    """Times are UTC with seconds."""
     assert timestamp(1763690875.9) == "2025-11-21T02:07:55Z"
     assert managed.show(("x", "Update", "v1", "status")) == '"x" with subresource "status" using v1'

@@ -1,6 +1,6 @@
-"""Applies and updates one after the other, and what they leave: the object, and who owns which of its fields.
+"""Sequences of applies and updates, and the resulting object and field owners.
 
-The outcomes are those of the reference's own library for the same kind and steps.
+The expected results are those of the reference's own library for the same kind and steps.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ TARGET = OwnershipTarget(
     api_version="x.io/v1",
 )
 
-#: A fact; the steps, each by somebody (``*``: an update, ``!``: an apply with force) with a spec; the spec that they leave,
-#: or the refusal of the last one; and what is owned below spec, by the names of the owners.
+#: A fact; the steps, each of a manager (``*``: an update, ``!``: an apply with force) with a spec; the resulting spec or
+#: the error of the last step; and the owned fields below spec, by manager.
 SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
     (
         "One who leaves out what he applied removes it, with what is in it.",
@@ -358,7 +358,7 @@ SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
 
 @pytest.mark.parametrize(("fact", "steps", "left", "owned"), SEQUENCES, ids=[case[0] for case in SEQUENCES])
 def test_recorded_sequences(fact: str, steps: list[tuple[str, Any]], left: Any, owned: Any) -> None:
-    """Each fact holds."""
+    """Each sequence has the recorded result."""
     live: Any = None
     try:
         for who, spec in steps:
@@ -366,7 +366,7 @@ def test_recorded_sequences(fact: str, steps: list[tuple[str, Any]], left: Any, 
     except ApiError as error:
         assert error.message == left
         return
-    # What has lost all its parts is null until the object takes its shape.
+    # A value that has lost all its members is null until the object is normalized.
     assert _without_nulls(live["spec"]) == _without_nulls(left)
     entries = live["metadata"].get("managedFields", [])
     assert {e["manager"] + "*" * (e["operation"] == "Update"): e["fieldsV1"].get("f:spec", {}) for e in entries} == owned

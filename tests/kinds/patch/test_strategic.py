@@ -93,7 +93,8 @@ def _named(*names: str) -> list[dict[str, str]]:
         ({"tags": ["a", "b"]}, {"$setElementOrder/tags": ["b", "a"], "tags": ["b"]}, {"tags": ["b", "a"]}),
         ({}, {"$setElementOrder/items": _named("a"), "items": _named("a")}, {"items": _named("a")}),
         ({}, {"$setElementOrder/items": _named("a")}, {}),
-        # An empty order, or patch, says nothing; new items that delete stay, last, and lose the directive later.
+        # An empty order list or patch has no effect; new items with $patch delete stay, last, and lose the directive
+        # later.
         ({"items": _named("a")}, {"$setElementOrder/items": [], "items": _named("b")}, {"items": _named("a", "b")}),
         (
             {},
@@ -107,7 +108,7 @@ def _named(*names: str) -> list[dict[str, str]]:
     ],
 )
 def test_strategic_merge_directives(doc: Any, patch: Any, result: Any) -> None:
-    """What each directive and each sort of field comes to."""
+    """Each directive and each type of field has the reference's result."""
     before, sent = copy.deepcopy(doc), copy.deepcopy(patch)
     assert strategic.apply(doc, patch, KIND) == result
     assert (doc, patch) == (before, sent)
@@ -144,7 +145,7 @@ def test_strategic_merge_directives(doc: Any, patch: Any, result: Any) -> None:
     ],
 )  # fmt: skip
 def test_invalid_patch_errors(doc: Any, patch: Any, code: int, message: str) -> None:
-    """Patches that make no sense are answered as the reference answers them."""
+    """Invalid patches have the reference's errors."""
     with pytest.raises(ApiError) as caught:
         strategic.apply(doc, patch, KIND)
     assert (caught.value.code, caught.value.message) == (code, message)
@@ -164,7 +165,7 @@ def test_invalid_patch_errors(doc: Any, patch: Any, code: int, message: str) -> 
     ],
 )
 def test_patched_objects_that_do_not_fit_their_type(value: Any, message: str) -> None:
-    """Why a patched object does not fit its type."""
+    """The error says why a patched object does not fit its type."""
     try:
         assert decode_result.restore(value, KIND) is value
         found = ""
@@ -180,7 +181,7 @@ def test_patched_objects_that_do_not_fit_their_type(value: Any, message: str) ->
     ("ports", [{"containerPort": 1.5}], "cannot convert float64 to int32"), ("command", ["a"], ["a"]),
 ])  # fmt: skip
 def test_restore_names_built_in_types(field: str, given: Any, result: Any, catalog: Catalog) -> None:
-    """Types are called by their names; integers keep what fits into them."""
+    """Errors name the Go types; integers keep values within their range."""
     container = catalog.type("core/v1.Container")
     try:
         assert decode_result.restore({field: given}, container) == {field: result}
@@ -189,7 +190,7 @@ def test_restore_names_built_in_types(field: str, given: Any, result: Any, catal
 
 
 def test_restore_refuses_times_that_are_no_text(catalog: Catalog) -> None:
-    """What is no text cannot be a time."""
+    """A time must be a string."""
     with pytest.raises(decode_result.RestoreError, match=r"^json: cannot unmarshal number into Go value of type string$"):
         decode_result.restore({"creationTimestamp": 5}, catalog.type("meta/v1.ObjectMeta"))
 
@@ -213,7 +214,8 @@ _ODD: st.SearchStrategy[Any] = st.recursive(
 
 @given(_LISTS, _LISTS)
 def test_merged_lists(live: list[str], patch: list[str]) -> None:
-    """Nothing is lost or doubled, the patch's items keep its order, the others theirs; twice is once."""
+    """No item is lost or duplicated, the patch's items keep its order, the others theirs; applying twice changes
+    nothing more."""
     doc = {"items": _named(*live), "tags": live}
     once = strategic.apply(doc, {"items": _named(*patch), "tags": patch}, KIND)
     names = [i["name"] for i in once["items"]]
@@ -230,8 +232,8 @@ def restored(value: Any) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(["items", "tags", "labels", "union", "text"]), _ODD, max_size=4), _ODD)
-def test_no_patch_breaks_anything(doc: Any, patch: Any) -> None:
-    """Any patch to any document either applies or is refused with an API error."""
+def test_any_patch_applies_or_is_rejected(doc: Any, patch: Any) -> None:
+    """Any patch to any document applies or raises ApiError."""
     before = copy.deepcopy(doc)
     with contextlib.suppress(ApiError):
         restored(strategic.apply(doc, patch, KIND))

@@ -26,7 +26,7 @@ from orchd.kinds.patch.managers import manager_from_user_agent, validate_manager
     ],
 )
 def test_manager_from_user_agent(agent: str, manager: str) -> None:
-    """The manager is the printable part before the slash, at most 128 bytes."""
+    """The manager is the printable part of the user agent before the slash, at most 128 bytes."""
     assert manager_from_user_agent(agent) == manager
 
 
@@ -59,7 +59,7 @@ def test_validate_manager(name: str, messages: list[str]) -> None:
     ],
 )
 def test_values_in_messages(value: Any, text: str) -> None:
-    """Values are printed as the reference prints them."""
+    """Values are formatted as the reference formats them."""
     assert plain(value) == text
     assert number(1e300) == "1e+300"
 
@@ -104,7 +104,7 @@ def test_json_syntax_errors(text: str, problem: str) -> None:
 
 @given(st.text(alphabet='{}[]",:1tfn\\ u', max_size=12))
 def test_any_document_is_decoded_or_refused(text: str) -> None:
-    """Any text is either decoded or raises SyntaxProblem with a message."""
+    """Any text is decoded or raises SyntaxProblem with a message."""
     try:
         assert syntax.decode(text) == json.loads(text)
     except syntax.SyntaxProblem as problem:

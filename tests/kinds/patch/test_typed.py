@@ -1,4 +1,4 @@
-"""Values with types: validation, fields, comparison, merging, and taking fields out."""
+"""Typed values: validation, field sets, comparison, merging, extraction and removal."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ KIND = struct(
     ],
 )  # fmt: skip
 def test_invalid_values_are_described_with_paths(value: Any, message: str) -> None:
-    """Values that do not fit are described with their paths, as the reference does."""
+    """Errors have the path and the reference's message."""
     if not message:
         typed.validate(value, KIND)
         return
@@ -96,7 +96,7 @@ def test_invalid_values_are_described_with_paths(value: Any, message: str) -> No
     ],
 )
 def test_fields_of_an_applied_configuration(value: Any, fields: Any) -> None:
-    """What an applied configuration speaks about, by sort of field."""
+    """The field set of an applied configuration, by type of field."""
     assert typed.fields_of(value, KIND) == fields
 
 
@@ -133,7 +133,7 @@ def test_fields_of_an_applied_configuration(value: Any, fields: Any) -> None:
     ],
 )
 def test_comparison_by_leaf_and_list_key(left: Any, right: Any, added: Any, modified: Any, removed: Any) -> None:
-    """Additions count with all their parts, changes by leaf, and lists with keys by item whatever their order."""
+    """Additions count with all descendants, modifications by leaf, and keyed lists by item whatever their order."""
     assert typed.compare(left, right, KIND) == (added, modified, removed)
 
 
@@ -151,7 +151,7 @@ def test_comparison_by_leaf_and_list_key(left: Any, right: Any, added: Any, modi
     ],
 )
 def test_merged_lists_follow_the_order_applied(left: Any, right: Any, merged: Any) -> None:
-    """Items applied come in their order; others stay as near to their place as that allows."""
+    """Applied items keep their order; others stay as near to their position as possible."""
     out = typed.merge({"set": left}, {"set": right}, KIND)["set"]
     assert sorted(out) == sorted(merged)
     assert [i for i in out if i in (right or [])] == (right or [])
@@ -176,7 +176,7 @@ def test_merged_lists_follow_the_order_applied(left: Any, right: Any, merged: An
     ],
 )
 def test_granular_values_merge_and_atomic_ones_are_replaced(left: Any, right: Any, merged: Any) -> None:
-    """What is granular merges, what is atomic is replaced."""
+    """Granular values are merged, atomic ones replaced."""
     assert typed.merge(left, right, KIND) == merged
 
 
@@ -202,7 +202,7 @@ _VALUES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 @given(_VALUES, _VALUES)
 def test_merge_is_idempotent(left: Any, right: Any) -> None:
-    """A merge has nothing to do on its own result, which is then given back as it is."""
+    """Merging a configuration into its own result changes nothing and returns the same value."""
     once = typed.merge(left, right, KIND)
     assert typed.merge(once, right, KIND) is once
     assert typed.compare(once, once, KIND) == ({}, {}, {})
@@ -210,24 +210,24 @@ def test_merge_is_idempotent(left: Any, right: Any) -> None:
 
 @given(_VALUES, _VALUES)
 def test_comparison_is_symmetric(left: Any, right: Any) -> None:
-    """What one way is added is the other way removed; modifications are the same."""
+    """Added fields are removed ones in the other direction; modified fields are the same."""
     added, modified, removed = typed.compare(left, right, KIND)
     assert typed.compare(right, left, KIND) == (removed, modified, added)
 
 
 @given(_VALUES)
 def test_extracting_all_fields_gives_the_value(value: Any) -> None:
-    """Extracting all fields of a value gives the value; removing them leaves no leaf behind."""
+    """Extracting all fields of a value gives the value; removing them leaves no leaf."""
     fields = typed.fields_of(value, KIND)
     extracted = prune.extract(value, fields, KIND) or {}
     assert typed.fields_of(extracted, KIND) == fields
-    # Nobody owns an empty list that merges by item.
+    # An empty list that merges by item has no owner.
     unowned = {k: v for k, v in value.items() if k in ("set", "map") and not v}
     assert prune.remove(value, prune.with_named_members(fields, KIND), KIND) == (unowned or ({} if not value else None))
 
 
 def test_removal_by_key() -> None:
-    """Items are found by key; what loses its last part stays, as null."""
+    """Items are found by key; a value that loses its last part stays as null."""
     value = {"map": [{"k": "a", "v": "x"}, {"k": "b"}], "labels": {"a": "1"}, "set": ["a", "b"]}
     gone = of_paths(
         ("f:map", 'k:{"k":"a","p":1}', "f:v"), ("f:map", 'k:{"k":"b","p":1}'), ("f:labels", "f:a"), ("f:set", 'v:"a"')
@@ -238,7 +238,7 @@ def test_removal_by_key() -> None:
 
 
 def test_extract_keeps_keys() -> None:
-    """What is extracted from an item comes with the item's keys."""
+    """An extracted item includes its keys."""
     value = {"map": [{"k": "a", "v": "x"}, {"k": "b"}], "text": "t"}
     assert prune.extract(value, of_paths(("f:map", 'k:{"k":"a","p":1}', "f:v")), KIND) == {
         "map": [{"k": "a", "v": "x"}]
@@ -246,7 +246,7 @@ def test_extract_keeps_keys() -> None:
 
 
 def test_named_members_of_field_paths() -> None:
-    """Declared fields on the way count as members, map keys and list items do not."""
+    """Declared fields on the path count as members, map keys and list items do not."""
     fields = of_paths(("f:inner", "f:a"), ("f:any", "f:x", "f:y"), ("f:map", 'k:{"k":"a","p":1}', "f:v"))
     assert prune.with_named_members(fields, KIND) == {
         "f:inner": {".": {}, "f:a": {}},
@@ -262,16 +262,16 @@ def test_named_members_of_field_paths() -> None:
         ({"f:atomic": {"f:x": {}}}, {"f:atomic": {}}),
         ({"f:whole": {".": {}, "f:a": {}}}, {"f:whole": {}}),
         ({"f:plain": {'v:"a"': {}}}, {"f:plain": {}}),
-        # Atomic became granular: as if it had always been.
+        # Atomic became granular, as if it had always been.
         ({"f:labels": {}}, None),
         ({"f:set": {}}, None),
-        # Nothing changed.
+        # No change.
         ({"f:labels": {".": {}, "f:a": {}}, "f:text": {}}, None),
         ({"f:any": {"f:x": {}}, "f:gone": {"f:y": {}}}, None),
     ],
 )
 def test_field_sets_follow_schema_changes(owned: Any, now: Any) -> None:
-    """Owned sets follow a type that turned atomic, and stay themselves otherwise."""
+    """Field sets are adapted to a type that became atomic, and otherwise unchanged."""
     after = prune.reconcile(owned, KIND)
     if now is None:
         assert after is owned

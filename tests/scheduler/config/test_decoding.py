@@ -1,4 +1,4 @@
-"""Configuration files: what is taken, what is refused and in which words, and what is printed again."""
+"""Scheduler configuration files: decoding, errors and printing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HEAD = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConf
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 @pytest.mark.parametrize("version", types.VERSIONS)
 def test_printed_configuration_round_trips(version: str, dialect: Dialect) -> None:
-    """What is printed of a configuration decodes to the same configuration, in both versions and dialects."""
+    """A printed configuration decodes to the same configuration, in both versions and dialects."""
     extender = {
         "urlPrefix": "https://x", "filterVerb": "f", "httpTimeout": "1.5s", "managedResources": [{"name": "a/b", "ignoredByScheduler": True}],
         "tlsConfig": {"insecure": True, "caData": "YWJj"},
@@ -46,7 +46,7 @@ def test_printed_configuration_round_trips(version: str, dialect: Dialect) -> No
 
 
 def test_defaults_match_the_recorded_ones(reference: Callable[[str], Any]) -> None:
-    """A configuration that says nothing is printed as the reference prints it."""
+    """The printed defaults equal the reference's."""
     rows = [row for row in reference("defaults")["component_configs"] if row["id"].startswith(ORCH(types.KIND))]
     for row in rows:
         assert as_json(read(row["sent"], ORCH), ORCH) == row["effective"]
@@ -54,7 +54,7 @@ def test_defaults_match_the_recorded_ones(reference: Callable[[str], Any]) -> No
 
 
 def test_defaults_are_those_of_the_newest_version() -> None:
-    """Without a file the defaults of v1beta3 hold, and leader election is on."""
+    """Without a file the defaults of v1beta3 apply, with leader election."""
     config = default_configuration(ORCH)
     assert config == read(document("v1beta3", ORCH), ORCH)
     assert as_json(config, ORCH)["leaderElection"]["resourceName"] == "orch-scheduler"
@@ -62,32 +62,32 @@ def test_defaults_are_those_of_the_newest_version() -> None:
 
 
 def test_contention_profiling_follows_profiling() -> None:
-    """Profiling of contention is on only with profiling, unless it is asked for."""
+    """Contention profiling is off by default if profiling is off."""
     assert read(document()).enable_contention_profiling
     assert not read(document(enableProfiling=False)).enable_contention_profiling
     assert read(document(enableProfiling=False, enableContentionProfiling=True)).enable_contention_profiling
 
 
 def test_only_a_single_profile_gets_a_default_name() -> None:
-    """Only a profile that stands alone gets a name by default."""
+    """Only a single profile has a default name."""
     assert [p.scheduler_name for p in read(document(profiles=[{}])).profiles] == ["default-scheduler"]
     assert [p.scheduler_name for p in read(document(profiles=[{}, {}])).profiles] == ["", ""]
 
 
 @pytest.mark.parametrize("field", ["orchconfig", "kubeconfig"])
 def test_kubeconfig_field_in_either_dialect(field: str) -> None:
-    """The client configuration's file may be given under the dialect's name or the one of stock tools."""
+    """The kubeconfig field has the dialect's name or that of stock tools."""
     assert read(document(dialect=ORCH, clientConnection={field: "/f"}), ORCH).client_connection.config_file == "/f"
 
 
 def test_kubeconfig_field_in_both_dialects_is_refused() -> None:
-    """Giving the file under both names is refused."""
+    """Setting the field under both names is rejected."""
     with pytest.raises(ConfigError, match='duplicate field "orchconfig"'):
         read(document(dialect=ORCH, clientConnection={"orchconfig": "/f", "kubeconfig": "/g"}), ORCH)
 
 
 def test_arguments_get_defaults() -> None:
-    """Arguments that are given keep what they say and get defaults for the rest; a weight of 0 is 1."""
+    """Given arguments are kept and get defaults for the rest; a weight of 0 becomes 1."""
     args = {"scoringStrategy": {"type": "RequestedToCapacityRatio", "resources": [{"name": "x/y"}], "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 3}]}}}
     profile = read(document(profiles=[{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}])).profiles[0]
     found = profile.plugin_config[0].args
@@ -100,7 +100,7 @@ def test_arguments_get_defaults() -> None:
 
 
 def test_scoring_strategy_type_default() -> None:
-    """The type has a default only where the whole strategy has."""
+    """The type has a default only if the whole strategy is missing."""
     profile = read(document(profiles=[{"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {}}}]}])).profiles[0]
     args = profile.plugin_config[0].args
     assert isinstance(args, NodeResourcesFitArgs)
@@ -109,7 +109,7 @@ def test_scoring_strategy_type_default() -> None:
 
 
 def test_arguments_of_unknown_plugins_are_kept() -> None:
-    """Arguments of plugins from elsewhere are not looked into."""
+    """Arguments of drop-in plugins are not decoded."""
     profile = read(document(profiles=[{"pluginConfig": [{"name": "Mine", "args": {"a": [1]}}]}])).profiles[0]
     assert profile.plugin_config[0].args == UntypedArgs({"a": [1]})
 
@@ -185,6 +185,6 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_invalid_configurations_are_refused(case: str) -> None:
-    """A file that cannot be taken is refused in the reference's words."""
+    """An invalid file is rejected with the reference's message."""
     text, expected = REFUSED[case]
     assert refusal(text) == expected

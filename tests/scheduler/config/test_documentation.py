@@ -1,4 +1,4 @@
-"""The examples of docs/scheduler-configuration.md can be used as they are."""
+"""The examples of docs/scheduler-configuration.md are valid."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.S)
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
 def test_documented_examples_are_valid(example: str) -> None:
-    """An example is a valid configuration."""
+    """Each example is a valid configuration."""
     config = load(example.encode(), ORCH)
     assert config.extenders or len(config.profiles) > 1

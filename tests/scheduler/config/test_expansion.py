@@ -10,7 +10,7 @@ from orchd.scheduler.config.expansion import ExpandedProfile, expand_all
 from orchd.scheduler.config.model import ConfigError
 from tests.scheduler.config.config_support import document, read
 
-#: What the built-in plugins implement.
+#: The extension points of the built-in plugins.
 IMPLEMENTED = {
     "PrioritySort": ["queueSort"],
     "NodeUnschedulable": ["filter"],
@@ -51,7 +51,7 @@ def enabled(*names: str) -> dict[str, Any]:
 
 
 def test_default_orders_of_both_versions() -> None:
-    """v1beta3 runs plugins in the order of multiPoint, v1beta2 in one of its own per point."""
+    """v1beta3 runs plugins in the order of multiPoint, v1beta2 in an order per extension point."""
     new, old = expand(), expand("v1beta2")
     assert new.points["preFilter"] == (
         "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions", "VolumeBinding", "PodTopologySpread",
@@ -83,7 +83,7 @@ CASES: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_point_plugins_come_before_multi_point_plugins(case: str) -> None:
-    """The plugins of a point begin with those that the point names, and go on with those of multiPoint."""
+    """The plugins of an extension point run first, followed by those of multiPoint."""
     plugins, point, begin = CASES[case]
     found = expand(**plugins).points[point]
     assert found[: len(begin)] == begin
@@ -92,7 +92,7 @@ def test_point_plugins_come_before_multi_point_plugins(case: str) -> None:
 
 
 def test_point_weight_overrides_multi_point_weight() -> None:
-    """A point's own weight counts before that of multiPoint, and none is 1."""
+    """The weight at an extension point overrides that of multiPoint; 0 means 1."""
     found = expand(score=enabled("Mine"), multiPoint=enabled("Mine:7", "ImageLocality:5"))
     assert found.weights["Mine"] == 1
     assert found.weights["ImageLocality"] == 5
@@ -116,7 +116,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_invalid_profiles_are_refused(case: str) -> None:
-    """A profile that cannot be run is refused with its name."""
+    """The error names the profile."""
     plugins, expected = REFUSED[case]
     with pytest.raises(ConfigError) as caught:
         expand(**plugins)
@@ -124,7 +124,7 @@ def test_invalid_profiles_are_refused(case: str) -> None:
 
 
 def test_profiles_must_share_the_queue_sort() -> None:
-    """Two profiles whose queue sort differs by multiPoint are refused."""
+    """Two profiles whose queue sort plugins differ through multiPoint are rejected."""
     other = {"schedulerName": "b", "plugins": {"multiPoint": enabled("-PrioritySort", "OtherSort")}}
     config = read(document(profiles=[{"schedulerName": "a"}, other]))
     with pytest.raises(ConfigError, match='different queue sort plugins for profile "b": "OtherSort", first: "PrioritySort"'):

@@ -1,4 +1,4 @@
-"""Rules beyond types: every field that is wrong is named, in the reference's words."""
+"""Validation of scheduler configurations: every invalid field is reported with the reference's message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.scheduler.config.config_support import document, read
 
 
 def wrong(version: str = "v1beta3", **members: Any) -> str:
-    """What validation says of a configuration; "" when nothing is wrong."""
+    """The validation errors of a configuration; "" if there are none."""
     try:
         validate(read(document(version, **members)), KUBERNETES)
     except ConfigError as error:
@@ -175,7 +175,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_invalid_fields_are_named(case: str) -> None:
-    """A configuration that breaks a rule is refused with the field and the reason; others pass."""
+    """An invalid configuration is rejected with the field and the reason; valid ones pass."""
     members, expected = CASES[case]
     assert wrong(**members) == expected
 
@@ -196,5 +196,5 @@ def test_invalid_fields_are_named(case: str) -> None:
     ],
 )
 def test_v1beta2_addresses_must_not_name_a_port(address: str, expected: str) -> None:
-    """An address of v1beta2 may name no port, for nothing is served without TLS."""
+    """An address in v1beta2 must not have a port, since nothing is served without TLS."""
     assert wrong("v1beta2", healthzBindAddress=address) == expected

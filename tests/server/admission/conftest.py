@@ -1,4 +1,4 @@
-"""A small world for plugins: informers, a client that reads and writes them, a chain."""
+"""Fixtures for admission plugins: informers, a client that reads and writes them, a chain."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ADMIN = User(name="admin", groups=("system:masters",))
 
 
 class MemoryClient:
-    """Reads and writes informers."""
+    """A client that reads and writes the informers' objects."""
 
     def __init__(self, informers: MemoryInformers) -> None:
         self.informers = informers
@@ -62,7 +62,7 @@ def _no_reviewer(path: str, pause: float) -> Ask:
 
 
 class World:
-    """A namespace ``ns`` with its account, and a chain of plugins: the default ones, or `only` some."""
+    """A namespace ``ns`` with its service account, and a chain of plugins: the default ones, or `only` some."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class World:
     ) -> None:
         self.informers = MemoryInformers()
         self.client = MemoryClient(self.informers)
-        # It has the methods that plugins call.
+        # It implements the method that plugins call.
         client: Any = self.client
         self.warnings: list[str] = []
         self.notes: dict[str, str] = {}
@@ -146,7 +146,7 @@ class World:
         )
 
     def run(self, *args: Any, **more: Any) -> Any:
-        """Both chains; gives back the object that would be stored."""
+        """Run both chains; returns the object that would be stored."""
         review = self.review(*args, **more)
         result_of(self.chain.admit_review(review))
         result_of(self.chain.validate_review(review))

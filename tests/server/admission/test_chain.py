@@ -1,4 +1,4 @@
-"""The chain: order, choice by flags, and what the registry hands in."""
+"""The admission chain: order, selection by flags, and the attributes that the registry passes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def context(world: type[World]) -> Context:
 
 
 def test_plugins_run_in_order_for_their_operations(world: type[World]) -> None:
-    """Mutating plugins in order, then validating ones; a plugin that does not handle the operation is not called."""
+    """Mutating plugins run in order, then validating ones; a plugin that does not handle the operation is not called.
+    """
     log: list[tuple[Any, ...]] = []
     seen: list[tuple[str, str, bool]] = []
     chain = AdmissionChain(
@@ -64,7 +65,7 @@ def test_plugins_run_in_order_for_their_operations(world: type[World]) -> None:
 
 
 def test_subresource_bodies_have_their_own_kind(world: type[World]) -> None:
-    """A Scale or Eviction in a subresource has its own group, version and kind."""
+    """A Scale or Eviction in the body of a subresource has its own group, version and kind."""
     log: list[tuple[Any, ...]] = []
     chain = AdmissionChain([Noting("a", log)])
     body = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "x"}}
@@ -73,14 +74,14 @@ def test_subresource_bodies_have_their_own_kind(world: type[World]) -> None:
 
 
 def test_order_and_defaults_are_the_recorded_ones(reference: Callable[[str], Any]) -> None:
-    """The names, their order and the default set are the reference's."""
+    """The names, their order and the default set equal the reference's."""
     facts = reference("bootstrap")["admission"]
     assert list(NAMES) == facts["all_plugins_order"]
     assert set(DEFAULT_ADMISSION_PLUGINS) == set(facts["default_enabled"])
 
 
 def test_the_phases_of_the_default_plugins_are_the_recorded_ones(reference: Callable[[str], Any], world: type[World]) -> None:
-    """Which plugins mutate and which validate, in order."""
+    """The mutating and the validating plugins, in order, are the reference's."""
     facts = reference("bootstrap")["admission"]
     plugins = world().chain.plugins
     mutating = [p.name for p in plugins if IMutatingPlugin.providedBy(p)]
@@ -90,7 +91,7 @@ def test_the_phases_of_the_default_plugins_are_the_recorded_ones(reference: Call
 
 
 def test_invalid_configuration_names_the_key(world: type[World]) -> None:
-    """Sections of unknown plugins and wrong keys are errors at start."""
+    """Sections of unknown plugins and unknown keys fail the start."""
     with pytest.raises(ValueError, match="PodSecurty"):
         world(configurations={"PodSecurty": {}})
     with pytest.raises(ValueError, match=r"defaults\.enforce"):

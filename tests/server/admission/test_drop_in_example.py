@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def create(server: InProcessServer, name: str, **labels: str) -> dict[str, Any]:
 
 
 def test_example_refuses_pods_without_the_label(tmp_path: Path) -> None:
-    """Without a default, a pod without the label is refused in the API's words."""
+    """Without a default, a pod without the label is rejected with a Status."""
     server = make_server(tmp_path / "data", *FLAGS)
     assert create(server, "a", team="blue")["metadata"]["labels"] == {"team": "blue"}
     with pytest.raises(ApiError) as refused:
@@ -45,7 +46,8 @@ def test_example_refuses_pods_without_the_label(tmp_path: Path) -> None:
 
 
 def test_example_follows_the_documented_configuration(tmp_path: Path) -> None:
-    """With the page's configuration, the default is set; a wrong field ends the start and names the plugin."""
+    """With the configuration of the page the default is set; an invalid field fails the start, and the error names the
+    plugin."""
     found = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     assert found is not None
     file = tmp_path / "admission.yaml"
@@ -55,5 +57,14 @@ def test_example_follows_the_documented_configuration(tmp_path: Path) -> None:
     assert create(server, "a")["metadata"]["labels"] == {"team": "platform"}
     server.stop()
     file.write_text(found[1].replace("default:", "defualt:"))
-    with pytest.raises(ValueError, match="TeamLabel: unknown field defualt"):
+    with pytest.raises(ValueError, match=r"^TeamLabel: unknown field defualt"):
         make_server(tmp_path / "other", *FLAGS, flag)
+
+
+def test_misspelled_subresource_ends_the_start(tmp_path: Path) -> None:
+    """A plugin for a subresource that is named behind the group would never run."""
+    text = EXAMPLE.replace('("pods",)', '("deployments.apps/scale",)')
+    (tmp_path / "dropped" / "drop_in_team_label.py").write_text(text)
+    sys.modules.pop("orchd.plugins.drop_in_team_label", None)
+    with pytest.raises(ValueError, match=r"^TeamLabel: resources: .*deployments/scale.apps"):
+        make_server(tmp_path / "data", *FLAGS)

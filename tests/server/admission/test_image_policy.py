@@ -1,4 +1,4 @@
-"""ImagePolicyWebhook, around a service that the test plays."""
+"""ImagePolicyWebhook, with a double for its service."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def plugin(service: Service, world: Any, **chosen: Any) -> ImagePolicyWebhook:
     return ImagePolicyWebhook(replace(world.context, configuration=section, reviewer=service.reviewer))
 
 
-def judge(made: ImagePolicyWebhook, world: Any, pod: Any = POD) -> None:
+def evaluate(made: ImagePolicyWebhook, world: Any, pod: Any = POD) -> None:
     result_of(made.validate(world.review("pods", pod)))
 
 
 def test_review_holds_images_and_annotations(world: Any) -> None:
-    """All images in order, and the annotations that are meant for the service."""
+    """The review has all images in order, and the annotations for the service."""
     service, place = Service(), world()
-    judge(plugin(service, place), place)
+    evaluate(plugin(service, place), place)
     assert service.asked == [{
         "kind": "ImageReview", "apiVersion": "imagepolicy.orch.io/v1alpha1", "metadata": {"creationTimestamp": None},
         "spec": {
@@ -71,41 +71,42 @@ def test_review_holds_images_and_annotations(world: Any) -> None:
     ],
 )
 def test_refusal_has_the_services_reason(world: Any, status: Any, why: str) -> None:
-    """With the service's reason, if it gives one; what it does not say is no."""
+    """The rejection has the service's reason if there is one; a response without `allowed` is a rejection."""
     service, place = Service(), world()
     service.answer = {"status": status}
     with pytest.raises(ApiError) as refused:
-        judge(plugin(service, place), place)
+        evaluate(plugin(service, place), place)
     assert refused.value.message == f'pods "p" is forbidden: {why}'
 
 
 def test_unavailable_service_refuses_or_allows_as_configured(world: Any) -> None:
-    """Its silence is a refusal, or, where that was chosen, a note."""
+    """If the service does not respond, pods are rejected or, if configured, allowed with an audit annotation."""
     service, place = Service(), world()
     service.answer = WebhookError("nobody there")
     with pytest.raises(ApiError, match="nobody there"):
-        judge(plugin(service, place), place)
-    judge(plugin(service, place, defaultAllow=True), place)
+        evaluate(plugin(service, place), place)
+    evaluate(plugin(service, place, defaultAllow=True), place)
     assert place.notes == {"imagepolicywebhook.image-policy.orch.io/failed-open": "true"}
 
 
 def test_verdicts_are_cached(world: Any) -> None:
-    """For as long as is said, and each for what was asked; silence is not a verdict. Annotations come with every use."""
+    """Responses are cached for the configured time by review; failures are not cached. Annotations are added at each
+    use."""
     service, place = Service(), world()
     service.answer = {"status": {"allowed": True, "auditAnnotations": {"seen": "a"}}}
     made = plugin(service, place, allowTTL=50, denyTTL=10)
-    judge(made, place)
+    evaluate(made, place)
     place.notes.clear()
-    judge(made, place)
+    evaluate(made, place)
     assert len(service.asked) == 1 and place.notes == {"imagepolicywebhook.image-policy.orch.io/seen": "a"}
-    judge(made, place, {**POD, "metadata": {"name": "q"}})
+    evaluate(made, place, {**POD, "metadata": {"name": "q"}})
     assert len(service.asked) == 2
     place.now += 51
     service.answer = {"status": {"allowed": False}}
     for now, asked in ((0, 3), (9, 3), (2, 4)):
         place.now += now
         with pytest.raises(ApiError):
-            judge(made, place)
+            evaluate(made, place)
         assert len(service.asked) == asked
 
 
@@ -125,7 +126,7 @@ def test_verdicts_are_cached(world: Any) -> None:
     ],
 )
 def test_invalid_configuration_fails_the_start(world: Any, section: Any, message: str) -> None:
-    """The start ends with the member that is wrong."""
+    """The error at the start names the field."""
     service, place = Service(), world()
     with pytest.raises(ValueError, match="ImagePolicyWebhook") as refused:
         ImagePolicyWebhook(replace(place.context, configuration=section, reviewer=service.reviewer))

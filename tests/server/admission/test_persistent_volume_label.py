@@ -1,4 +1,4 @@
-"""PersistentVolumeLabel: volumes of clouds, where no cloud can be asked."""
+"""PersistentVolumeLabel without a cloud provider."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def chain(world: type[World]) -> Any:
     ],
 )
 def test_cloud_volume_without_labels_is_refused(spec: Any, text: str, chain: Any) -> None:
-    """A volume of a cloud without trusted labels is refused, naming the cloud."""
+    """A cloud volume without trusted labels is rejected; the message names the cloud."""
     error = chain.refusal("persistentvolumes", volume({ZONE: "a", REGION: "b"}, **spec))
     assert error.code == 403
     assert error.message == f'persistentvolumes "v" is forbidden: error querying {text}'
@@ -44,13 +44,13 @@ def test_cloud_volume_without_labels_is_refused(spec: Any, text: str, chain: Any
     "spec", [{"nfs": {}}, {"hostPath": {}}, {"gcePersistentDisk": {"pdName": "placeholder-for-provisioning"}}]
 )
 def test_other_volumes_are_unchanged(spec: Any, chain: Any) -> None:
-    """Volumes of no cloud, and those that are still being made, stay as they are."""
+    """Volumes that are not a cloud's, and those that are being provisioned, are unchanged."""
     assert chain.run("persistentvolumes", volume(**spec)) == volume(**spec)
 
 
 @pytest.mark.parametrize("keys", [(ZONE, REGION), BETA])
 def test_provisioner_labels_become_node_affinity(keys: Any, chain: Any) -> None:
-    """Labels of a provisioned volume are trusted and become its node affinity; zones are several values."""
+    """Labels of a provisioned volume are trusted and become its node affinity, zones with several values."""
     labels = dict(zip(keys, ("b__a", "r"), strict=True))
     made = chain.run("persistentvolumes", volume(labels, MADE, awsElasticBlockStore={"volumeID": "a"}))
     wanted = [
@@ -60,13 +60,13 @@ def test_provisioner_labels_become_node_affinity(keys: Any, chain: Any) -> None:
 
 
 def test_existing_zone_affinity_is_kept(chain: Any) -> None:
-    """A node affinity that uses one of the keys is left alone."""
+    """A node affinity that has one of the keys is not changed."""
     affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "operator": "Exists"}]}]}}
     given = volume({ZONE: "a", REGION: "r"}, MADE, nodeAffinity=affinity)
     assert chain.run("persistentvolumes", given) == given
 
 
 def test_empty_zone_label_is_refused(chain: Any) -> None:
-    """A label without a zone in it is refused."""
+    """A zone label without a zone is rejected."""
     error = chain.refusal("persistentvolumes", volume({ZONE: "", REGION: "r"}, MADE))
     assert error.message.endswith("failed to convert label string for Zone:  to a Set")

@@ -1,4 +1,4 @@
-"""The plugins one by one: what they change and what they refuse."""
+"""The built-in plugins: what each changes and rejects."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def configmap(name: str = "a") -> Object:
 
 
 def test_create_needs_an_active_namespace(world: type[World]) -> None:
-    """A missing namespace is its own 404; a terminating one refuses creates with a cause, and lets updates through."""
+    """A missing namespace is a 404 of its own; a terminating one rejects creates with a cause, and allows updates."""
     w = world()
     error = w.refusal("configmaps", configmap(), namespace="gone")
     assert (error.code, error.message) == (404, 'namespaces "gone" not found')
@@ -55,7 +55,7 @@ def test_create_needs_an_active_namespace(world: type[World]) -> None:
 
 
 def test_system_namespaces_cannot_be_deleted(world: type[World]) -> None:
-    """The default and the system's namespaces may not be deleted."""
+    """The default and the system namespaces cannot be deleted."""
     w = world()
     for name in ("default", ORCH("{short}-system"), ORCH("{short}-public")):
         error = w.refusal("namespaces", None, {"metadata": {"name": name}}, operation=DELETE)
@@ -64,7 +64,7 @@ def test_system_namespaces_cannot_be_deleted(world: type[World]) -> None:
 
 
 def test_deleted_namespace_is_read_live(world: type[World]) -> None:
-    """After a delete the informer is not believed when it still calls the namespace active."""
+    """After a delete the namespace is read from the store, while the informer still shows it as active."""
     w = world(only=["NamespaceLifecycle"])
     w.run("namespaces", None, {"metadata": {"name": "ns"}}, operation=DELETE)
     w.client.calls.clear()
@@ -76,7 +76,7 @@ def test_deleted_namespace_is_read_live(world: type[World]) -> None:
 
 
 def test_namespace_auto_provision(world: type[World]) -> None:
-    """NamespaceAutoProvision creates what is missing, but not on a dry run."""
+    """NamespaceAutoProvision creates missing namespaces, except in a dry run."""
     w = world(enable=["NamespaceAutoProvision"])
     w.run("configmaps", configmap(), namespace="new")
     assert ("create", "namespaces", "", "new") in w.client.calls
@@ -85,7 +85,7 @@ def test_namespace_auto_provision(world: type[World]) -> None:
 
 
 def test_waiting_for_informers_is_bounded(world: type[World]) -> None:
-    """A request waits for the first list, for ten seconds at most, then is refused."""
+    """A request waits up to ten seconds for the informer's first list, then is rejected."""
     from dataclasses import replace
 
     w = world()
@@ -107,7 +107,8 @@ def test_waiting_for_informers_is_bounded(world: type[World]) -> None:
 
 
 def test_pods_get_a_service_account_and_token(world: type[World], pod: Callable[..., Object]) -> None:
-    """The default account, its token in every container and its pull secrets; other settings stay."""
+    """A pod gets the default service account, its token in every container and its pull secrets; existing settings
+    stay."""
     w = world(only=["ServiceAccount"])
     w.put(
         "serviceaccounts",
@@ -132,7 +133,7 @@ def test_pods_get_a_service_account_and_token(world: type[World], pod: Callable[
 
 
 def test_token_automount_settings(world: type[World], pod: Callable[..., Object]) -> None:
-    """The pod's choice comes before the account's; an own mount at the path is left alone."""
+    """The pod's setting overrides the account's; an existing mount at the path is kept."""
     w = world(only=["ServiceAccount"])
     assert "volumes" not in w.run("pods", pod(automountServiceAccountToken=False))["spec"]
     w.put("serviceaccounts", {"metadata": {"name": "q", "namespace": "ns"}, "automountServiceAccountToken": False})
@@ -170,7 +171,7 @@ def test_token_automount_settings(world: type[World], pod: Callable[..., Object]
     ],
 )
 def test_mountable_secrets_can_be_limited(world: type[World], pod: Callable[..., Object], spec: Any, text: str) -> None:
-    """With the annotation, only the account's own secrets may be used."""
+    """With the annotation, pods may use only the account's own secrets."""
     w = world(only=["ServiceAccount"])
     meta = {
         "name": "strict",
@@ -190,7 +191,7 @@ def priority_class(name: str, value: Any, **more: Any) -> Object:
 
 
 def test_pod_priority_comes_from_its_class(world: type[World], pod: Callable[..., Object]) -> None:
-    """The named class, else the default one, else zero; an update keeps what was computed."""
+    """The priority is that of the named class, of the default one, or zero; an update keeps it."""
     w = world(only=["Priority"])
     group = "scheduling.{abbr}.io"
     made = w.run("pods", pod())["spec"]
@@ -208,7 +209,7 @@ def test_pod_priority_comes_from_its_class(world: type[World], pod: Callable[...
 
 
 def test_default_not_ready_tolerations(world: type[World], pod: Callable[..., Object]) -> None:
-    """Missing tolerations are added after the pod's own; an empty key or effect covers them."""
+    """Missing tolerations are added after the pod's own; an empty key or effect includes them."""
     w = world(only=["DefaultTolerationSeconds"])
     keys = [ORCH("node.{long}.io/not-ready"), ORCH("node.{long}.io/unreachable")]
     made = w.run("pods", pod())["spec"]["tolerations"]
@@ -219,7 +220,7 @@ def test_default_not_ready_tolerations(world: type[World], pod: Callable[..., Ob
 
 
 def test_runtime_classes_set_overhead_and_scheduling(world: type[World], pod: Callable[..., Object]) -> None:
-    """Overhead, node selector and tolerations come from the class; conflicts are refused."""
+    """Overhead, node selector and tolerations come from the class; conflicts are rejected."""
     w = world(only=["RuntimeClass"])
     toleration = {"key": "k", "operator": "Exists"}
     w.put(
@@ -238,7 +239,7 @@ def test_runtime_classes_set_overhead_and_scheduling(world: type[World], pod: Ca
 
 
 def test_limit_range_defaults(world: type[World], pod: Callable[..., Object]) -> None:
-    """Missing requests and limits are filled in, and an annotation says so."""
+    """Missing requests and limits get defaults, which an annotation lists."""
     w = world(only=["LimitRanger"])
     limits = [{"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1", "memory": "1Gi"}}]
     w.put("limitranges", {"metadata": {"name": "l", "namespace": "ns"}, "spec": {"limits": limits}})
@@ -254,7 +255,7 @@ def test_limit_range_defaults(world: type[World], pod: Callable[..., Object]) ->
 
 
 def test_covered_tolerations_are_merged() -> None:
-    """What another toleration covers goes; of equal ones the first stays."""
+    """A toleration that another one covers is removed; of equal ones the first is kept."""
     wide, narrow = {"key": "a", "operator": "Exists"}, {"key": "a", "operator": "Exists", "effect": "NoSchedule"}
     assert merge([narrow], [wide]) == [wide]
     assert merge([wide], [wide]) == [wide]
@@ -267,7 +268,7 @@ def test_covered_tolerations_are_merged() -> None:
 
 
 def test_always_pull_images_and_extended_resource_tolerations(world: type[World], pod: Callable[..., Object]) -> None:
-    """Images are always pulled, and extended resources are tolerated."""
+    """Images are always pulled, and extended resources get tolerations."""
     w = world(only=["AlwaysPullImages", "ExtendedResourceToleration"])
     given = pod()
     given["spec"]["containers"][0].update(imagePullPolicy="Never", resources={"requests": {"acme.com/gpu": "1"}})
@@ -277,7 +278,8 @@ def test_always_pull_images_and_extended_resource_tolerations(world: type[World]
 
 
 def test_namespace_node_selector(world: type[World], pod: Callable[..., Object]) -> None:
-    """The annotation, else the cluster's default, is merged in; the allowed labels of the configuration hold."""
+    """The annotation's selector, or the cluster's default, is merged in; only labels that the configuration allows are
+    accepted."""
     config = {"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "region=west", "wl": "env=prod"}}
     w = world(only=["PodNodeSelector"], configurations={"PodNodeSelector": config})
     assert w.run("pods", pod())["spec"]["nodeSelector"] == {"region": "west"}
@@ -295,7 +297,7 @@ def test_namespace_node_selector(world: type[World], pod: Callable[..., Object])
 
 
 def test_namespace_tolerations(world: type[World], pod: Callable[..., Object]) -> None:
-    """Defaults are merged in; with a list of allowed ones, others are refused."""
+    """Default tolerations are merged in; with a whitelist, others are rejected."""
     w = world(only=["PodTolerationRestriction"])
     x = {"key": "dedicated", "operator": "Equal", "value": "x", "effect": "NoSchedule"}
     w.namespace(
@@ -320,7 +322,7 @@ def test_namespace_tolerations(world: type[World], pod: Callable[..., Object]) -
 
 
 def test_event_rate_limit(world: type[World]) -> None:
-    """A bucket per namespace fills again with time."""
+    """Each namespace has a token bucket that refills with time."""
     limits = {"limits": [{"type": "Namespace", "qps": 1, "burst": 2}]}
     w = world(only=["EventRateLimit"], configurations={"EventRateLimit": limits})
     w.run("events", configmap())
@@ -332,7 +334,8 @@ def test_event_rate_limit(world: type[World]) -> None:
 
 
 def test_owner_changes_need_permission(world: type[World]) -> None:
-    """Changing owners needs the right to delete; blocking needs the owner's finalizers."""
+    """Changing owners requires permission to delete; blockOwnerDeletion requires permission for the owner's finalizers.
+    """
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}
     owned = {"metadata": {"name": "a", "ownerReferences": [owner]}}
     w = world(only=["OwnerReferencesPermissionEnforcement"], allowed=lambda action: False)
@@ -362,7 +365,7 @@ def node(name: str = "n1", labels: dict[str, str] | None = None, **spec: Any) ->
     ],
 )
 def test_node_restriction_on_nodes(world: type[World], new: Any, old: Any, text: str) -> None:
-    """Taints and the product's labels are not the node's to change."""
+    """A node cannot change its taints or the product's labels."""
     w = world(only=["NodeRestriction"])
     if text is None:
         w.run("nodes", new, old, operation=UPDATE, user=NODE)
@@ -371,7 +374,7 @@ def test_node_restriction_on_nodes(world: type[World], new: Any, old: Any, text:
 
 
 def test_node_name_is_checked_before_labels(world: type[World]) -> None:
-    """Another node's name is refused before anything about labels; a new node has labels of its own alone."""
+    """The name of another node is rejected before its labels; a new node may have only its own labels."""
     w = world(only=["NodeRestriction"])
     label = {ORCH("node-restriction.{long}.io/x"): "y"}
     assert w.refusal("nodes", node("n2", label), user=NODE).message.endswith("is not allowed to modify node \"n2\"")
@@ -379,7 +382,7 @@ def test_node_name_is_checked_before_labels(world: type[World]) -> None:
 
 
 def test_node_delete_of_a_missing_pod(world: type[World], pod: Callable[..., Object]) -> None:
-    """Deletions and evictions of pods that are not there name them in the singular."""
+    """Errors about deleting or evicting a missing pod name the kind in the singular."""
     w = world(only=["NodeRestriction"])
     eviction = {"metadata": {"name": "none"}}
     error = w.refusal("pods", eviction, user=NODE, sub="eviction")
@@ -387,7 +390,7 @@ def test_node_delete_of_a_missing_pod(world: type[World], pod: Callable[..., Obj
 
 
 def test_nodes_cannot_change_pod_labels(world: type[World], pod: Callable[..., Object]) -> None:
-    """A node that writes a pod's status changes no labels."""
+    """A node that writes a pod's status cannot change labels."""
     w = world(only=["NodeRestriction"])
     old = {**pod("p"), "spec": {"nodeName": "n1"}}
     new = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
@@ -396,7 +399,7 @@ def test_nodes_cannot_change_pod_labels(world: type[World], pod: Callable[..., O
 
 
 def test_nodes_delete_only_their_own_pods(world: type[World], pod: Callable[..., Object]) -> None:
-    """A pod on another node is out of reach, for deletes, evictions and tokens."""
+    """A node cannot delete, evict or request tokens for pods of other nodes."""
     w = world(only=["NodeRestriction"])
     other = {**pod("q"), "metadata": {"name": "q", "namespace": "ns", "uid": "u"}, "spec": {"nodeName": "n2"}}
     w.put("pods", other)
@@ -408,7 +411,7 @@ def test_nodes_delete_only_their_own_pods(world: type[World], pod: Callable[...,
 
 
 def test_certificate_approval_and_signing_need_permission(world: type[World]) -> None:
-    """Approving and signing need the verb on the signer, by name or by domain."""
+    """Approving and signing require the verb on the signer, by name or by domain."""
     group = "certificates.{abbr}.io"
     csr = {"metadata": {"name": "c"}, "spec": {"signerName": "example.com/s"}}
     w = world(allowed=lambda action: action.verb == "approve" and action.name == "example.com/*")
@@ -423,7 +426,7 @@ def test_certificate_approval_and_signing_need_permission(world: type[World]) ->
 
 
 def test_storage_plugins_on_claims(world: type[World]) -> None:
-    """Finalizer, default class, and growth only where the class allows it."""
+    """A claim gets the finalizer and the default class, and may grow only if the class allows it."""
     w = world()
     group = "storage.{abbr}.io"
     mark = {ORCH("storageclass.{long}.io/is-default-class"): "true"}
@@ -457,7 +460,7 @@ def used(w: World, name: str = "q") -> Any:
 
 
 def test_quota_is_charged_before_the_write(world: type[World]) -> None:
-    """Every create adds to the status; the one too many is refused; a dry run charges nothing."""
+    """Every create is added to the quota's status; one beyond the limit is rejected; a dry run charges nothing."""
     w = world(only=["ResourceQuota"])
     w.put("resourcequotas", quota(configmaps="2", count__configmaps="5"))
     w.run("configmaps", configmap(), dry_run=True)
@@ -471,7 +474,7 @@ def test_quota_is_charged_before_the_write(world: type[World]) -> None:
 
 
 def test_quota_charges_the_difference_on_update(world: type[World]) -> None:
-    """A service that becomes a NodePort uses node ports, and nothing else twice."""
+    """A service that becomes a NodePort is charged for node ports only."""
     w = world(only=["ResourceQuota"])
     w.put("resourcequotas", quota(services="1", services_nodeports="1"))
     service: Object = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 1}]}}
@@ -482,7 +485,7 @@ def test_quota_charges_the_difference_on_update(world: type[World]) -> None:
 
 
 def test_quota_conflict_is_retried(world: type[World]) -> None:
-    """A conflict is tried again on the live quota; a quota that keeps changing is an error."""
+    """A conflict is retried with the stored quota; a quota that keeps changing is an error."""
     w = world(only=["ResourceQuota"])
     w.put("resourcequotas", quota(configmaps="2"))
     w.client.refuse = [errors.conflict("", "resourcequotas", "q", errors.MODIFIED)]
@@ -493,7 +496,7 @@ def test_quota_conflict_is_retried(world: type[World]) -> None:
 
 
 def test_quota_scopes_select_pods(world: type[World], pod: Callable[..., Object]) -> None:
-    """A quota for best-effort pods does not see pods that ask for something."""
+    """A BestEffort quota does not count pods with requests."""
     w = world(only=["ResourceQuota"])
     limited = quota(pods="0")
     w.put("resourcequotas", {**limited, "spec": {**limited["spec"], "scopes": ["BestEffort"]}})
@@ -504,13 +507,13 @@ def test_quota_scopes_select_pods(world: type[World], pod: Callable[..., Object]
 
 
 def test_new_nodes_are_tainted(world: type[World]) -> None:
-    """A node starts as not ready."""
+    """A new node has the not-ready taint."""
     made = world().run("nodes", node())
     assert made["spec"]["taints"] == [{"key": ORCH("node.{long}.io/not-ready"), "effect": "NoSchedule"}]
 
 
 def test_default_ingress_class(world: type[World]) -> None:
-    """The class marked as default, unless the ingress has one or the old annotation."""
+    """An ingress without a class or the old annotation gets the default class."""
     w = world()
     group = "networking.{abbr}.io"
     mark = {ORCH("ingressclass.{long}.io/is-default-class"): "true"}
@@ -521,12 +524,12 @@ def test_default_ingress_class(world: type[World]) -> None:
 
 
 def test_always_deny_refuses_everything(world: type[World]) -> None:
-    """AlwaysDeny refuses everything."""
+    """Every request is rejected."""
     assert "denying all" in world(enable=["AlwaysDeny"]).refusal("configmaps", configmap()).message
 
 
 def test_stricter_pod_security_level_warns_of_existing_pods(world: type[World], pod: Callable[..., Object]) -> None:
-    """Pods that would not be let in any more are listed, those of one controller once."""
+    """The warnings list pods that would be rejected, those of one controller once."""
     w = world(only=["PodSecurity"])
     privileged = {"name": "c", "image": "i", "securityContext": {"privileged": True}}
     for name in ("p36", "p37"):
@@ -554,7 +557,7 @@ def test_stricter_pod_security_level_warns_of_existing_pods(world: type[World], 
     ],
 )
 def test_pod_security_evaluates_relevant_updates_only(world: type[World], change: Object, judged: bool) -> None:
-    """A new image, container or profile; all else may change in pods that are older than the policy."""
+    """Only new images, containers or profiles are evaluated; pods older than the policy may change otherwise."""
     w = world(only=["PodSecurity"])
     label = {ORCH("pod-security.{long}.io/enforce"): "restricted"}
     w.put("namespaces", {"metadata": {"name": "ns", "labels": label}})
@@ -569,6 +572,6 @@ def test_pod_security_evaluates_relevant_updates_only(world: type[World], change
 
 
 def test_refusals_name_the_object(world: type[World]) -> None:
-    """A refusal names the object by its name, or by what the name will be generated from."""
+    """The message has the object's name, or its generateName."""
     error = world(enable=["AlwaysDeny"]).refusal("configmaps", {"metadata": {"generateName": "gen-"}})
     assert isinstance(error, ApiError) and error.message.startswith('configmaps "gen-" is forbidden: ')

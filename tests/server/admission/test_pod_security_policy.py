@@ -1,4 +1,4 @@
-"""PodSecurityPolicy: each rule and default of a policy, and which policy lets a pod in."""
+"""PodSecurityPolicy: each rule and default of a policy, and the selection of a policy for a pod."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ RULES = [
 
 @pytest.mark.parametrize(("rules", "spec", "text"), RULES)
 def test_policy_violations_are_named_with_path_and_value(rules: Any, spec: Any, text: str, pod: Callable[..., Object]) -> None:
-    """What a policy does not allow is named with its path, its value and the reason."""
+    """A violation has the path, the value and the reason."""
     provider = Provider(policy(**rules), ORCH)
     assert " ".join(provider.findings(provider.with_defaults(pod(**spec)))) == (text or "")
 
@@ -183,7 +183,7 @@ DEFAULTS = [
 
 @pytest.mark.parametrize(("rules", "capabilities", "context"), DEFAULTS)
 def test_container_defaults_of_a_policy(rules: Any, capabilities: Any, context: Any, pod: Callable[..., Object]) -> None:
-    """A container that asks for nothing gets what the policy has for it, and then suits the policy."""
+    """A container without settings gets the policy's defaults, and then satisfies the policy."""
     given = with_context(capabilities=capabilities) if capabilities else {}
     provider = Provider(policy(**rules), ORCH)
     made = provider.with_defaults(pod(**given))
@@ -218,7 +218,7 @@ def test_pod_defaults_of_a_policy(pod: Callable[..., Object]) -> None:
     [{"runAsUser": {}}, {"runAsUser": {"rule": "MustRunAs"}}, {"fsGroup": {"rule": "MayRunAs"}}, {"seLinux": {"rule": "MustRunAs"}}],
 )
 def test_invalid_policies_are_not_applied(rules: Any) -> None:
-    """A rule that is unknown or lacks its ranges or options makes the policy useless."""
+    """A policy with an unknown rule, or one without its ranges or options, is not used."""
     with pytest.raises(ValueError):
         Provider(policy(**rules), ORCH)
 
@@ -247,7 +247,7 @@ def test_without_policies_pods_are_refused(chain: Any, pod: Callable[..., Object
 
 
 def test_non_mutating_policies_are_preferred(chain: Any, pod: Callable[..., Object]) -> None:
-    """Policies are tried by name, those that take the pod as it is before those that change it."""
+    """Policies are tried by name, first without changing the pod, then with changes."""
     made = chain(policy("a", runAsUser=MUST), policy("c"), policy("b"))
     assert made.run("pods", pod())["metadata"]["annotations"] == {KEY: "b"}
     prefix = ORCH("podsecuritypolicy.policy.{abbr}.io/")
@@ -257,7 +257,7 @@ def test_non_mutating_policies_are_preferred(chain: Any, pod: Callable[..., Obje
 
 
 def test_use_permission_of_account_or_user_in_either_group(chain: Any, pod: Callable[..., Object]) -> None:
-    """A policy counts when the service account or the user may use it in the namespace, in one of two API groups."""
+    """A policy is usable if the service account or the user has the use verb in the namespace, in either API group."""
     asked = []
 
     def allowed(action: Action) -> Any:
@@ -273,7 +273,7 @@ def test_use_permission_of_account_or_user_in_either_group(chain: Any, pod: Call
 
 
 def test_errors_come_from_usable_policies_only(chain: Any, pod: Callable[..., Object]) -> None:
-    """Errors of policies that may not be used are not shown; there may be none left."""
+    """Errors of policies that may not be used are not shown; there may be none."""
     made = chain(policy("a"), policy("b"), allowed=lambda action: action.name == "b")
     error = made.refusal("pods", pod(hostPID=True))
     assert error.message == (
@@ -285,7 +285,8 @@ def test_errors_come_from_usable_policies_only(chain: Any, pod: Callable[..., Ob
 
 
 def test_updates_are_only_validated(chain: Any, pod: Callable[..., Object]) -> None:
-    """An update must suit a policy as it is; what the garbage collector does and subresources are not looked at."""
+    """An update must satisfy a policy without changes; updates by the garbage collector and of subresources are not
+    checked."""
     made = chain(policy("a", runAsUser=MUST))
     old, new = pod(), pod(activeDeadlineSeconds=1)
     error = made.refusal("pods", new, old, operation=UPDATE)
@@ -298,7 +299,7 @@ def test_updates_are_only_validated(chain: Any, pod: Callable[..., Object]) -> N
 
 
 def test_annotated_policy_is_tried_first(chain: Any, pod: Callable[..., Object]) -> None:
-    """An update is tried on the policy that let the pod in before all others."""
+    """An update is first checked against the policy that admitted the pod."""
     made = chain(policy("a"), policy("b"))
     old = pod()
     new = {**pod(activeDeadlineSeconds=1), "metadata": {"name": "p", "annotations": {KEY: "b"}}}

@@ -1,4 +1,4 @@
-"""Quota checks of concurrent writes: one status update for all that wait, each with an outcome of its own."""
+"""Quota checks of concurrent writes: one status update per batch, with an outcome per write."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SlowClient(MemoryClient):
 
 
 def outcome_of(write: Deferred[None]) -> Any:
-    """None for a write that passed, else its error. It must have ended."""
+    """None for an admitted write, else its error. The write must have ended."""
     found: list[Any] = []
     write.addBoth(found.append)
     assert found, "the write is still waiting"
@@ -47,7 +47,7 @@ def outcome_of(write: Deferred[None]) -> Any:
 
 
 class Batches:
-    """The plugin on a client that a test drives, and quotas by name with their limit of config maps."""
+    """The plugin with a client that a test drives, and quotas by name with their limit of config maps."""
 
     def __init__(self, **limits: str) -> None:
         self.world = World(only=[])
@@ -90,7 +90,8 @@ def test_writes_that_arrive_during_an_update_share_the_next() -> None:
 
 
 def test_each_write_of_a_batch_is_checked_after_those_before_it() -> None:
-    """Together they cannot exceed the limit; only the surplus is rejected, with the usage at its place in the order."""
+    """The writes of a batch together cannot exceed the limit; only the surplus is rejected, with the usage before it.
+    """
     batches = Batches(q="3")
     writes = [batches.create(str(number)) for number in range(5)]
     batches.client.release()
@@ -104,7 +105,7 @@ def test_each_write_of_a_batch_is_checked_after_those_before_it() -> None:
 
 
 def test_a_write_waits_for_all_its_quotas() -> None:
-    """A quota that was written is not charged again when another one must be checked anew."""
+    """A quota that was updated is not charged again when another one has to be checked again."""
     batches = Batches(a="9", b="9")
     write = batches.create("x")
     batches.client.release()
@@ -118,14 +119,14 @@ def test_a_write_waits_for_all_its_quotas() -> None:
 
 
 def test_a_rejected_write_charges_no_quota() -> None:
-    """A write that exceeds one of two quotas is added to neither of them."""
+    """A write that exceeds one of two quotas is charged to neither."""
     batches = Batches(a="9", b="0")
     assert isinstance(outcome_of(batches.create("x")), ApiError)
     assert batches.client.held == []
 
 
 def test_a_failed_update_fails_its_writes_only() -> None:
-    """The writes of the batch get the error; the next ones are checked."""
+    """The writes of the batch get the error; later ones are checked."""
     batches = Batches(q="9")
     first, second = batches.create("x"), batches.create("y")
     batches.client.refuse = [errors.unavailable("no store")]
@@ -137,7 +138,7 @@ def test_a_failed_update_fails_its_writes_only() -> None:
 
 
 def test_a_cancelled_write_is_not_charged() -> None:
-    """A write whose client has gone away leaves the queue."""
+    """A cancelled write leaves the queue."""
     batches = Batches(q="9")
     first, second, third = (batches.create(name) for name in "xyz")
     second.cancel()
@@ -150,7 +151,7 @@ def test_a_cancelled_write_is_not_charged() -> None:
 
 
 def test_waiting_is_limited() -> None:
-    """A write whose check takes ten seconds fails, as in the reference."""
+    """A write whose check takes ten seconds is rejected, as in the reference."""
     batches = Batches(q="9")
     write = batches.create("x")
     batches.clock.advance(9)
@@ -162,7 +163,7 @@ def test_waiting_is_limited() -> None:
 
 @pytest.mark.parametrize("limit", ["0", "9"])
 def test_an_object_that_no_quota_counts_does_not_wait(limit: str) -> None:
-    """It passes while an update is under way."""
+    """It is admitted while an update is in progress."""
     batches = Batches(q=limit)
     if limit != "0":
         batches.create("x")

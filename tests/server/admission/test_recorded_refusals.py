@@ -1,4 +1,4 @@
-"""Refusals and warnings as they were recorded: the case's objects go in, the same words come out."""
+"""Recorded rejections and warnings: with the case's objects the messages are the same."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLUGINS = (
     "PodSecurity", "ResourceQuota", "LimitRange", "plugin:SecurityContextDeny", "plugin:NodeRestriction",
     "plugin:LimitPodHardAntiAffinityTopology", "plugin:DenyServiceExternalIPs", "Pod",
 )
-#: The registry's pod strategy turns the annotation of this case into a field before admission sees it.
+# The registry's pod strategy converts the annotation of this case to a field before admission.
 _ELSEWHERE = ("PodSecurity/baseline-seccomp-annotation",)
 _POD_CASES = re.compile(r"Pod/(serviceAccountName-|priority|preemption|runtimeClass-missing|overhead-without)")
 
@@ -42,7 +42,7 @@ def cases(reference: Callable[[str], Any]) -> Iterator[Any]:
 
 
 def parts_of(path: str) -> tuple[str, str, str, str]:
-    """(group, version, namespace, plural) of a path that creates; group and namespace may be None."""
+    """(group, version, namespace, plural) of the path of a create; group and namespace may be None."""
     match = _PATH.match(path)
     assert match is not None, path
     group, version, namespace, plural = match.groups()
@@ -69,7 +69,7 @@ def informer_of(world: World, plural: str) -> MemoryInformer:
 
 
 def test_recorded_refusals_and_warnings(reference: Callable[[str], Any], world: type[World]) -> None:
-    """Every recorded create that a plugin refuses, or warns about, has the recorded message."""
+    """Every recorded create that a plugin rejects or warns about has the recorded message."""
     seen = 0
     wrong = []
     for case in cases(reference):
@@ -107,7 +107,7 @@ def test_recorded_refusals_and_warnings(reference: Callable[[str], Any], world: 
 
 @pytest.mark.parametrize("level", ["x", ""])
 def test_unknown_pod_security_level_is_invalid(world: type[World], level: str) -> None:
-    """A namespace may not ask for a level that does not exist."""
+    """A namespace with an unknown level is rejected."""
     labels = {ORCH("pod-security.{long}.io/enforce"): level}
     error = world().refusal("namespaces", {"metadata": {"name": "n", "labels": labels}})
     assert error.code == 422

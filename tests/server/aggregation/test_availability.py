@@ -1,4 +1,4 @@
-"""Whether servers behind APIServices could answer."""
+"""The Available condition of APIServices."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ HERE = 'service/s in "n"'
     ),
 ])
 def test_missing_service_port_or_endpoints_are_reported(service: Any, endpoints: Any, reason: str, message: str) -> None:
-    """In the order of the reference: the service, its port, its endpoints."""
+    """They are checked in the reference's order: the service, its port, its endpoints."""
     assert finding(SERVER, service, endpoints) == ("False", reason, message)
 
 
 def test_local_api_service_is_always_available() -> None:
-    """It is always there."""
+    """A local APIService is always available."""
     local = registered_of({"metadata": {"name": "v1."}, "spec": {"version": "v1"}})
     assert local is None and finding(local, None, None) == ("True", "Local", "Local APIServices are always available")
 
 
 @pytest.mark.parametrize("service", [SERVICE, {"spec": {"type": "ExternalName"}}])
 def test_complete_service_is_probed(service: Any) -> None:
-    """Only it can say whether it answers."""
+    """A service with endpoints is probed."""
     endpoints = {"subsets": [{"addresses": [{"ip": "1.1.1.1"}], "ports": [{"name": "a"}]}]}
     assert finding(SERVER, service, endpoints) is None
 
 
 def test_transition_time_changes_with_the_status_only() -> None:
-    """Other words for the same state do not change it."""
+    """A changed message with the same status keeps the transition time."""
     first = with_availability({}, ("False", "A", "a"), now="1")
     second = with_availability(first, ("False", "B", "b"), now="2")
     third = with_availability(second, ("True", "C", "c"), now="3")
@@ -55,7 +55,7 @@ def test_transition_time_changes_with_the_status_only() -> None:
 
 
 def test_requests_to_an_unavailable_server_are_503(space: Any) -> None:
-    """The condition follows the service, and what the server should answer is unavailable until it is registered no more."""
+    """The condition follows the service; requests get 503 until the APIService is deleted."""
     server = space.server
     url = f"/apis/{ORCH('apiregistration.{abbr}.io/v1')}/apiservices"
     spec = {

@@ -13,7 +13,8 @@ from twisted.internet.task import Clock
 from orchd.client.interfaces import IInformer
 from orchd.kinds.openapi.aggregated import CURRENT, STALE
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices
-from orchd.server.aggregation.discovered import Downloaded, ForeignDiscovery
+from orchd.server.aggregation.discovered import ForeignDiscovery
+from orchd.server.aggregation.foreign_servers import Downloaded, ForeignServers
 from orchd.testing.server import run
 
 KIND: dict[str, str] = {"group": "", "version": "", "kind": "Foo"}
@@ -46,7 +47,7 @@ def service(version: str = "v1", *, name: str = "s", available: bool = True, pri
 
 
 class Informer:
-    """Calls its listeners for objects that a test puts and removes."""
+    """Calls its listeners for objects that a test adds and removes."""
 
     def __init__(self) -> None:
         self.listeners: list[Callable[[str, Any, Any], None]] = []
@@ -68,17 +69,20 @@ class Informer:
 
 
 class DiscoveryBench:
-    """A discovery whose servers return queued answers: an exception is raised, a Deferred is awaited."""
+    """A discovery whose servers return queued responses: an exception is raised, a Deferred is awaited."""
 
     def __init__(self) -> None:
         self.clock = Clock()
         self.informer = Informer()
         self.answers: list[Any] = []
         self.asked: list[tuple[str, str]] = []
-        # It has the methods that are called.
+        # It implements the methods that are called.
         informer = cast(IInformer, self.informer)
         registry = AggregatedServices(informer, lambda old, new: None)
-        self.discovery = ForeignDiscovery(registry, informer, self.download, clock=self.clock, in_thread=self.call)
+        servers = ForeignServers(
+            registry=registry, informer=informer, download=self.download, clock=self.clock, in_thread=self.call
+        )
+        self.discovery = ForeignDiscovery(servers)
         run(self.discovery.start())
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -117,7 +121,7 @@ def test_aggregated_discovery_takes_one_request(bench: DiscoveryBench) -> None:
 
 
 def test_discovery_is_refreshed_every_minute_with_its_tag(bench: DiscoveryBench) -> None:
-    """A refresh sends the known Etag; an unchanged document gives the same value."""
+    """A refresh sends the known Etag; an unchanged document keeps the same value."""
     bench.answers = [aggregated(FOO), answer(304, b""), aggregated(tag="u"), answer(304, b"")]
     bench.informer.put(service())
     first = bench.discovery.versions()
@@ -161,7 +165,7 @@ def test_unaggregated_lists_are_read_one_by_one(bench: DiscoveryBench) -> None:
 
 
 def test_unavailable_server_is_not_asked(bench: DiscoveryBench) -> None:
-    """An unavailable server is not asked until it becomes available."""
+    """An unavailable server is not requested until it becomes available."""
     bench.informer.put(service(available=False))
     assert bench.found() == [("v1", STALE, [])] and not bench.asked
     bench.answers = [aggregated(FOO)]
@@ -182,7 +186,7 @@ def test_changes_during_a_fetch_cause_one_further_fetch(bench: DiscoveryBench) -
 
 
 def test_removed_api_service_stops_discovery(bench: DiscoveryBench) -> None:
-    """After its APIService is removed a server is not asked again, and a pending answer is dropped."""
+    """After its APIService is deleted a server is not requested again, and a pending response is dropped."""
     waiting: Deferred[Any] = Deferred()
     bench.answers = [waiting]
     bench.informer.put(service())

@@ -1,4 +1,4 @@
-"""What APIServices say of other servers."""
+"""Registrations of aggregated servers, from APIServices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def registered(name: str, **spec: Any) -> dict[str, Any]:
 
 
 def test_groups_are_sorted_by_priority_and_cached() -> None:
-    """By priority, versions by theirs; the same value until something changes that they show."""
+    """Groups are sorted by priority, and versions within them; the list is a new value only after a visible change."""
 
     class Told:
         def add_listener(self, listener: Any) -> None:
@@ -37,7 +37,7 @@ def test_groups_are_sorted_by_priority_and_cached() -> None:
 
 
 def test_registration_defaults() -> None:
-    """Port 443 unless said otherwise; the authorities as PEM; available by its condition alone."""
+    """The default port is 443; CA bundles are PEM; availability follows from the condition alone."""
     obj = registered("v1.g", caBundle=base64.b64encode(b"pem").decode(), insecureSkipTLSVerify=True)
     found = registered_of(obj)
     assert found is not None and (found.port, found.authority, found.unchecked, found.available) == (443, b"pem", True, False)

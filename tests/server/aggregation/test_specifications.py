@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 
 from orchd.client.interfaces import IInformer
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices
-from orchd.server.aggregation.discovered import Downloaded
+from orchd.server.aggregation.foreign_servers import Downloaded, ForeignServers
 from orchd.server.aggregation.specifications import ForeignSpecifications
 from orchd.testing.server import run
 from tests.server.aggregation.test_discovered import Informer, service
@@ -32,7 +32,10 @@ class World:
         self.changes = 0
         informer = cast(IInformer, self.informer)
         registry = AggregatedServices(informer, lambda old, new: None)
-        self.found = ForeignSpecifications(registry, informer, self.download, clock=self.clock, in_thread=self.call)
+        servers = ForeignServers(
+            registry=registry, informer=informer, download=self.download, clock=self.clock, in_thread=self.call
+        )
+        self.found = ForeignSpecifications(servers)
         self.found.changed = self.change
         run(self.found.start())
 
@@ -63,7 +66,7 @@ def world() -> Iterator[World]:
 
 
 def test_specifications_are_refreshed_every_minute(world: World) -> None:
-    """With the tag of what is known; what is as before is the same value, and nobody is told."""
+    """A refresh sends the known Etag; an unchanged document keeps the same value, and listeners are not called."""
     world.answers = [answer(200), answer(304), answer(200, {**DOCUMENT, "paths": {"/apis/g.com/v1/bars": {}}}, "u"), answer(404)]
     world.informer.put(service())
     assert world.paths() == [["/apis/g.com/v1/foos"]]
@@ -77,7 +80,7 @@ def test_specifications_are_refreshed_every_minute(world: World) -> None:
 
 
 def test_second_version_of_a_server_is_read_at_once(world: World) -> None:
-    """Its part of the document is read at once; that of a version which is gone is left out."""
+    """A new version's part of the document is read at once; that of a deleted version is left out."""
     world.answers = [answer(200), answer(200)]
     world.informer.put(service())
     world.informer.put(service("v2"))
@@ -95,7 +98,7 @@ def test_second_version_of_a_server_is_read_at_once(world: World) -> None:
     ids=["unreachable", "500", "no JSON", "no object", "no operation", "too deep"],
 )  # fmt: skip
 def test_malformed_document_keeps_the_previous_one(world: World, broken: Any) -> None:
-    """A malformed document neither reaches clients nor takes away what was known; it is asked for again soon."""
+    """A malformed document replaces nothing, and is requested again soon."""
     world.answers = [answer(200), broken, answer(200, {**DOCUMENT, "paths": {"/apis/g.com/v1/new": {}}})]
     world.informer.put(service())
     world.clock.advance(60)
@@ -105,7 +108,7 @@ def test_malformed_document_keeps_the_previous_one(world: World, broken: Any) ->
 
 
 def test_unavailable_server_is_not_asked(world: World) -> None:
-    """It is once it is."""
+    """It is requested once it is available."""
     world.informer.put(service(available=False))
     assert world.asked == []
     world.answers = [answer(200)]

@@ -1,4 +1,4 @@
-"""Client certificates."""
+"""Authentication by client certificates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def client(authority: Any, name: str = "alice", groups: Any = ("dev",), hours: i
 
 
 def test_the_subject_is_the_user() -> None:
-    """The common name is the user, organizations are groups; no certificate is no opinion."""
+    """The common name is the user, organizations are groups; without a certificate there is no opinion."""
     authority, method, _ = made()
     user = result_of(method.authenticate(shown(client(authority)))).user
     assert (user.name, user.groups) == ("alice", ("dev",))
@@ -44,7 +44,7 @@ def test_the_subject_is_the_user() -> None:
 
 
 def test_cached_chain_expires_with_its_certificate() -> None:
-    """What was found is kept no longer than the certificate is good."""
+    """A cached result expires with the certificate."""
     authority, method, clock = made()
     credentials = shown(client(authority))
     assert result_of(method.authenticate(credentials)) is result_of(method.authenticate(credentials))
@@ -54,7 +54,7 @@ def test_cached_chain_expires_with_its_certificate() -> None:
 
 
 def test_certificates_of_unknown_or_removed_authorities_are_refused() -> None:
-    """Another authority's certificates are wrong, also after the authorities were replaced."""
+    """Certificates of another authority are rejected, also after the authorities were replaced."""
     authority, method, _ = made()
     other = new_authority("other", now=NOW)
     with pytest.raises(AuthenticationError):

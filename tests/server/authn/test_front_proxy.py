@@ -50,7 +50,7 @@ def ask(
 
 
 def test_user_comes_from_headers() -> None:
-    """Name, groups and attributes come from headers, which are not handed on."""
+    """Name, groups and extra values come from headers, which are removed from the request."""
     found = ask(
         x_remote_user=("alice", "ignored"),
         x_alt_user=("alias",),
@@ -73,20 +73,20 @@ def test_user_comes_from_headers() -> None:
     ("", ""),
 ])
 def test_extra_header_names_are_unescaped(header: str, key: str) -> None:
-    """What a header's name cannot hold is escaped with percent signs; what is escaped badly is taken as it is."""
+    """Extra keys are percent-decoded; invalid escapes are kept literally."""
     headers = {"x-remote-user": ("alice",), f"x-remote-extra-{header}": ("v",)}
     found = result_of(method().authenticate(Credentials(headers=headers, certificates=PROXY)))
     assert found is not None and found.user.extra == {key: ("v",)}
 
 
 def test_extra_values_of_several_prefixes_are_joined() -> None:
-    """Values of one attribute are joined in the order of the prefixes."""
+    """Values of one key are joined in the order of the prefixes."""
     found = ask(x_remote_user=("alice",), x_more_k=("2",), x_remote_extra_k=("1",))
     assert found is not None and found.user.extra == {"k": ("1", "2")}
 
 
 def test_first_non_empty_user_header_counts() -> None:
-    """A header without a value is passed over; none with a value is no opinion."""
+    """Headers without a value are skipped; without any value there is no opinion."""
     found = ask(x_remote_user=("",), x_alt_user=("alias",))
     assert found is not None and found.user.name == "alias"
     assert ask(x_remote_user=("",)) is None
@@ -95,7 +95,7 @@ def test_first_non_empty_user_header_counts() -> None:
 
 
 def test_only_allowed_proxies_are_trusted() -> None:
-    """Only certificates of the proxies' authority count, and of those only the allowed names; without names, all."""
+    """Only certificates of the proxy CA are accepted and, if names are configured, only those names."""
     assert ask(certificate("other-proxy"), x_remote_user=("alice",)) is not None
     with pytest.raises(AuthenticationError, match=r"^x509: subject with cn=someone is not in the allowed list$"):
         ask(certificate("someone"), x_remote_user=("alice",))
@@ -106,7 +106,7 @@ def test_only_allowed_proxies_are_trusted() -> None:
 
 
 def test_proxy_of_a_removed_authority_is_refused() -> None:
-    """A known proxy is a stranger when its authority is no longer trusted."""
+    """A cached proxy certificate is rejected once its authority is removed."""
     proxy = method()
     assert ask(by=proxy, x_remote_user=("alice",)) is not None
     proxy.replace_authorities(ClientVerifier(chain_pem(STRANGERS.certificate)))
@@ -128,7 +128,7 @@ def upgrade(*protocols: str, **headers: tuple[str, ...]) -> Authenticated | None
 
 
 def test_websocket_protocol_token() -> None:
-    """The token is taken out of the list of protocols, the others are handed on."""
+    """The token is removed from the list of subprotocols; the others stay."""
     found = upgrade(f"v4.channel, {protocol('tokén')}", "other")
     assert found is not None and found.user.name == "alice"
     assert "sec-websocket-protocol" in found.consumed
@@ -147,7 +147,7 @@ def test_websocket_protocol_token() -> None:
     (("a," * 2000, protocol("token")), "too many subprotocols"),
 ])
 def test_invalid_websocket_protocol_tokens(protocols: tuple[str, ...], why: str) -> None:
-    """One token that can be read and is known, and another protocol to agree on."""
+    """The request needs exactly one decodable and valid token, and another subprotocol."""
     with pytest.raises(AuthenticationError) as caught:
         upgrade(*protocols)
     assert str(caught.value) == why

@@ -19,13 +19,13 @@ def parse(**headers: Any) -> Any:
 
 
 def test_no_headers_no_impersonation() -> None:
-    """Other headers, and an empty user, ask for nothing."""
+    """Other headers, and an empty user, do not impersonate."""
     assert parse(accept=("x",)) is None
     assert parse(impersonate_user=("",)) is None
 
 
 def test_every_impersonated_attribute_is_authorized() -> None:
-    """User, groups, extra values and uid each make an action of the real user, in this order."""
+    """User, groups, extra values and uid are each authorized for the real user, in this order."""
     found = parse(
         impersonate_user=("bob",),
         impersonate_group=("a", "b"),
@@ -61,13 +61,13 @@ def test_every_impersonated_attribute_is_authorized() -> None:
     ],
 )
 def test_implicit_groups(user: Any, groups: Any, expected: Any) -> None:
-    """Everybody known is authenticated, accounts are in their groups unless groups are given."""
+    """Impersonated users are in the authenticated group, service accounts in their groups unless groups are given."""
     headers = {"impersonate_user": (user,), **({"impersonate_group": groups} if groups else {})}
     assert parse(**headers).user.groups == expected
 
 
 def test_service_accounts_are_authorized_by_namespace() -> None:
-    """Impersonating an account needs the verb on the account."""
+    """Impersonating a service account requires the verb on that account."""
     (action,) = parse(impersonate_user=("system:serviceaccount:ns:sa",)).actions
     assert (action.resource, action.namespace, action.name) == ("serviceaccounts", "ns", "sa")
 
@@ -84,7 +84,7 @@ def test_service_accounts_are_authorized_by_namespace() -> None:
     ],
 )
 def test_attributes_without_a_user_are_refused(headers: Any, text: str) -> None:
-    """The recorded text names what was asked for."""
+    """The error has the recorded message."""
     with pytest.raises(ImpersonationError) as caught:
         parse(**headers)
     assert str(caught.value) == text
@@ -94,13 +94,13 @@ def test_attributes_without_a_user_are_refused(headers: Any, text: str) -> None:
     ("acme.com%2fx", "acme.com/x"), ("%41b", "Ab"), ("half%2f%", "half%2f%"), ("bad%zz", "bad%zz"), ("plain", "plain"),
 ])  # fmt: skip
 def test_extra_header_names_are_unescaped(header: str, key: Any) -> None:
-    """An attribute's name is the rest of the header's, unescaped where that is possible as a whole."""
+    """The extra key is the rest of the header's name, percent-decoded if that is valid as a whole."""
     asked = parse(impersonate_user=("bob",), **{f"impersonate_extra_{header}": ("v",)})
     assert list(asked.user.extra) == [key] and asked.actions[-1].subresource == key
 
 
 def test_api_versions_of_authorization_attributes() -> None:
-    """Users, groups and accounts are asked for in no version, as webhooks see it; attributes and uids in one."""
+    """Users, groups and accounts are authorized without an API version, extra values and uids with one."""
     asked = parse(
         impersonate_user=("system:serviceaccount:n:a",), impersonate_group=("g",), impersonate_uid=("u",), impersonate_extra_k=("v",)
     )

@@ -1,4 +1,4 @@
-"""OpenID discovery of the issuer of service-account tokens."""
+"""OpenID discovery of the service account token issuer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEYS: list[PublicKey] = [RSA.public_key(), CURVE.public_key(), RSA.public_key()]
 
 
 def test_discovery_document() -> None:
-    """What a verifier needs to find the keys and to know the algorithms."""
+    """The document has what a verifier needs: the URL of the keys and the algorithms."""
     assert configuration("https://issuer", "https://server/openid/v1/jwks", KEYS) == {
         "issuer": "https://issuer",
         "jwks_uri": "https://server/openid/v1/jwks",
@@ -36,7 +36,7 @@ def test_discovery_document() -> None:
     ],
 )
 def test_invalid_issuers_are_not_discoverable(issuer: str, keys: str, message: str) -> None:
-    """OpenID asks for https throughout, and for an issuer without a query."""
+    """OpenID requires https everywhere, and an issuer without a query."""
     with pytest.raises(ValueError, match=r"issuer|JWKS") as raised:
         configuration(issuer, keys, KEYS)
     assert str(raised.value) == message
@@ -44,7 +44,7 @@ def test_invalid_issuers_are_not_discoverable(issuer: str, keys: str, message: s
 
 @pytest.mark.parametrize("private", [RSA, CURVE])
 def test_token_verifies_with_the_published_keys(private: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> None:
-    """Another program's library reads the key set and believes what our key has signed."""
+    """An independent library accepts a token that our key has signed, with the published key set."""
     token = Signer(private).sign({"sub": "someone"})
     keys = jwt.PyJWKSet.from_dict(key_set(KEYS))
     assert len(keys.keys) == 2

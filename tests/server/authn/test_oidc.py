@@ -1,4 +1,4 @@
-"""OpenID tokens: an issuer that is played, tokens that it signs."""
+"""OpenID Connect tokens, with an issuer that the test plays."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def jwk(key: Any, **more: Any) -> dict[str, Any]:
 
 
 class Web:
-    """What is out there, by URL. A missing page is a failed connection; a Deferred answers when it fires."""
+    """Responses by URL. A missing URL is a failed connection; a Deferred responds when it fires."""
 
     def __init__(self) -> None:
         self.pages: dict[str, Any] = {
@@ -69,7 +69,7 @@ class Web:
         return sum(asked == url for asked, _ in self.asked)
 
 
-class Played:
+class OidcBench:
     def __init__(self, web: Web | None = None, **options: Any) -> None:
         self.web = web or Web()
         self.clock = Clock()
@@ -101,30 +101,30 @@ class Played:
 
 
 def test_valid_token_names_the_user() -> None:
-    """The holder is the subject; the token is good for this server, whatever its own audience."""
-    found = Played().ask(signed(CLAIMS))
+    """The user is the subject; a valid token is accepted for this server's audience."""
+    found = OidcBench().ask(signed(CLAIMS))
     assert found == Authenticated(user=User(name="alice"), audiences=API)
 
 
 @pytest.mark.parametrize("text", [b'"a\\ud800"', b'"a\xff"', b'"a\\uDFFF"'])
 def test_user_names_are_valid_unicode(text: bytes) -> None:
-    """A claim with a lone surrogate or invalid UTF-8 makes a user that audit events and reviews can be encoded with."""
+    """A claim with a lone surrogate or invalid UTF-8 gives a user name that audit events and reviews can encode."""
     payload = b'{"iss": "%b", "aud": "client", "exp": %d, "sub": %b, "groups": [%b]}' % (ISSUER.encode(), NOW + 600, text, text)
     token = jwt.PyJWS().encode(payload, RSA, "RS256", {"kid": "one"})
-    found = Played(groups_claim="groups").ask(token)
+    found = OidcBench(groups_claim="groups").ask(token)
     assert found is not None and found.user == User(name="a\ufffd", groups=("a\ufffd",))
 
 
 def test_surrogate_pairs_are_decoded() -> None:
-    """An escaped pair of surrogates is one character."""
-    found = Played().ask(signed({**CLAIMS, "sub": "a\U0001f600"}))
+    """An escaped surrogate pair is one character."""
+    found = OidcBench().ask(signed({**CLAIMS, "sub": "a\U0001f600"}))
     assert found is not None and found.user.name == "a\U0001f600"
 
 
 @pytest.mark.parametrize("token", ["a", "a.b.c", "a..c", "é.é.é", signed({**CLAIMS, "iss": "https://other"}), signed({})])
 def test_tokens_of_other_issuers_are_no_opinion(token: str) -> None:
-    """What does not say that it is of this issuer is left to other methods, without asking anybody."""
-    played = Played()
+    """A token of another issuer is left to other authenticators, without a request."""
+    played = OidcBench()
     assert played.ask(token) is None
     assert played.web.count(ISSUER + "/keys") == 0
     assert result_of(played.tokens.authenticate_token(signed(CLAIMS), ("elsewhere",))) is None
@@ -151,45 +151,45 @@ VERIFY = "oidc: verify token: "
 ])  # fmt: skip
 def test_invalid_claims_are_named(claims: dict[str, Any], why: str) -> None:
     """Claims are checked before the signature; the error names the claim."""
-    assert Played().refused(signed({**CLAIMS, **claims})) == VERIFY + why
+    assert OidcBench().refused(signed({**CLAIMS, **claims})) == VERIFY + why
 
 
 @pytest.mark.parametrize("audience", ["b", ["x", "a"]])
 def test_any_configured_audience_is_accepted(audience: Any) -> None:
-    """With several audiences a token is for one of them; the error names all."""
-    played = Played(audiences=("b", "a"))
+    """With several audiences a token must be for one of them; the error lists all."""
+    played = OidcBench(audiences=("b", "a"))
     assert played.ask(signed({**CLAIMS, "aud": audience}))
     assert played.refused(signed({**CLAIMS, "aud": ["x"]})) == VERIFY + 'oidc: expected audience in ["a" "b"] got ["x"]'
 
 
 def test_discovery_url_override() -> None:
-    """The document at a discovery URL stands for the usual one, which is not asked for; its issuer must still match."""
+    """The document is fetched from the discovery URL instead of the issuer's; its issuer must match."""
     web = Web()
     usual = ISSUER + "/.well-known/openid-configuration"
     web.pages["https://inside/doc"] = web.pages.pop(usual)
-    played = Played(web, discovery="https://inside/doc")
+    played = OidcBench(web, discovery="https://inside/doc")
     assert played.ask(signed(CLAIMS)) and not played.tokens.problem
     assert web.count(usual) == 0
     web.pages["https://inside/doc"] = {"issuer": "https://inside", "jwks_uri": ISSUER + "/keys"}
-    other = Played(web, discovery="https://inside/doc")
+    other = OidcBench(web, discovery="https://inside/doc")
     assert other.refused(signed(CLAIMS)) == "oidc: authenticator not initialized"
     assert other.tokens.problem.startswith(f'oidc: authenticator for issuer "{ISSUER}" is not healthy: oidc: issuer did not match')
 
 
 @pytest.mark.parametrize("text", ["1_9000000000", " 1900009999 ", "+1900009999", "inf", "\u0661900009999", ""])
 def test_quoted_times_are_numbers(text: str) -> None:
-    """A time may be a quoted number of JSON, and nothing else that Python reads as a number."""
+    """A quoted time must be a JSON number; other texts that Python parses are rejected."""
     with pytest.raises(AuthenticationError, match="invalid number literal"):
-        Played().ask(signed({**CLAIMS, "exp": text}))
-    assert Played().ask(signed({**CLAIMS, "exp": "1900009999"})) is not None
+        OidcBench().ask(signed({**CLAIMS, "exp": text}))
+    assert OidcBench().ask(signed({**CLAIMS, "exp": "1900009999"})) is not None
 
 
 def test_expiry_is_needed_and_may_be_a_fraction() -> None:
-    """A token without an end has ended; fractions and texts are numbers too; clocks may differ a minute before the begin."""
+    """A token without an expiry is expired; times may be fractions and quoted; "not before" has a minute of leeway."""
     without = {k: v for k, v in CLAIMS.items() if k != "exp"}
-    assert "Token Expiry: 0001-01-01 00:00:00 +0000 UTC" in Played().refused(signed(without))
+    assert "Token Expiry: 0001-01-01 00:00:00 +0000 UTC" in OidcBench().refused(signed(without))
     for exp in (NOW + 0.5, str(NOW + 1), NOW + 1e3):
-        assert Played().ask(signed({**CLAIMS, "exp": exp, "nbf": NOW + 60}))
+        assert OidcBench().ask(signed({**CLAIMS, "exp": exp, "nbf": NOW + 60}))
 
 
 def unsigned(header: Any, signature: str = "") -> str:
@@ -209,34 +209,34 @@ def unsigned(header: Any, signature: str = "") -> str:
     (unsigned({"alg": "RS256"}, "a b"), "oidc: malformed jwt: illegal base64 data at input byte 1"),
 ])  # fmt: skip
 def test_bad_signatures(token: str, why: str) -> None:
-    """Another key, another algorithm, none at all, and what cannot be read."""
-    assert Played().refused(token) == VERIFY + why
+    """A wrong key, a wrong algorithm, no signature and malformed signatures are rejected."""
+    assert OidcBench().refused(token) == VERIFY + why
 
 
 def test_token_without_a_key_id_is_tried_with_every_key() -> None:
-    """A token that names no key may be of any."""
-    assert Played().ask(signed(CLAIMS, kid=""))
+    """A token without a key id is verified with every key."""
+    assert OidcBench().ask(signed(CLAIMS, kid=""))
 
 
 @pytest.mark.parametrize(("key", "algorithm"), [
     (RSA, "RS384"), (RSA, "PS256"), (P256, "ES256"), (P384, "ES384"),
 ])  # fmt: skip
 def test_algorithms(key: Any, algorithm: str) -> None:
-    """Allowed algorithms work with keys of their sort."""
+    """Each allowed algorithm verifies with a key of its type."""
     web = Web()
     web.pages[ISSUER + "/keys"] = {"keys": [jwk(OTHER, kid="one"), jwk(key, kid="one")]}
-    assert Played(web, algorithms=("RS256", algorithm)).ask(signed(CLAIMS, key, algorithm))
+    assert OidcBench(web, algorithms=("RS256", algorithm)).ask(signed(CLAIMS, key, algorithm))
 
 
 def test_keys_must_fit_the_algorithm() -> None:
-    """An algorithm is tried only with keys that are made for it."""
+    """An algorithm is tried only with keys for it."""
     token = parse_signed(signed(CLAIMS, P256, "ES256"))
     keys = read_keys({"keys": [jwk(RSA), jwk(P384), jwk(P256)]})
     assert [key.has_signed(token) for key in keys] == [False, False, True]
 
 
 def test_keys_that_cannot_be_used_are_left_out() -> None:
-    """A set may hold keys of other sorts, and broken ones."""
+    """Keys of other types and malformed keys in a set are ignored."""
     odd = [{"kty": "OKP", "crv": "Ed25519", "x": "AA"}, {"kty": "RSA", "n": "", "e": "AQAB"}, {"kty": "EC"}, "x", {}]
     assert [key.id for key in read_keys({"keys": [*odd, jwk(RSA, kid="k")]})] == ["k"]
     with pytest.raises(TokenError):
@@ -255,8 +255,8 @@ _NAMES = st.sampled_from(
 
 @given(st.dictionaries(_NAMES, _VALUES, max_size=4))
 def test_any_claims_are_a_user_or_an_error(claims: dict[str, Any]) -> None:
-    """Whatever a signed token holds, the answer is a user or an error in words."""
-    played = Played(elsewhere(), groups_claim="groups")
+    """Any signed claims give a user or an error with a message."""
+    played = OidcBench(elsewhere(), groups_claim="groups")
     try:
         found = played.ask(signed({**CLAIMS, **claims}))
     except AuthenticationError as error:
@@ -267,8 +267,8 @@ def test_any_claims_are_a_user_or_an_error(claims: dict[str, Any]) -> None:
 
 @given(st.text(max_size=60), st.dictionaries(st.sampled_from(["alg", "kid", "crit", "typ"]), _VALUES, max_size=3))
 def test_any_text_is_a_token_or_no_opinion(text: str, header: dict[str, Any]) -> None:
-    """Texts that are no tokens are no opinion, and any header is refused without a signature."""
-    played = Played()
+    """Text that is not a token is no opinion; any header without a valid signature is rejected."""
+    played = OidcBench()
     assert played.ask(text) is None
     assert played.refused(unsigned(header, "AA")).startswith("oidc: verify token: ")
 
@@ -277,11 +277,11 @@ def test_any_text_is_a_token_or_no_opinion(text: str, header: dict[str, Any]) ->
 
 
 def test_unreachable_issuer_is_retried() -> None:
-    """Until the issuer has answered its tokens are refused; it is asked again every ten seconds."""
+    """Tokens are rejected until the issuer responds; it is retried every ten seconds."""
     web = Web()
     url = ISSUER + "/.well-known/openid-configuration"
     page = web.pages.pop(url)
-    played = Played(web)
+    played = OidcBench(web)
     assert played.refused(signed(CLAIMS)) == "oidc: authenticator not initialized"
     for wrong in (Answer(code=503, data=b"later"), "{", {"issuer": ISSUER + "/", "jwks_uri": "x"}):
         web.pages[url] = wrong
@@ -297,18 +297,18 @@ def test_unreachable_issuer_is_retried() -> None:
 
 
 def test_stop_ends_the_attempts() -> None:
-    """A server that stops does not ask any more."""
+    """A stopped server sends no more requests."""
     gone = Web()
     gone.pages.clear()
-    played = Played(gone)
+    played = OidcBench(gone)
     played.background[0].addErrback(lambda failure: None)
     played.background[0].cancel()
     assert not played.clock.getDelayedCalls()
 
 
 def test_keys_are_fetched_again_for_an_unknown_key() -> None:
-    """Keys are kept; a token by none of them makes them be fetched again."""
-    played = Played()
+    """Keys are cached; a token with an unknown key causes another fetch."""
+    played = OidcBench()
     keys = ISSUER + "/keys"
     played.ask(signed(CLAIMS))
     played.ask(signed({**CLAIMS, "sub": "bob"}))
@@ -329,10 +329,10 @@ def test_keys_are_fetched_again_for_an_unknown_key() -> None:
     ({}, 2),
 ])  # fmt: skip
 def test_keys_are_cached_for_their_max_age(headers: dict[str, str], fetched: int) -> None:
-    """An issuer that says for how long its keys hold is not asked before that."""
+    """The keys of an issuer that sends max-age are not fetched again before that."""
     web = Web()
     web.pages[ISSUER + "/keys"] = Answer(code=200, data=json.dumps({"keys": [jwk(RSA, kid="one")]}).encode(), headers=headers)
-    played = Played(web)
+    played = OidcBench(web)
     played.ask(signed(CLAIMS))
     assert played.refused(signed(CLAIMS, OTHER))
     assert web.count(ISSUER + "/keys") == fetched
@@ -343,7 +343,7 @@ def test_concurrent_requests_share_a_key_fetch() -> None:
     web = Web()
     page, waits = web.pages[ISSUER + "/keys"], Deferred()  # type: ignore[var-annotated]  # of whatever a page is
     web.pages[ISSUER + "/keys"] = waits
-    played = Played(web)
+    played = OidcBench(web)
     seen: list[Any] = []
     for _ in range(5):
         start(played.tokens.authenticate_token(signed(CLAIMS), API)).addBoth(seen.append)
@@ -358,10 +358,10 @@ def test_concurrent_requests_share_a_key_fetch() -> None:
     ({"keys": 3}, "oidc: failed to decode keys: there is no list of keys"),
 ])  # fmt: skip
 def test_failed_key_fetch_is_retried(page: Any, why: str) -> None:
-    """A failed fetch is an error, and is retried with the next token."""
+    """A failed fetch is an error, and the next token retries it."""
     web = Web()
     good, web.pages[ISSUER + "/keys"] = web.pages[ISSUER + "/keys"], page
-    played = Played(web)
+    played = OidcBench(web)
     assert played.refused(signed(CLAIMS)) == f"{VERIFY}failed to verify signature: fetching keys {why}"
     web.pages[ISSUER + "/keys"] = good
     assert played.ask(signed(CLAIMS))
@@ -372,7 +372,7 @@ def redirect(to: str, code: int = 302) -> Answer:
 
 
 def test_redirects_are_limited() -> None:
-    """Redirects are followed within limits, never from https to less, and credentials stay with whom they are for."""
+    """Redirects are followed up to a limit, never from https to http, and credentials are not sent to another host."""
     web = Web()
     fetch = Fetcher(web, b"ca")  # type: ignore[arg-type]  # as above
     web.pages = {"https://a/1": redirect("/2"), "https://a/2": redirect("https://b/3", 307), "https://b/3": {"x": 1}}
@@ -411,12 +411,12 @@ def options(**given: Any) -> OidcOptions:
     ({"sub": "a", "hd": "x,y"}, {"required": {"hd": "x,y"}}, "a", ()),
 ])  # fmt: skip
 def test_user_name_and_groups_from_claims(claims: dict[str, Any], given: dict[str, Any], name: str, groups: tuple[str, ...]) -> None:
-    """Claims and prefixes make a name and groups."""
+    """The user name and groups are claims with prefixes."""
     assert user_of(claims, options(**given)) == User(name=name, groups=groups)
 
 
 def test_uid_and_extra_from_claims() -> None:
-    """The uid is a claim; the id of the token is an extra attribute where a key for it is chosen."""
+    """The uid is a claim; the token's id becomes an extra value if a key is configured."""
     claims = {"sub": "a", "oid": "7", "jti": "t1"}
     assert user_of(claims, options()) == User(name="a")
     assert user_of(claims, options(uid_claim="oid", credential_key="id")) == User(name="a", uid="7", extra={"id": ("JTI=t1",)})
@@ -440,13 +440,13 @@ def test_uid_and_extra_from_claims() -> None:
     ({"sub": "a", "hd": "y"}, {"required": {"hd": "x"}}, "required claim hd value does not match. Got = y, want = x"),
 ])  # fmt: skip
 def test_missing_claims_are_named(claims: dict[str, Any], given: dict[str, Any], why: str) -> None:
-    """Missing claims and claims of the wrong type are errors that name them."""
+    """Missing claims and claims of the wrong type are errors that name the claim."""
     with pytest.raises(TokenError) as caught:
         user_of(claims, options(**given))
     assert str(caught.value) == why
 
 
-# -- claims that are elsewhere
+# -- distributed claims
 
 CLAIMS_ISSUER = "https://claims.example"
 
@@ -467,19 +467,19 @@ def elsewhere(**more: Any) -> Web:
 
 
 def test_groups_from_distributed_claims() -> None:
-    """Groups may be fetched from elsewhere, with the token's own credentials for it."""
-    played = Played(elsewhere(), groups_claim="groups", groups_prefix="g:")
+    """Groups may be fetched from an endpoint that the token names, with the credentials that it has for it."""
+    played = OidcBench(elsewhere(), groups_claim="groups", groups_prefix="g:")
     found = played.ask(signed(distributed()))
     assert found is not None and found.user.groups == ("g:far",)
     assert (f"{CLAIMS_ISSUER}/groups", {"Authorization": "Bearer secret"}) in played.web.asked
 
 
 def test_distributed_claims_issuer_is_initialized_on_use() -> None:
-    """The first token finds it not ready, a later one does."""
+    """The issuer of distributed claims is initialized by the first token, and ready for later ones."""
     web = elsewhere()
     url = f"{CLAIMS_ISSUER}/.well-known/openid-configuration"
     page = web.pages.pop(url)
-    played = Played(web, groups_claim="groups")
+    played = OidcBench(web, groups_claim="groups")
     assert played.refused(signed(distributed())) == (
         f"oidc: could not expand distributed claims: verifying untrusted issuer {CLAIMS_ISSUER} failed: "
         f'verifier not initialized for issuer: "{CLAIMS_ISSUER}"'
@@ -495,20 +495,21 @@ def test_distributed_claims_issuer_is_initialized_on_use() -> None:
     {**CLAIMS, "groups": ["near"], "_claim_names": {"other": "src"}, "_claim_sources": {"src": {}}},
 ])  # fmt: skip
 def test_embedded_claims_are_not_fetched(claims: dict[str, Any]) -> None:
-    """What the token holds itself is not looked for elsewhere."""
-    played = Played(elsewhere(), groups_claim="groups")
+    """A claim that the token contains is not fetched."""
+    played = OidcBench(elsewhere(), groups_claim="groups")
     found = played.ask(signed(claims))
     assert found is not None and found.user.groups == ("near",)
     assert not played.web.count(f"{CLAIMS_ISSUER}/groups")
 
 
 def test_missing_distributed_claims_are_no_groups() -> None:
-    """A source without an endpoint, or claims that point nowhere, are no groups; without a groups claim nobody looks."""
-    played = Played(elsewhere(), groups_claim="groups")
+    """A source without an endpoint, or a claim name without a source, gives no groups; without a groups claim nothing
+    is resolved."""
+    played = OidcBench(elsewhere(), groups_claim="groups")
     for claims in (distributed(endpoint=""), {**CLAIMS, "_claim_names": {}, "_claim_sources": {}}):
         found = played.ask(signed(claims))
         assert found is not None and found.user.groups == ()
-    assert Played(elsewhere()).ask(signed(distributed())) is not None
+    assert OidcBench(elsewhere()).ask(signed(distributed())) is not None
 
 
 @pytest.mark.parametrize(("page", "why"), [
@@ -521,16 +522,16 @@ def test_missing_distributed_claims_are_no_groups() -> None:
      "verify distributed claim token: failed to verify signature: failed to verify id token signature"),
 ])  # fmt: skip
 def test_failed_distributed_claims_are_errors(page: Any, why: str) -> None:
-    """An endpoint that fails, and a token of its that is not good."""
+    """A failing endpoint, and an invalid token from it, are errors."""
     web = elsewhere()
     web.pages[f"{CLAIMS_ISSUER}/groups"] = page
-    assert Played(web, groups_claim="groups").refused(signed(distributed())) == f"oidc: could not expand distributed claims: {why}"
+    assert OidcBench(web, groups_claim="groups").refused(signed(distributed())) == f"oidc: could not expand distributed claims: {why}"
 
 
 def test_number_of_claims_issuers_is_bounded() -> None:
-    """Claims cannot make the server reach for any number of issuers."""
+    """The number of issuers that claims can make the server contact is bounded."""
     web = elsewhere()
-    played = Played(web, groups_claim="groups")
+    played = OidcBench(web, groups_claim="groups")
     for number in range(40):
         web.pages[f"{CLAIMS_ISSUER}/groups"] = signed({**CLAIMS, "iss": f"https://i{number}", "groups": []}, OTHER)
         assert "not initialized" in played.refused(signed(distributed()))

@@ -1,4 +1,4 @@
-"""Tokens of service accounts: made, believed, and dead with what they are bound to."""
+"""Service account tokens: issuing, validation, and invalidation with their bound objects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.pki.keys import PrivateKey
 from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.interfaces import AuthenticationError
-from orchd.server.authn.serviceaccount import ACCOUNTS, PODS, SECRETS, ServiceAccountTokens, TokenIssuer
+from orchd.server.authn.serviceaccount import ACCOUNTS, PODS, SECRETS, AccountObjects, ServiceAccountTokens, TokenIssuer
 from orchd.server.authn.signedtokens import Signer, Verifier
 from orchd.server.authn.signedtokens import unverified_claims as readable_claims
 from orchd.testing.informers import MemoryInformers
@@ -35,7 +35,7 @@ def unverified_claims(token: str) -> dict[str, Any]:
 
 
 class World:
-    """An issuer, the authenticator that believes it, and the objects around them."""
+    """An issuer, its authenticator, and the objects that tokens refer to."""
 
     def __init__(self, dialect: Dialect = ORCH, key: PrivateKey = EC) -> None:
         self.now = 1_000_000.0
@@ -49,7 +49,7 @@ class World:
         self.tokens = ServiceAccountTokens(
             dialect,
             Verifier([RSA.public_key(), EC.public_key()]),
-            self.informers,
+            AccountObjects(self.informers),
             issuers=("https://me",),
             audiences=("api",),
             wall=lambda: self.now,
@@ -67,7 +67,7 @@ class World:
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES])
 @pytest.mark.parametrize("key", [RSA, EC])
 def test_bound_token_names_account_and_pod(dialect: Any, key: Any) -> None:
-    """Name, uid, groups, and the pod as extra values under the dialect's keys."""
+    """A token gives name, uid, groups, and the pod as extra values under the dialect's keys."""
     world = World(dialect, key)
     found = world.ask(world.issuer.issue(ACCOUNT, pod=POD).token)
     assert (found.user.name, found.user.uid) == ("system:serviceaccount:ns:robot", "u1")
@@ -80,7 +80,7 @@ def test_bound_token_names_account_and_pod(dialect: Any, key: Any) -> None:
 
 
 def test_claims_and_header_of_a_token() -> None:
-    """Claims are in alphabetical order with times in seconds; the header has the algorithm and the key's id alone."""
+    """Claims are in alphabetical order with times in seconds; the header has the algorithm and the key id only."""
     world = World(ORCH, RSA)
     issued = world.issuer.issue(ACCOUNT, seconds=600, audiences=("vault", "other"))
     assert issued.expires == 1_000_600
@@ -91,7 +91,8 @@ def test_claims_and_header_of_a_token() -> None:
 
 
 def test_projected_token_lifetime_is_extended() -> None:
-    """The projected lifetime for a pod becomes a year; use after the lifetime asked for is noted for the audit."""
+    """The lifetime of a projected token becomes a year; use after the requested lifetime is annotated in the audit log.
+    """
     world = World()
     issued = world.issuer.issue(ACCOUNT, pod=POD, seconds=3607)
     assert issued.expires == 1_003_607
@@ -103,7 +104,7 @@ def test_projected_token_lifetime_is_extended() -> None:
 
 
 def test_token_audiences() -> None:
-    """A token is good for the audiences that both sides name, in the order asked."""
+    """The audiences are those of both the token and the request, in the requested order."""
     world = World()
     token = world.issuer.issue(ACCOUNT, audiences=("vault", "other")).token
     assert world.ask(token, ("other", "vault", "x")).audiences == ("other", "vault")
@@ -113,7 +114,7 @@ def test_token_audiences() -> None:
 
 
 def test_validity_has_a_minute_of_leeway() -> None:
-    """A minute of leeway on either side, then the token is not valid yet or has expired."""
+    """With a minute of leeway on either side, a token is not yet valid or expired."""
     world = World()
     token = world.issuer.issue(ACCOUNT, seconds=600).token
     world.now += 659
@@ -140,7 +141,7 @@ def test_validity_has_a_minute_of_leeway() -> None:
     ],
 )
 def test_token_without_a_numeric_expiry_is_refused(changes: Any, why: str) -> None:
-    """Without an expiry that is a number a token is not believed, whatever key has signed it."""
+    """A token without a numeric expiry is rejected, whatever key has signed it."""
     world = World()
     claims = {**unverified_claims(world.issuer.issue(ACCOUNT).token), **changes}
     token = Signer(EC).sign({name: value for name, value in claims.items() if value is not None})
@@ -148,7 +149,7 @@ def test_token_without_a_numeric_expiry_is_refused(changes: Any, why: str) -> No
 
 
 def test_token_is_invalid_after_its_bound_object_is_deleted() -> None:
-    """Pod, secret and account must exist with the uid in the token, even when the token was good a moment ago."""
+    """Pod, secret and account must exist with the token's uid, also if the token was accepted a moment ago."""
     world = World()
     pod_token = world.issuer.issue(ACCOUNT, pod=POD).token
     secret_token = world.issuer.issue(ACCOUNT, secret=SECRET).token
@@ -165,7 +166,7 @@ def test_token_is_invalid_after_its_bound_object_is_deleted() -> None:
 
 
 def test_tokens_of_other_issuers_are_no_opinion() -> None:
-    """Another issuer's token is not ours to judge; ours with a wrong key or a changed body is wrong."""
+    """A token of another issuer is no opinion; one of ours with a wrong key or a changed body is rejected."""
     world = World()
     foreign = TokenIssuer(ORCH, Signer(EC), issuer="https://x", audiences=("api",), wall=lambda: world.now)
     assert world.ask(foreign.issue(ACCOUNT).token) is None
@@ -178,7 +179,7 @@ def test_tokens_of_other_issuers_are_no_opinion() -> None:
 
 
 def test_hmac_and_unsigned_tokens_are_refused() -> None:
-    """A token signed with HMAC, or not signed, is refused whatever its claims."""
+    """A token signed with HMAC, or unsigned, is rejected whatever its claims."""
     world = World()
     keys: list[tuple[str, Any]] = [("HS256", "x" * 40), ("none", None)]
     for algorithm, key in keys:
@@ -187,7 +188,7 @@ def test_hmac_and_unsigned_tokens_are_refused() -> None:
 
 
 def test_legacy_token_is_valid_while_its_secret_holds_it() -> None:
-    """A token without expiry counts as long as its secret holds it."""
+    """A token without expiry is valid as long as its secret contains it."""
     world = World()
     token = world.issuer.issue_legacy(ACCOUNT, "s")
     assert world.problem(token) == "Token does not match server's copy"
@@ -199,7 +200,7 @@ def test_legacy_token_is_valid_while_its_secret_holds_it() -> None:
 
 
 def test_token_review_shows_the_reason() -> None:
-    """The text for TokenReview starts with the general problem, then comes the particular one."""
+    """The error in a TokenReview has the general message, then the specific one."""
     world = World()
     bearer = BearerTokens([world.tokens], audiences=("api",))
     token = world.issuer.issue(ACCOUNT).token

@@ -1,4 +1,4 @@
-"""Token reviews by a service outside, and the memory in front of it."""
+"""Token reviews by an external service, and the token cache."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ FULL = {"username": "bob", "uid": "7", "groups": ["a", "b"], "extra": {"Example.
     (None, None),
 ])  # fmt: skip
 def test_authenticated_user_is_returned(status: Any, user: User | None) -> None:
-    """A user counts when the service says that it is authenticated."""
+    """A user is returned if the service says that it is authenticated."""
     found = ask(status)
     assert (found.user if found else None) == user
 
@@ -74,7 +74,7 @@ def test_authenticated_user_is_returned(status: Any, user: User | None) -> None:
      "json: cannot unmarshal array into Go struct field UserInfo.status.user.extra of type map[string]v1.ExtraValue"),
 ])  # fmt: skip
 def test_failed_reviews_are_errors(status: Any, why: str) -> None:
-    """What the service says went wrong, or what it says wrongly, is an error."""
+    """An error of the service, or an invalid response, is an error."""
     with pytest.raises(AuthenticationError) as caught:
         ask(status)
     assert str(caught.value) == why
@@ -89,14 +89,14 @@ def test_failed_reviews_are_errors(status: Any, why: str) -> None:
     (["y"], (), ()),
 ])  # fmt: skip
 def test_audiences_of_the_review_count(named: list[str] | None, wanted: tuple[str, ...], good: tuple[str, ...] | None) -> None:
-    """A service that names audiences decides for which the token is good; one that does not answers for this server's."""
+    """The token is valid for the audiences in the response, or for this server's if there are none."""
     found = ask(known(audiences=named), wanted)
     assert (found.audiences if found else None) == good
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
 def test_review_holds_token_and_audiences(version: str) -> None:
-    """The review holds the token and the audiences, and nothing else."""
+    """The review has the token and the audiences only."""
     reviews = Reviews({"status": {}})
     method = TokenWebhook(ORCH, reviews, version=version, audiences=API)
     result_of(method.authenticate_token("t", ("a", "b")))
@@ -132,12 +132,12 @@ def test_any_response_is_a_user_or_an_error(status: Any) -> None:
         assert all(isinstance(group, str) for group in found.user.groups)
 
 
-# -- the memory
+# -- the cache
 
 
 @implementer(ITokenAuthenticator)
 class Slow:
-    """A sort of token whose answers come when the test says."""
+    """An authenticator whose results come when the test completes them."""
 
     name = "slow"
 
@@ -172,7 +172,7 @@ class Counted:
 BOB = Authenticated(user=User(name="bob"))
 
 
-class Memory:
+class CacheBench:
     def __init__(self, **options: Any) -> None:
         self.clock = Clock()
         self.slow = Slow()
@@ -198,8 +198,8 @@ class Memory:
 
 
 def test_results_are_cached_by_audience() -> None:
-    """Each for its own time, and by audience."""
-    memory = Memory()
+    """Each result is cached for its own time, by token and audience."""
+    memory = CacheBench()
     assert memory.answered(BOB) is BOB and memory.answered(None) is BOB
     assert memory.answered(None, token="u") is None
     assert memory.answered(BOB, token="u") is None
@@ -214,8 +214,8 @@ def test_results_are_cached_by_audience() -> None:
 
 
 def test_failures_are_not_cached() -> None:
-    """An error is raised in all concurrent callers, and the next call asks again."""
-    memory = Memory()
+    """An error is raised in all concurrent callers, and is not cached."""
+    memory = CacheBench()
     (_, first), (_, second) = memory.ask(), memory.ask()
     memory.slow.pending.pop().errback(AuthenticationError("away"))
     for seen in (first, second):
@@ -226,8 +226,8 @@ def test_failures_are_not_cached() -> None:
 
 
 def test_concurrent_requests_share_a_review() -> None:
-    """Requests with the same token at the same time share the answer; leaving them one by one ends the question."""
-    memory = Memory()
+    """Concurrent requests with one token share the review; it is cancelled with its last caller."""
+    memory = CacheBench()
     asked = [memory.ask() for _ in range(3)]
     assert len(memory.slow.asked) == 1 and memory.counted.now == {"in_flight": 1, "blocked": 3}
     asked[0][0].cancel()
@@ -240,8 +240,8 @@ def test_concurrent_requests_share_a_review() -> None:
 
 
 def test_unanswered_review_times_out() -> None:
-    """A service that never answers is an error in the end."""
-    memory = Memory()
+    """A review without a response is an error at the timeout."""
+    memory = CacheBench()
     _, seen = memory.ask()
     memory.clock.advance(31)
     with pytest.raises(AuthenticationError, match="deadline"):
@@ -250,12 +250,12 @@ def test_unanswered_review_times_out() -> None:
 
 
 def test_zero_ttl_disables_the_cache() -> None:
-    """With 0 seconds every question is asked, and the memory stays within its bounds."""
-    memory = Memory(found=0.0, unknown=0.0)
+    """With a TTL of 0 every request is reviewed, and the cache stays within its bounds."""
+    memory = CacheBench(found=0.0, unknown=0.0)
     memory.answered(BOB)
     memory.answered(BOB)
     assert len(memory.slow.asked) == 2
-    small = Memory(capacity=2)
+    small = CacheBench(capacity=2)
     for token in "abc":
         small.answered(BOB, token=token)
     small.answered(BOB, token="a")

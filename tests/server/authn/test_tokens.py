@@ -1,4 +1,4 @@
-"""Bearer tokens of every sort, and the chain around them."""
+"""Bearer tokens of all kinds, and the authentication chain."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def credentials(*values: Any) -> Any:
 
 
 def test_a_token_file_names_users() -> None:
-    """Token, name, uid and groups; empty lines are skipped."""
+    """The file has token, name, uid and groups; empty lines are skipped."""
     users = parse_token_file("f", FILE)
     assert users["alice-token"] == User(name="alice", uid="alice-uid", groups=("dev", "qa"))
     assert users["bob-token"].groups == ()
@@ -47,7 +47,7 @@ def test_a_token_file_names_users() -> None:
 
 @pytest.mark.parametrize("line", ["a,b\n", ",b,c\n", '"a,b,c\n'])
 def test_invalid_line_is_named(line: str) -> None:
-    """Too few columns, an empty token and open quotes are errors with file and line."""
+    """Too few columns, an empty token and unclosed quotes are errors with file and line."""
     with pytest.raises(TokenFileError, match=r"^tokens.csv:2"):
         parse_token_file("tokens.csv", ["x,y,z\n", line])
 
@@ -67,12 +67,12 @@ def test_invalid_line_is_named(line: str) -> None:
     ],
 )
 def test_bearer_header_forms(header: str, name: str) -> None:
-    """One space stands before the token, the scheme is in any case, and what is no token is anonymous."""
+    """One space precedes the token, the scheme is case-insensitive, and other values are anonymous."""
     assert result_of(chain().authenticate(credentials(header))).user.name == name
 
 
 def test_authenticated_users_get_the_authenticated_group() -> None:
-    """The chain adds the group of all authenticated users, and not to the anonymous one."""
+    """The chain adds the group of authenticated users, except to the anonymous user."""
     found = result_of(chain().authenticate(credentials("Bearer alice-token")))
     assert found.user.groups == ("dev", "qa", "system:authenticated")
     assert found.consumed == ("authorization",)
@@ -81,14 +81,15 @@ def test_authenticated_users_get_the_authenticated_group() -> None:
 
 @pytest.mark.parametrize(("header", "anonymous"), [("Bearer wrong", True), ("", False)])
 def test_unauthenticated_requests_are_401(header: str, anonymous: Any) -> None:
-    """A wrong token is never anonymous; without anonymous access an empty request is refused too."""
+    """An invalid token is never anonymous; with anonymous access disabled a request without credentials is rejected,
+    too."""
     with pytest.raises(ApiError) as caught:
         result_of(chain(anonymous=anonymous).authenticate(credentials(header)))
     assert caught.value.code == 401
 
 
 def test_audiences_of_static_tokens() -> None:
-    """A static token is good for this API server only."""
+    """A static token is valid for this API server only."""
     found = result_of(bearer().authenticate_token("alice-token", ["x", "api"]))
     assert found.audiences == ("api",)
     with pytest.raises(AuthenticationError, match=r"^invalid bearer token$"):
@@ -96,7 +97,7 @@ def test_audiences_of_static_tokens() -> None:
 
 
 def test_loopback_token_authenticates_the_server() -> None:
-    """Only the very token gives the server's own identity."""
+    """Only the exact token gives the server's own identity."""
     method = Loopback("secret", uid="u")
     found = result_of(method.authenticate_token("secret", API))
     assert found is not None and found.user.groups == ("system:masters",)

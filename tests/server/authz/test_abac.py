@@ -1,4 +1,4 @@
-"""Policies of a file."""
+"""ABAC policy files."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def path(text: str, verb: str = "get") -> Action:
     ({"user": "alice", "nonResourcePath": "*"}, pods(), False),
 ])  # fmt: skip
 def test_policy_line_matching(spec: dict[str, Any], action: Action, allowed: bool) -> None:
-    """A line allows when all that it names matches; what it does not name matches only what has none."""
+    """A line allows what all of its fields match; an omitted field matches only requests without the attribute."""
     assert decided(line(**spec), action) is allowed
 
 
@@ -88,7 +88,7 @@ def test_policy_line_matching(spec: dict[str, Any], action: Action, allowed: boo
     ("user: a", Policy(user="a", api_group="*", resource="*", namespace="*", path="*")),
 ])  # fmt: skip
 def test_unversioned_policy_lines(text: str, policy: Policy) -> None:
-    """Without apiVersion, what a line leaves out matches everything."""
+    """Without apiVersion an omitted field matches everything."""
     assert parsed(text) == [policy]
 
 
@@ -102,20 +102,20 @@ def test_unversioned_policy_lines(text: str, policy: Policy) -> None:
     ('{"kind": 1}', "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string"),
 ])  # fmt: skip
 def test_bad_lines_are_named(text: str, why: str) -> None:
-    """An error names the file and the line, shows it, and says why."""
+    """The error has the file, the line number, the line and the reason."""
     with pytest.raises(PolicyFileError) as caught:
         parsed("# comment", "", "  ", "{}", text)
     assert str(caught.value) == f"error reading policy file p.jsonl, line 5: {text}: {why}"
 
 
 def test_long_lines_are_refused() -> None:
-    """A line has an end."""
+    """Lines have a maximum length."""
     with pytest.raises(PolicyFileError, match=r"error reading policy file p.jsonl: .*too long"):
         parsed('{"user": "' + "a" * 70000 + '"}')
 
 
 def test_rules_of_a_user_are_listed() -> None:
-    """The rules of a user are those of the lines that speak of the user and the namespace."""
+    """The rules of a user are those of the lines that apply to the user and the namespace."""
     authorizer = AttributeBasedAuthorizer(parsed(
         line(user="alice", namespace="*", resource="pods", readonly=True),
         line(group="dev", namespace="a", resource="*", apiGroup="apps"),
@@ -133,7 +133,7 @@ def test_rules_of_a_user_are_listed() -> None:
 
 
 def test_policy_file_line_endings(tmp_path: Path) -> None:
-    """A file is read with either end of line."""
+    """Both kinds of line endings are accepted."""
     file = tmp_path / "p.jsonl"
     file.write_bytes(b'{"user": "a"}\r\n# x\r\n{"user": "b"}\n')
     assert [p.user for p in AttributeBasedAuthorizer.read(ORCH, str(file)).policies] == ["a", "b"]
@@ -149,7 +149,7 @@ _VALUES = st.recursive(
 @given(st.lists(st.binary(max_size=40) | st.text(max_size=40).map(str.encode)), st.dictionaries(
     st.sampled_from(["apiVersion", "kind", "user", "group", "readonly", "resource", "namespace", "spec"]), _VALUES))  # fmt: skip
 def test_any_file_is_policies_or_an_error(lines: list[bytes], policy: dict[str, Any]) -> None:
-    """Whatever a file holds is a list of policies, or an error that names the file."""
+    """Any file content gives a list of policies, or an error that names the file."""
     for text in (b"\n".join(lines), json.dumps(policy).encode(), line(**{k: v for k, v in policy.items() if k != "kind"}).encode()):
         try:
             found = parse_policies(ORCH, "p.jsonl", text)

@@ -30,7 +30,7 @@ def test_modes_follow_the_privileged_group_in_order() -> None:
     ],
 )
 def test_invalid_modes_are_refused(modes: Any, text: str) -> None:
-    """No mode, a repeated mode, an unknown mode and a mode without its configuration are errors."""
+    """No mode, a repeated or unknown mode, and a mode without its configuration are errors."""
     with pytest.raises(ValueError, match=text):
         union(*modes)
 

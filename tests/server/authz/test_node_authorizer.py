@@ -1,4 +1,4 @@
-"""What a node may touch, by its pods."""
+"""The Node authorizer: a node's access to objects follows from its pods."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ ALONE = "no relationship found between node 'n1' and this object"
     ],
 )
 def test_node_permissions(action: Action, reason: str) -> None:
-    """A node reads what its pods need and writes what is its own; all else follows the node role."""
+    """A node may read what its pods use and write its own objects; everything else depends on the node role."""
     verdict = result_of(authorizer()[1].authorize(action))
     if reason is None:
         assert verdict.decision is Decision.ALLOW
@@ -104,14 +104,14 @@ def test_node_permissions(action: Action, reason: str) -> None:
 
 
 def test_access_ends_with_the_pod() -> None:
-    """When the pod is gone, so is the access."""
+    """Access ends when the pod is deleted."""
     informers, node = authorizer()
     informers.informer(ResourceRef("", "v1", "pods")).remove("ns", "p")
     assert result_of(node.authorize(act("get", "secrets", "sec"))).decision is Decision.NO_OPINION
 
 
 def test_mirror_pods_give_no_access() -> None:
-    """What a mirror pod refers to, its node has made up."""
+    """Mirror pods, which the node itself creates, give no access."""
     informers, node = authorizer()
     mirror = {**POD, "metadata": {**POD["metadata"], "annotations": {ORCH("{long}.io/config.mirror"): "x"}}}
     informers.put(ResourceRef("", "v1", "pods"), mirror)
@@ -119,7 +119,7 @@ def test_mirror_pods_give_no_access() -> None:
 
 
 def test_other_users_get_no_opinion() -> None:
-    """Users that are no nodes get no opinion and no reason; a node without a name gets a reason."""
+    """Users that are not nodes get no opinion and no reason; a node without a name gets a reason."""
     node = authorizer()[1]
     user = Action(user=User(name="alice"), verb="get", resource="secrets", name="sec", namespace="ns")
     assert result_of(node.authorize(user)).reason == ""
@@ -129,7 +129,7 @@ def test_other_users_get_no_opinion() -> None:
 
 
 def test_node_rules_are_listed_as_incomplete() -> None:
-    """To nodes it is said that not all of what they may do can be listed; to others nothing is missing."""
+    """For nodes the listed rules are marked as incomplete; for other users nothing is missing."""
     _, node = authorizer()
     found = node.rules(User(name="system:node:n1", groups=("system:nodes",)), "ns")
     assert found.incomplete and found.error == "node authorizer does not support user rule resolution"

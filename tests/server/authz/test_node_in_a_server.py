@@ -1,4 +1,4 @@
-"""The Node authorizer in a whole server: what a node may read follows its pods."""
+"""The Node authorizer in a whole server: a node's access follows its pods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
 
 
 def ask(server: InProcessServer, path: str, node: str = "n1") -> tuple[int, str]:
-    """Code and message of the answer to a node, which may come in a later turn."""
+    """Code and message of the response to a node, which may come in a later turn."""
     answers: list[Answer] = []
     start(server.request("GET", path, user=user(f"system:node:{node}", "system:nodes"))).addCallback(answers.append)
     for _ in range(5):
@@ -46,7 +46,8 @@ def pod(name: str, node: str, secret: str) -> dict[str, Any]:
     ids=["first question", "later question"],
 )
 def test_a_node_reads_what_its_pods_need(server: InProcessServer, asked_before: Callable[[InProcessServer], Any]) -> None:
-    """Whether its pods came before the first question or after it; nothing of other nodes' pods, nothing afterwards."""
+    """It does not matter whether pods come before or after the first request; objects of other nodes' pods, and of
+    deleted pods, are forbidden."""
     asked_before(server)
     for name in ("used", "other", "unused"):
         post(server, f"{HERE}/secrets", {"metadata": {"name": name}})

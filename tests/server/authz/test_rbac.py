@@ -1,4 +1,4 @@
-"""RBAC: what bindings and roles allow, and the words of the verdict."""
+"""RBAC: permissions by roles and bindings, and the reasons of decisions."""
 
 from __future__ import annotations
 
@@ -96,19 +96,20 @@ def act(
     ],
 )
 def test_a_rule_allows_what_it_names(given: Any, action: Action, allowed: bool) -> None:
-    """Verbs, groups, resources, names and paths must all match; stars match any, subresources are named with a slash."""
+    """Verbs, groups, resources, names and paths must all match; stars match any, subresources are named with a slash.
+    """
     assert CompiledRules([given]).allow(action) is allowed
 
 
 def test_rules_of_one_role_add_up() -> None:
-    """A rule without names lifts the limit of another rule on the same resource; names of two rules unite."""
+    """A rule without names lifts the restriction of another rule for the resource; names of two rules are united."""
     assert CompiledRules([rule("get", "", "pods", names="a"), rule("get", "", "pods")]).allow(act(name="z"))
     both = CompiledRules([rule("get", "", "pods", names="a"), rule("get", "", "pods", names="b")])
     assert both.allow(act(name="a")) and both.allow(act(name="b")) and not both.allow(act(name="c"))
 
 
 def test_a_role_binding_holds_in_its_namespace_only() -> None:
-    """A RoleBinding gives even a ClusterRole's rights in its own namespace, and never rights to paths."""
+    """A RoleBinding grants even a ClusterRole's rules in its own namespace only, and never paths."""
     informers, rbac = setup()
     informers.put(ref("clusterroles"), role("r", rule("get", "", "pods"), rule("get", paths="/m")))
     informers.put(ref("rolebindings"), binding("b", "ClusterRole", "r", user("u"), namespace="ns"))
@@ -120,7 +121,7 @@ def test_a_role_binding_holds_in_its_namespace_only() -> None:
 
 
 def test_subjects_are_users_groups_and_accounts() -> None:
-    """A ServiceAccount subject without a namespace means the binding's; its user name is what matters."""
+    """A ServiceAccount subject without a namespace is in the binding's; it is matched by its user name."""
     informers, rbac = setup()
     informers.put(ref("clusterroles"), role("r", rule("get", "", "pods")))
     informers.put(
@@ -137,14 +138,14 @@ def test_subjects_are_users_groups_and_accounts() -> None:
 
 
 def test_missing_role_is_named_in_the_reason() -> None:
-    """A binding to a role that is gone allows nothing, and the reason says which role."""
+    """A binding to a missing role allows nothing, and the reason names the role."""
     informers, rbac = setup()
     informers.put(ref("rolebindings"), binding("b", "ClusterRole", "gone", user("u"), namespace="ns"))
     assert result_of(rbac.authorize(act())).reason == f'RBAC: clusterrole.{GROUP} "gone" not found'
 
 
 def test_changes_take_effect_at_once() -> None:
-    """Changed roles, changed subjects and deleted bindings count from the moment the informer knows."""
+    """Changed roles and subjects and deleted bindings take effect as soon as the informer has them."""
     informers, rbac = setup()
     informers.put(ref("roles"), role("r", rule("get", "", "pods"), namespace="ns"))
     informers.put(ref("rolebindings"), binding("b", "Role", "r", user("u"), namespace="ns"))
@@ -159,7 +160,7 @@ def test_changes_take_effect_at_once() -> None:
 
 
 def test_rules_are_listed_for_review() -> None:
-    """`rules` shows resource and path rules apart, and is incomplete when a role is missing."""
+    """`rules` returns resource and path rules separately, and is incomplete if a role is missing."""
     informers, rbac = setup()
     informers.put(ref("clusterroles"), role("r", rule("get", "", "pods"), rule("get", paths="/m")))
     informers.put(

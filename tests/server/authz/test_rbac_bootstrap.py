@@ -1,4 +1,4 @@
-"""The default roles and bindings, and how a cluster is brought back to them."""
+"""The default RBAC roles and bindings, and their reconciliation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_default_objects_are_the_recorded_ones(reference: Callable[[str], Any]) 
 
 
 def test_names_follow_the_dialect() -> None:
-    """The same tables give the names of the other dialect."""
+    """Names and groups are spelled in the dialect."""
     names = {o["metadata"]["name"] for o in bootstrap_objects(KUBERNETES)}
     assert KUBERNETES("system:{short}-scheduler") in names and not any(ORCH.long in n for n in names)
 
@@ -47,7 +47,7 @@ def expected(name: str = "cluster-admin") -> Object:
 
 
 def test_reconciling_adds_and_never_removes() -> None:
-    """Missing rules are added, extra rules and labels stay, and a role with enough rights is left alone."""
+    """Missing rules are added, extra rules and labels stay, and a role with all rules is not written."""
     want = expected("system:public-info-viewer")
     assert reconcile(None, want).action == "create"
     assert reconcile(want, want).action == ""
@@ -68,7 +68,7 @@ def test_autoupdate_false_prevents_reconciling() -> None:
 
 
 def test_rules_of_aggregated_roles_are_kept() -> None:
-    """Rules of an aggregated role are the controller's; only a missing selector is added."""
+    """Rules of an aggregated role belong to its controller; only a missing selector is added."""
     want = expected("admin")
     have = {**want, "rules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]}
     assert reconcile(have, want).action == ""
@@ -78,7 +78,7 @@ def test_rules_of_aggregated_roles_are_kept() -> None:
 
 
 def test_changed_role_reference_recreates_the_binding() -> None:
-    """roleRef cannot change, so the binding is deleted and created; missing subjects alone are an update."""
+    """roleRef is immutable, so the binding is deleted and created; missing subjects alone are an update."""
     want = by_kind(bootstrap_objects(ORCH), "ClusterRoleBinding")[("", "cluster-admin")]
     other = {**want, "roleRef": {**want["roleRef"], "name": "x"}}
     assert reconcile(other, want).action == "recreate"

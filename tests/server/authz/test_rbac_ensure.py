@@ -1,4 +1,4 @@
-"""Writing the default roles through a client, and a property that ties granting to allowing."""
+"""Writing the default roles through a client, and properties of rule coverage."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from orchd.txkit.coroutines import start
 
 
 class Client:
-    """Keeps objects; the first update of each object loses a race when `racing`."""
+    """Stores objects; if `racing`, the first update of each object conflicts."""
 
     def __init__(self, racing: bool = False) -> None:
         self.objects: dict[tuple[str, str, str], Object] = {}
@@ -54,9 +54,9 @@ class Client:
 
 
 def test_defaults_are_written_once() -> None:
-    """The first start writes every object, the next one nothing; a damaged role is mended, also after a lost race."""
+    """The first start writes every object, the next one nothing; a damaged role is restored, also after a conflict."""
     client = Client(racing=True)
-    # It has the methods that are called.
+    # It implements the methods that are called.
     partial: Any = client
     assert result_of(ensure(partial, ORCH)) == len(bootstrap_objects(ORCH))
     assert result_of(ensure(partial, ORCH)) == 0
@@ -67,7 +67,7 @@ def test_defaults_are_written_once() -> None:
 
 
 class SlowClient(Client):
-    """A client whose writes end when the test says so."""
+    """A client whose writes complete when the test releases them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class SlowClient(Client):
 
 
 class OvertakenClient(Client):
-    """Another server creates each object at the same moment."""
+    """A client for which another server creates each object first."""
 
     async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_answer: bool) -> None:
         await super().create(ref, namespace, obj, need_answer=need_answer)
@@ -88,7 +88,7 @@ class OvertakenClient(Client):
 
 
 def test_two_servers_at_once() -> None:
-    """Objects that another server has made meanwhile are found."""
+    """Objects that another server has created meanwhile are accepted."""
     client = OvertakenClient()
     partial: Any = client
     assert result_of(ensure(partial, ORCH)) == 0
@@ -96,7 +96,7 @@ def test_two_servers_at_once() -> None:
 
 
 def test_defaults_are_written_concurrently() -> None:
-    """Writes do not wait for one another, so that they share commits."""
+    """Writes are concurrent, so that they share commits."""
     client = SlowClient()
     partial: Any = client
     running, count = start(ensure(partial, ORCH)), len(bootstrap_objects(ORCH))
@@ -131,7 +131,7 @@ _actions = [
 @settings(max_examples=200, deadline=None)
 @given(st.lists(_rules, max_size=3), _rules)
 def test_covered_rule_allows_no_more_actions(held: Any, granted: Any) -> None:
-    """If nothing of a rule is missing from the rules held, no action that it allows is beyond them."""
+    """If no part of a rule is uncovered, the held rules allow every action that it allows."""
     if not uncovered(held, [granted]):
         mine, theirs = CompiledRules(held), CompiledRules([granted])
         assert all(mine.allow(action) for action in _actions if theirs.allow(action))
@@ -140,7 +140,7 @@ def test_covered_rule_allows_no_more_actions(held: Any, granted: Any) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(_rules, max_size=3), st.lists(_rules, max_size=3))
 def test_uncovered_parts_are_reported(held: Any, granted: Any) -> None:
-    """What is missing are the parts that no rule held covers, also if a rule is held as it is."""
+    """The reported parts are those that no held rule covers, also if a rule is held as it is."""
     expected = [part for rule in granted for part in breakdown(rule) if not any(rule_covers(each, part) for each in held)]
     assert uncovered(held, granted) == expected
     assert uncovered([*held, *granted], granted) == []
@@ -149,7 +149,7 @@ def test_uncovered_parts_are_reported(held: Any, granted: Any) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(_rules, min_size=1, max_size=4))
 def test_compiled_role_allows_what_its_rules_allow(rules: Any) -> None:
-    """A role allows exactly what one of its rules allows."""
+    """A compiled role allows exactly what one of its rules allows."""
     together = CompiledRules(rules)
     alone = [CompiledRules([rule]) for rule in rules]
     for action in _actions:

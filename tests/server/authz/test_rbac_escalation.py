@@ -58,7 +58,7 @@ def refused(coroutine: Any) -> ApiError:
 
 
 def test_uncovered_role_is_refused() -> None:
-    """The refusal lists what is missing, with the verbs of one resource together."""
+    """The error lists the missing rules, with the verbs of one resource combined."""
     error = refused(check(CONFIGMAPS).role(ALICE, "roles", role(CONFIGMAPS, SECRETS)))
     assert error.code == 403
     assert error.message == (
@@ -69,14 +69,14 @@ def test_uncovered_role_is_refused() -> None:
 
 
 def test_escalate_permission_and_masters_bypass_the_check() -> None:
-    """The verb escalate on the role, or the group of masters, makes the check void."""
+    """The escalate verb on the role, or the masters' group, bypasses the check."""
     escalate = {"verbs": ["escalate"], "apiGroups": [GROUP], "resources": ["roles"], "resourceNames": ["r"]}
     result_of(check(escalate).role(ALICE, "roles", role(SECRETS)))
     result_of(check().role(User(name="x", groups=("system:masters",)), "roles", role(SECRETS)))
 
 
 def test_owner_and_finalizer_updates_are_not_checked() -> None:
-    """An update of owner references and finalizers alone is let through; any other is checked in full."""
+    """Updates of owner references and finalizers alone are not checked; all others are."""
     old = role(SECRETS)
     freed = {**old, "metadata": {**old["metadata"], "finalizers": ["x"]}}
     result_of(check().role(ALICE, "roles", freed, old))
@@ -85,7 +85,7 @@ def test_owner_and_finalizer_updates_are_not_checked() -> None:
 
 
 def test_binding_needs_the_roles_rules_or_bind_permission() -> None:
-    """A binding needs the rules of its role or the verb bind; a role that is not there is a 404."""
+    """A binding requires the rules of its role or the bind verb; a missing role is 404."""
     assert refused(check(CONFIGMAPS).binding(ALICE, "rolebindings", binding("Role", "strong"))).code == 403
     missing = refused(check().binding(ALICE, "rolebindings", binding("Role", "absent")))
     assert (missing.code, missing.message) == (404, f'roles.{GROUP} "absent" not found')
@@ -94,7 +94,7 @@ def test_binding_needs_the_roles_rules_or_bind_permission() -> None:
 
 
 def test_aggregation_rule_needs_all_permissions() -> None:
-    """A selector can gather any rule, so only who holds all may set one."""
+    """An aggregation rule can collect any rule, so setting one requires all permissions."""
     obj = {"metadata": {"name": "r"}, "rules": [], "aggregationRule": {"clusterRoleSelectors": [{}]}}
     error = refused(check(CONFIGMAPS).role(ALICE, "clusterroles", obj))
     assert error.message.endswith("must have cluster-admin privileges to use the aggregationRule")
@@ -115,5 +115,5 @@ def test_aggregation_rule_needs_all_permissions() -> None:
     ],
 )
 def test_rule_coverage(owner: Any, wanted: Any, missing: Any) -> None:
-    """Stars, subresources, names and path prefixes cover as they allow."""
+    """Stars, subresources, names and path prefixes cover what they match."""
     assert len(uncovered([owner], [wanted])) == missing

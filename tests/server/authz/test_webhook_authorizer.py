@@ -1,4 +1,4 @@
-"""Access reviews by a service outside."""
+"""Access reviews by an external service."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def made(*statuses: Any, clock: Clock | None = None, **options: Any) -> tuple[We
         error="json: cannot unmarshal string into Go struct field SubjectAccessReviewStatus.status.allowed of type bool")),
 ])  # fmt: skip
 def test_responses_become_decisions(status: Any, verdict: Verdict) -> None:
-    """Allow and deny decide; neither is no opinion; a failure is no opinion with an error."""
+    """A response allows, denies or has no opinion; a failure is no opinion with an error."""
     authorizer, _ = made(status)
     assert result_of(authorizer.authorize(GET)) == verdict
 
@@ -74,7 +74,7 @@ def test_failure_policy_deny() -> None:
 
 @pytest.mark.parametrize(("version", "groups"), [("v1", "groups"), ("v1beta1", "group")])
 def test_review_holds_action_and_user(version: str, groups: str) -> None:
-    """The review says all of the action and the user; the two versions spell one member differently."""
+    """The review has all attributes of the action and the user; one field differs in spelling between the versions."""
     authorizer, reviews = made({}, {}, version=version)
     result_of(authorizer.authorize(GET))
     result_of(authorizer.authorize(Action(user=User(name=""), verb="get", path="/x")))
@@ -96,7 +96,7 @@ def test_review_holds_action_and_user(version: str, groups: str) -> None:
 
 
 def test_decisions_are_cached() -> None:
-    """Allowed and other answers are kept for as long as the flags say, failures never, and too long questions neither."""
+    """Allowed and other decisions are cached for the times of the flags; failures and too long requests are not."""
     clock = Clock()
     authorizer, reviews = made({"allowed": True}, {}, clock=clock, authorized_ttl=10, unauthorized_ttl=3)
     assert [result_of(authorizer.authorize(GET)).decision for _ in range(3)] == [Decision.ALLOW] * 3
@@ -128,7 +128,7 @@ def test_errors_count_only_without_a_decision() -> None:
 
 
 def test_rules_cannot_be_listed() -> None:
-    """A service cannot list what it would allow."""
+    """The rules of a webhook cannot be listed."""
     rules = made()[0].rules(ALICE, "n")
     assert rules.incomplete and rules.error == "webhook authorizer does not support user rule resolution"
 
@@ -143,7 +143,7 @@ _STATUSES = st.dictionaries(st.sampled_from(["allowed", "denied", "reason", "eva
 
 @given(_STATUSES | _VALUES)
 def test_any_response_is_a_decision_or_an_error(status: Any) -> None:
-    """Whatever a service says is a decision, or none with an error; only a true allowed allows."""
+    """Any response is a decision, or no opinion with an error; only `allowed: true` allows."""
     verdict = result_of(made(status)[0].authorize(GET))
     assert (verdict.decision is Decision.ALLOW) <= (isinstance(status, dict) and status.get("allowed") is True)
     assert isinstance(verdict.reason, str) and isinstance(verdict.error, str)

@@ -1,7 +1,8 @@
-"""What a fresh cluster holds, and that starting again writes nothing."""
+"""Objects of a new cluster; a further start writes nothing."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.errors import ApiError, already_exists, conflict, not_found
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.jsonvalues import Object
+from orchd.server.authz.rule_coverage import uncovered
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.bootstrap.objects import BootstrapObject
 from orchd.testing.server import InProcessServer, make_server, run
@@ -34,7 +36,7 @@ def everything(dialect: Dialect) -> list[BootstrapObject]:
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=lambda d: d.name)
 def test_objects_contain_no_dialect_templates(dialect: Dialect) -> None:
-    """Every text of every object is spelled in the dialect; objects are of served kinds."""
+    """All texts of all objects are spelled in the dialect, and all objects are of served kinds."""
     catalog = builtin_catalog(dialect)
     for wanted in everything(dialect):
         assert "{" not in str(wanted.object).replace("{'", "").replace("{}", "")
@@ -44,7 +46,7 @@ def test_objects_contain_no_dialect_templates(dialect: Dialect) -> None:
 
 
 def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
-    """What is there as it should be is left alone, defaults of the server's included."""
+    """Complete objects are not written again, also if the server has added defaults."""
     server = make_server(tmp_path)
     before, asked = server.server.storage.store.revision, server.server.api.request_metrics.series
     writes = {labels: dict(series.codes) for labels, series in asked.items() if labels.verb not in ("GET", "LIST", "WATCH")}
@@ -56,7 +58,7 @@ def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_reconciled_fields_are_restored(tmp_path: Path) -> None:
-    """Changed members that are reconciled are restored; other members are preserved."""
+    """Reconciled members are restored; other members are preserved."""
     server = make_server(tmp_path)
     client, dialect = server.client(), server.dialect
     level = ResourceRef(dialect("flowcontrol.apiserver.{abbr}.io"), "v1beta2", "prioritylevelconfigurations")
@@ -69,8 +71,21 @@ def test_reconciled_fields_are_restored(tmp_path: Path) -> None:
     server.stop()
 
 
+def test_reduced_default_roles_are_restored(tmp_path: Path) -> None:
+    """Rules that a default role has lost are added again."""
+    server = make_server(tmp_path)
+    client, dialect = server.client(), server.dialect
+    roles = ResourceRef(dialect("rbac.authorization.{abbr}.io"), "v1", "clusterroles")
+    found = run(client.get(roles, "", "system:node-proxier"))
+    run(client.update(roles, "", "system:node-proxier", {**found, "rules": found["rules"][1:]}))
+    run(server.server.bootstrap.run())
+    again = run(client.get(roles, "", "system:node-proxier"))
+    assert uncovered(found["rules"][1:], found["rules"]) and not uncovered(again["rules"], found["rules"])
+    server.stop()
+
+
 def test_objects_of_a_fresh_cluster(tmp_path: Path) -> None:
-    """Namespaces, the server's own service with the first address, and one APIService per group and version."""
+    """Namespaces, the API service with the first address of the range, and an APIService per group and version."""
     server: InProcessServer = make_server(tmp_path)
     client, dialect = server.client(), server.dialect
     names = [o["metadata"]["name"] for o in run(client.list(ResourceRef("", "v1", "namespaces")))["items"]]
@@ -85,7 +100,7 @@ def test_objects_of_a_fresh_cluster(tmp_path: Path) -> None:
 
 
 def test_loopback_server_has_no_endpoints() -> None:
-    """A server that listens on loopback alone has a service but no endpoints."""
+    """A server that listens on loopback only has a service without endpoints."""
     local = objects.ServerEndpoint(ip="127.0.0.1", port=6443)
     assert not list(objects.own_endpoints(ORCH, [local]))
     endpoints, slice_ = objects.own_endpoints(ORCH, [local, SERVER])
@@ -94,7 +109,7 @@ def test_loopback_server_has_no_endpoints() -> None:
 
 
 def test_endpoints_list_all_servers() -> None:
-    """All servers, by port and in order; the slice is as the first subset."""
+    """Endpoints list all servers by port, sorted; the EndpointSlice equals the first subset."""
     more = [objects.ServerEndpoint(ip=ip, port=port) for ip, port in (("192.0.2.9", 7443), ("192.0.2.8", 6443))]
     endpoints, slice_ = objects.own_endpoints(ORCH, [*more, SERVER])
     assert [
@@ -105,12 +120,18 @@ def test_endpoints_list_all_servers() -> None:
 
 
 class Racing:
-    """A client whose writes lose races, `times` of them."""
+    """A client whose first `times` writes conflict."""
 
     def __init__(self, times: int, *, exists: bool) -> None:
-        self.times, self.exists, self.calls = times, exists, 0
+        self.times, self.exists = times, exists
+        self.calls: Counter[str] = Counter()
+        self.gets = 0
+
+    async def list(self, ref: ResourceRef) -> Object:
+        return {"items": [{"metadata": {"name": f"a{n}"}, "spec": {}} for n in range(20 if self.exists else 0)]}
 
     async def get(self, ref: ResourceRef, namespace: str, name: str) -> Object:
+        self.gets += 1
         if not self.exists:
             raise not_found("", "namespaces", name)
         return {"metadata": {"name": name}, "spec": {}}
@@ -122,21 +143,44 @@ class Racing:
         return self._write(obj, conflict("", "namespaces", "a", "changed"))
 
     def _write(self, obj: Object, lost: ApiError) -> Object:
-        self.calls += 1
-        if self.calls <= self.times:
+        name = obj["metadata"]["name"]
+        self.calls[name] += 1
+        if self.calls[name] <= self.times:
             raise lost
         return obj
 
 
+def wanted(number: int) -> list[BootstrapObject]:
+    ref = ResourceRef("", "v1", "namespaces")
+    return [
+        BootstrapObject(
+            ref=ref,
+            object={"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"a{n}"}, "spec": {"x": 1}},
+            restored=("spec",),
+        )
+        for n in range(number)
+    ]
+
+
+@pytest.mark.parametrize("number", [1, 12])
 @pytest.mark.parametrize("exists", [False, True])
 @pytest.mark.parametrize(("times", "fine"), [(0, True), (4, True), (5, False)])
-def test_lost_races_are_retried_five_times(exists: bool, times: int, fine: bool) -> None:
-    """A lost race is retried, up to five attempts; then the error is raised."""
-    wanted = BootstrapObject(ref=ResourceRef("", "v1", "namespaces"), object={"metadata": {"name": "a"}, "spec": {"x": 1}}, restored=("spec",))
-    client = Racing(times, exists=exists)
+def test_lost_races_are_retried_five_times(number: int, exists: bool, times: int, fine: bool) -> None:
+    """A conflict is retried up to five times; then the error is raised."""
+    client: Any = Racing(times, exists=exists)
     if fine:
-        run(ensure_objects.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as much of a client as is used
-        assert client.calls == times + 1
+        run(ensure_objects.ensure(client, wanted(number), now=""))
+        assert client.calls == {f"a{n}": times + 1 for n in range(number)}
     else:
         with pytest.raises(ApiError):
-            run(ensure_objects.ensure(client, [wanted], now=""))  # type: ignore[arg-type]  # as above
+            run(ensure_objects.ensure(client, wanted(number), now=""))
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_many_objects_are_listed(exists: bool) -> None:
+    """One request for many objects of a resource; few are asked for one by one, since there may be thousands of others."""
+    many: Any = Racing(0, exists=exists)
+    run(ensure_objects.ensure(many, wanted(12), now=""))
+    few: Any = Racing(0, exists=exists)
+    run(ensure_objects.ensure(few, wanted(2), now=""))
+    assert (many.gets, few.gets) == (0, 2)

@@ -1,4 +1,4 @@
-"""Endpoints of the API service by --apiserver-count."""
+"""Endpoints of the API service with --apiserver-count."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def reconciler(server: InProcessServer, ip: str, count: int) -> CountedEndpointR
 
 
 def test_reconciler_none_writes_no_endpoints(server: InProcessServer) -> None:
-    """With the type none, this server has not written its own address."""
+    """With the reconciler type none, this server does not write its address."""
     assert addresses(server) == []
 
 
 def test_master_count_limits_the_endpoints(server: InProcessServer) -> None:
-    """Servers add themselves; one too many takes the place of the one that follows it."""
+    """Servers add their own address; beyond the count it replaces the one that follows it in order."""
     for ip in ("192.0.2.1", "192.0.2.3"):
         run(reconciler(server, ip, 2)._once())
     assert addresses(server) == ["192.0.2.1", "192.0.2.3"]
@@ -50,7 +50,7 @@ def test_master_count_limits_the_endpoints(server: InProcessServer) -> None:
 
 
 def test_stopping_server_removes_its_address(server: InProcessServer) -> None:
-    """Its address is removed, those of others stay."""
+    """The server's own address is removed, those of others stay."""
     one, other = (reconciler(server, ip, 2) for ip in ("192.0.2.1", "192.0.2.3"))
     run(other._once())
     run(one.start())

@@ -1,4 +1,4 @@
-"""Admission webhooks that want to see objects in a version that another webhook makes."""
+"""Admission webhooks for a version to which a conversion webhook converts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEMBERS = {"example.com/v1": "old", "example.com/v2": "new"}
 
 
 class Webhooks:
-    """Both sides: spec.old of v1 is spec.new of v2, and an admission webhook sets the latter."""
+    """Both webhooks: conversion maps spec.old of v1 to spec.new of v2, and the admission webhook sets the latter."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []
@@ -56,7 +56,8 @@ def version(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("sent", ["v1", "v2"])
 def test_webhook_sees_every_version_converted(server: InProcessServer, monkeypatch: pytest.MonkeyPatch, sent: str) -> None:
-    """A webhook whose rules name one version sees writes through every version in that one, and its patch counts."""
+    """A webhook whose rules name one version gets writes through all versions in that one, and its patch is converted
+    back."""
     played = Webhooks()
     monkeypatch.setattr(server.server.outbound.webhooks, "post", played.post)
     admin = server.client()

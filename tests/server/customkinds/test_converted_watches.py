@@ -1,4 +1,4 @@
-"""Watches in a version that a webhook makes."""
+"""Watches in a version to which a webhook converts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ V2 = ResourceRef("example.com", "v2", "things")
 
 
 class Webhook:
-    """Renames spec.old of v1 to spec.new of v2 and back. While `held`, it answers only when told to."""
+    """Converts spec.old of v1 to spec.new of v2 and back. While `held`, it responds only when the test asks it to."""
 
     def __init__(self) -> None:
         self.calls: list[list[str]] = []
@@ -103,13 +103,13 @@ def seen(event: Any) -> tuple[str, str, str, Any]:
     return event.type, event.object["apiVersion"], event.object["metadata"]["name"], event.object.get("spec")
 
 
-def told(stream: Any, count: int) -> list[Any]:
+def next_events(stream: Any, count: int) -> list[Any]:
     """The next events of a watch."""
     return [run(stream.next()) for _ in range(count)]
 
 
 def test_events_are_converted_to_the_watched_version(server: InProcessServer, webhook: Webhook) -> None:
-    """What there is, what is added, changed and deleted comes in the watched version, with revisions as they are."""
+    """Initial, added, changed and deleted objects come in the watched version, with unchanged revisions."""
     admin = server.client()
     for name in ("a", "b"):
         run(admin.create(V1, "default", thing("v1", name, old="x")))
@@ -118,7 +118,7 @@ def test_events_are_converted_to_the_watched_version(server: InProcessServer, we
     run(admin.patch(V1, "default", "c", {"spec": {"old": "z"}}, content_type="application/merge-patch+json"))
     last = run(admin.get(V1, "default", "c"))["metadata"]["resourceVersion"]
     run(admin.delete(V1, "default", "c"))
-    events = told(stream, 5)
+    events = next_events(stream, 5)
     assert [seen(e) for e in events] == [
         ("ADDED", "example.com/v2", "a", {"new": "x"}),
         ("ADDED", "example.com/v2", "b", {"new": "x"}),
@@ -151,19 +151,19 @@ def test_conversions_are_shared_between_watches(server: InProcessServer, webhook
 
 
 def test_history_is_converted_with_one_call(server: InProcessServer, webhook: Webhook) -> None:
-    """A watch from a version in the past gets what happened since, converted with one call."""
+    """A watch from an earlier version gets the changes since, converted with one call."""
     admin = server.client()
     first = run(admin.create(V1, "default", thing("v1", "a", old="x")))
     for name in ("b", "c"):
         run(admin.create(V1, "default", thing("v1", name, old=name)))
     stream = run(admin.watch(V2, "default", resource_version=first["metadata"]["resourceVersion"]))
-    assert [seen(e)[2:] for e in told(stream, 2)] == [("b", {"new": "b"}), ("c", {"new": "c"})]
+    assert [seen(e)[2:] for e in next_events(stream, 2)] == [("b", {"new": "b"}), ("c", {"new": "c"})]
     assert webhook.calls == [["b", "c"]]
     stream.close()
 
 
 def test_events_keep_their_order_during_conversion(server: InProcessServer, webhook: Webhook) -> None:
-    """While the webhook thinks, changes wait; they then go out together, and watchers share the answer."""
+    """During a conversion changes are queued; they are then sent together, and watchers share the result."""
     admin = server.client()
     streams = [run(admin.watch(V2, "default", resource_version="0")) for _ in range(3)]
     webhook.held = True
@@ -174,13 +174,14 @@ def test_events_keep_their_order_during_conversion(server: InProcessServer, webh
     assert webhook.calls == [["a"], ["b", "c"]]
     webhook.answer()
     for stream in streams:
-        assert [seen(e)[2] for e in told(stream, 3)] == ["a", "b", "c"]
+        assert [seen(e)[2] for e in next_events(stream, 3)] == ["a", "b", "c"]
         stream.close()
     assert len(webhook.calls) == 2
 
 
 def test_selectors_apply_to_the_watched_version(server: InProcessServer, webhook: Webhook) -> None:
-    """Objects move in and out of what is selected, in the watched version; what is not selected is not converted."""
+    """Selectors are applied in the watched version, with ADDED and DELETED for objects that begin or cease to match;
+    others are not converted."""
     admin = server.client()
     stream = run(admin.watch(V2, "default", resource_version="0", label_selector="l=m"))
     run(admin.create(V1, "default", thing("v1", "a", old="x")))
@@ -188,7 +189,7 @@ def test_selectors_apply_to_the_watched_version(server: InProcessServer, webhook
     for label in ("m", None):
         patch = {"metadata": {"labels": {"l": label}}}
         run(admin.patch(V1, "default", "a", patch, content_type="application/merge-patch+json"))
-    events = told(stream, 2)
+    events = next_events(stream, 2)
     assert [seen(e) for e in events] == [
         ("ADDED", "example.com/v2", "a", {"new": "x"}), ("DELETED", "example.com/v2", "a", {"new": "x"}),
     ]  # fmt: skip
@@ -198,7 +199,7 @@ def test_selectors_apply_to_the_watched_version(server: InProcessServer, webhook
 
 
 def test_failed_conversion_ends_the_watch(server: InProcessServer, webhook: Webhook) -> None:
-    """A failed conversion is an ERROR event, which is the last one."""
+    """A failed conversion is an ERROR event, and the last one."""
     admin = server.client()
     streams = [run(admin.watch(V2, "default", resource_version="0")) for _ in range(2)]
     webhook.broken = True
@@ -211,7 +212,7 @@ def test_failed_conversion_ends_the_watch(server: InProcessServer, webhook: Webh
 
 
 def test_slow_conversion_ends_the_watch(server: InProcessServer, webhook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A watch whose changes pile up before a slow webhook ends and has to be opened again."""
+    """A watch with too many changes queued for a slow webhook ends, and must be opened again."""
     monkeypatch.setattr(conversion, "MOST_WAITING", 2)
     admin = server.client()
     stream = run(admin.watch(V2, "default", resource_version="0"))
@@ -225,7 +226,7 @@ def test_slow_conversion_ends_the_watch(server: InProcessServer, webhook: Webhoo
 
 
 def test_closed_watch_does_not_end_a_shared_conversion(server: InProcessServer, webhook: Webhook) -> None:
-    """Who leaves takes nothing from those who share the answer."""
+    """A closed watch does not cancel a conversion that others wait for."""
     admin = server.client()
     first, second = (run(admin.watch(V2, "default", resource_version="0")) for _ in range(2))
     webhook.held = True
@@ -252,7 +253,7 @@ def test_watch_of_an_unserved_version_ends(server: InProcessServer, webhook: Web
 
 
 def test_objects_of_an_old_storage_version_are_converted(server: InProcessServer, webhook: Webhook) -> None:
-    """When the storage version moves on, what was stored before is converted for watchers of the new one."""
+    """After a change of the storage version, previously stored objects are converted for its watchers."""
     admin = server.client()
     run(admin.create(V1, "default", thing("v1", old="x")))
     current = run(admin.get(DEFINITIONS, "", "things.example.com"))
@@ -266,7 +267,7 @@ def test_objects_of_an_old_storage_version_are_converted(server: InProcessServer
 
 
 def test_tables_are_made_of_converted_objects(server: InProcessServer, webhook: Webhook) -> None:
-    """Tables and metadata alone are made of converted objects, in lists and in gets."""
+    """Tables and partial metadata are made from converted objects, in lists and gets."""
     run(server.client().create(V1, "default", thing("v1", old="x")))
     group = ORCH("meta.{abbr}.io")
     for path in ("things", "things/a"):

@@ -1,4 +1,4 @@
-"""The end of a custom kind's objects."""
+"""Deletion of a custom kind's objects with their definition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchd.testing.server import run
 
 
 class Definition:
-    """One that is being deleted."""
+    """A definition that is being deleted."""
 
     name, group, kind, finalizing = "things.example.com", "example.com", "the kind", False
 
@@ -48,8 +48,8 @@ class Client:
         return {"items": []}
 
 
-class Held:
-    """Instances that something holds."""
+class BlockedInstances:
+    """Instances whose deletion the test blocks."""
 
     def __init__(self) -> None:
         self.attempts = 0
@@ -60,8 +60,8 @@ class Held:
 
 
 def test_removed_definition_does_not_affect_its_successor() -> None:
-    """Where a finalizer was taken by force while objects were held, those of the next definition of that name stay."""
-    clock, client, held, old = Clock(), Client(), Held(), Definition()
+    """If the finalizer is removed while objects remain, those of the next definition with that name are kept."""
+    clock, client, held, old = Clock(), Client(), BlockedInstances(), Definition()
     kinds: Any = Kinds(known={old.name: old}, settings=ObjectSettings(dialect=ORCH), changed=None)
     upkeep = DefinitionController(kinds, client, held, clock=clock, wall=lambda: 1e9)  # type: ignore[arg-type]  # as much of them as is asked
     run(upkeep.start())

@@ -1,4 +1,4 @@
-"""Definitions of v1beta1, on a whole server whose runtime configuration serves them."""
+"""v1beta1 definitions, on a server whose runtime configuration serves them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def thing(**members: Any) -> dict[str, Any]:
 
 
 def test_preserve_unknown_fields_keeps_everything(server: InProcessServer) -> None:
-    """Without a word about it nothing is pruned, and no schema is asked for; a condition says that this is the old way."""
+    """By default nothing is pruned and no schema is required; a condition reports this."""
     admin = server.client()
     made = run(admin.create(V1BETA1, "", definition()))
     assert (made["apiVersion"], made["spec"]["preserveUnknownFields"]) == (f"{GROUP}/v1beta1", True)
@@ -55,8 +55,8 @@ def test_preserve_unknown_fields_keeps_everything(server: InProcessServer) -> No
 
 
 def test_pruning_needs_a_structural_schema(server: InProcessServer) -> None:
-    """Without preserveUnknownFields schemas must be structural, and then what they do not know goes; the condition goes
-    when it does not hold any more."""
+    """Without preserveUnknownFields schemas must be structural, and unknown fields are pruned; the condition is removed
+    once it is not true."""
     admin = server.client()
     schema = {"openAPIV3Schema": {"properties": {"spec": {"properties": {"a": {"type": "string"}}}}}}
     with pytest.raises(ApiError, match="type: Required value: must not be empty for specified object fields"):
@@ -76,7 +76,7 @@ def test_pruning_needs_a_structural_schema(server: InProcessServer) -> None:
 
 
 def test_v1beta1_cannot_use_defaults(server: InProcessServer) -> None:
-    """Defaults take the newer version, and the newer version takes no preserveUnknownFields."""
+    """Defaults need v1, and v1 does not allow preserveUnknownFields."""
     admin = server.client()
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "default": "x"}}}}
     with pytest.raises(ApiError, match=r"must not be set \(cannot set default values in"):
@@ -90,7 +90,7 @@ def test_v1beta1_cannot_use_defaults(server: InProcessServer) -> None:
 
 
 def test_v1beta1_requests_are_warned(server: InProcessServer) -> None:
-    """Requests are warned that the version has been given up; it is served only by its own name."""
+    """Requests get a deprecation warning; only the version's own runtime-config key enables it."""
     answer = run(server.request("GET", f"/apis/{GROUP}/v1beta1/customresourcedefinitions"))
     assert answer.code == 200
     assert f"{GROUP}/v1beta1 CustomResourceDefinition is deprecated in v1.16+" in str(answer.headers)
@@ -100,7 +100,7 @@ def test_v1beta1_requests_are_warned(server: InProcessServer) -> None:
 
 
 def test_api_all_does_not_enable_v1beta1(tmp_path: Path) -> None:
-    """What has been given up does not come back with everything else."""
+    """api/all does not enable a removed version."""
     made = make_server(tmp_path, "--runtime-config=api/all=true")
     try:
         assert run(made.request("GET", f"/apis/{GROUP}/v1beta1/customresourcedefinitions")).code == 404

@@ -1,4 +1,4 @@
-"""The text of answers about custom kinds: members in order, numbers and characters as the reference writes them."""
+"""JSON of custom objects in responses: order of members, numbers and characters as in the reference."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def made(server: InProcessServer, **more: Any) -> bytes:
 
 
 def test_object_members_are_sorted(server: InProcessServer) -> None:
-    """Every object has its members sorted, in every version and in a dry run."""
+    """The members of every object are sorted, in every version and in a dry run."""
     created = made(server)
     assert created.startswith(b'{"alpha":2,"apiVersion":"example.com/v1","kind":"Thing","metadata":{"creationTimestamp":"')
     assert SPEC + b',"zed":1}\n' in created
@@ -64,7 +64,7 @@ def test_object_members_are_sorted(server: InProcessServer) -> None:
 
 
 def test_list_members_are_sorted(server: InProcessServer) -> None:
-    """A list has its members sorted, too: items before kind and metadata."""
+    """The members of a list are sorted, too: items before kind and metadata."""
     one = made(server).rstrip(b"\n")
     empty = run(server.request("GET", PATH.format("v1") + "?fieldSelector=metadata.name=none")).body
     assert empty.startswith(b'{"apiVersion":"example.com/v1","items":[],"kind":"ThingList","metadata":{"continue":""')
@@ -89,7 +89,7 @@ def test_partial_metadata_is_in_declared_order(server: InProcessServer) -> None:
 
 
 def test_deleted_object_has_the_deletions_version(server: InProcessServer) -> None:
-    """The last state has the version of the deletion, and the annotation that looks like one stays."""
+    """The final object has the revision of the deletion, and an annotation that looks like one is unchanged."""
     version = orjson.loads(made(server))["metadata"]["resourceVersion"]
     patch = {"metadata": {"annotations": {"resourceVersion": str(int(version) + 1)}}}
     headers = {"content-type": "application/merge-patch+json"}

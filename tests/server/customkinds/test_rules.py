@@ -1,4 +1,4 @@
-"""Rules in schemas: an alpha feature that has a gate and, here, no evaluator."""
+"""Validation rules in schemas: an alpha feature with a gate, and without an evaluator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def definition() -> dict[str, Any]:
 
 
 def test_validation_rules_are_dropped_by_default(tmp_path: Path) -> None:
-    """With the gate off, as it is by default, rules are no part of a definition."""
+    """With the gate off, which is the default, rules are dropped from definitions."""
     server = make_server(tmp_path)
     try:
         made = run(server.client().create(DEFINITIONS, "", definition()))
@@ -42,7 +42,7 @@ def test_validation_rules_are_dropped_by_default(tmp_path: Path) -> None:
 
 
 def test_validation_rules_are_refused_with_the_gate(tmp_path: Path) -> None:
-    """With the gate on, a definition with rules is refused with a cause that names them."""
+    """With the gate on, a definition with rules is rejected with a cause that names them."""
     server = make_server(tmp_path, "--feature-gates=CustomResourceValidationExpressions=true")
     try:
         with pytest.raises(ApiError) as caught:

@@ -1,4 +1,4 @@
-"""Field selectors on custom kinds: what a definition declares selectable, in lists, watches and documents."""
+"""Field selectors on custom kinds: selectableFields of a definition, in lists, watches and documents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def definition(group: str, *paths: str, **more: Any) -> dict[str, Any]:
 
 
 def define(space: Any, group: str, *paths: str) -> str:
-    """The path of the resource's objects in the namespace."""
+    """Create the definition; returns the path of its objects in the namespace."""
     answer = run(space.server.request("POST", DEFINITIONS, body=definition(group, *paths)))
     assert answer.code == 201, answer.body
     space.server.clock.pump([1] * 3)
@@ -54,7 +54,7 @@ def selected(space: Any, root: str, selector: str) -> list[str]:
 
 
 def test_lists_filter_by_declared_fields(space: Any) -> None:
-    """Strings, integers and booleans are compared as texts; what is missing is empty."""
+    """Strings, integers and booleans are compared as text; a missing value is empty."""
     root = define(space, "lists.example.com", ".spec.color", ".spec.size", ".spec.new", ".spec.more.x")
     make(space, root, "a", color="blue", size=1, new=True)
     make(space, root, "b", color="green", size=10, new=False, more={"x": "y"})
@@ -72,7 +72,7 @@ def test_lists_filter_by_declared_fields(space: Any) -> None:
 
 
 def test_watches_filter_by_declared_fields(space: Any) -> None:
-    """Objects enter and leave the selection with their fields."""
+    """Objects enter and leave a watch's selection with their fields."""
     root = define(space, "watches.example.com", ".spec.color")
     make(space, root, "a", color="blue")
     answer = run(space.server.request("GET", f"{root}?watch=1&fieldSelector=spec.color%3Dblue"))
@@ -91,7 +91,7 @@ def test_watches_filter_by_declared_fields(space: Any) -> None:
 
 
 def test_later_declared_fields_select_existing_objects(space: Any) -> None:
-    """Objects that are there already are found by them; fields declared no more are refused."""
+    """Existing objects are found by newly declared fields; removed ones are rejected."""
     root = define(space, "later.example.com")
     make(space, root, "a", color="blue")
     make(space, root, "b", color="green")
@@ -111,7 +111,7 @@ def test_later_declared_fields_select_existing_objects(space: Any) -> None:
 
 
 def test_selectable_fields_are_documented(space: Any) -> None:
-    """The definition keeps the fields, and OpenAPI shows them with the kind and its list."""
+    """The definition keeps the fields, and OpenAPI has them at the kind and its list."""
     define(space, "documents.example.com", ".spec.color")
     kept = run(space.server.request("GET", f"{DEFINITIONS}/shirts.documents.example.com")).json
     assert kept["spec"]["versions"][0]["selectableFields"] == [{"jsonPath": ".spec.color"}]
@@ -136,7 +136,7 @@ def test_selectable_fields_are_documented(space: Any) -> None:
     ([f".spec.more.f{n}" for n in range(9)], [("", "Too many: 9: must have at most 8 items")]),
 ])  # fmt: skip
 def test_invalid_selectable_fields_are_refused(space: Any, paths: list[str], causes: list[tuple[str, str]]) -> None:
-    """Paths have to lead to single values, in the words of later releases."""
+    """Paths must lead to single values; errors have the messages of later releases."""
     answer = run(space.server.request("POST", DEFINITIONS, body=definition("wrong.example.com", *paths)))
     assert answer.code == 422, answer.body
     found = [(cause["field"], cause["message"]) for cause in answer.json["details"]["causes"]]
@@ -144,7 +144,7 @@ def test_invalid_selectable_fields_are_refused(space: Any, paths: list[str], cau
 
 
 def test_metadata_fields_cannot_be_declared(space: Any) -> None:
-    """Metadata has selectors of its own; without a schema there is nothing to select."""
+    """Metadata has its own selectors; without a schema no fields are selectable."""
     version = definition("wrong.example.com", ".metadata.name")
     assert run(space.server.request("POST", DEFINITIONS, body=version)).code == 422
     several = definition("wrong.example.com", ".spec.color")

@@ -1,4 +1,4 @@
-"""Custom kinds on a whole server, from definition to the end of their objects."""
+"""Custom kinds on a whole server, from the definition to the deletion of their objects."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def conditions(obj: dict[str, Any]) -> dict[str, tuple[str, str]]:
 
 
 def test_defined_kind_is_served_at_once(server: InProcessServer) -> None:
-    """Between the answer to a definition and the first object no time goes by."""
+    """Objects can be created as soon as the definition's create is answered."""
     admin = server.client()
     made = run(admin.create(DEFINITIONS, "", definition()))
     assert made["status"]["storedVersions"] == ["v1"] and made["status"]["conditions"] is None
@@ -74,7 +74,8 @@ def test_defined_kind_is_served_at_once(server: InProcessServer) -> None:
 
 
 def test_schema_is_enforced_and_changes_raise_the_generation(server: InProcessServer) -> None:
-    """Objects that do not fit are refused; every change but of metadata raises the generation; PUT needs a version."""
+    """Invalid objects are rejected; every change outside metadata raises the generation; PUT needs a resourceVersion.
+    """
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
     with pytest.raises(ApiError, match="must be of type string"):
@@ -92,7 +93,7 @@ def test_schema_is_enforced_and_changes_raise_the_generation(server: InProcessSe
 
 
 def test_status_subresource_separates_status(server: InProcessServer) -> None:
-    """With the subresource the status changes there and only there; without it there is no such door."""
+    """With the subresource only /status changes the status; without it the path does not exist."""
     admin = server.client()
     whole = definition(subresources={"status": {}})
     schema = whole["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
@@ -113,8 +114,8 @@ def test_status_subresource_separates_status(server: InProcessServer) -> None:
 
 
 def test_existing_objects_are_read_with_the_new_schema(server: InProcessServer) -> None:
-    """An object of before a change is read as the new schema has it: pruned and with its defaults, in a list, in a get
-    and to watchers from before the change; what is stored stays until the object is written."""
+    """Objects from before a schema change are pruned and defaulted by the new schema, in lists, gets and watches from
+    earlier versions; the stored form changes with the next write."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition({"a": {"type": "string"}, "b": {"type": "string"}})))
     first = run(admin.create(THINGS, "default", thing(spec={"a": "x", "b": "y"})))
@@ -133,7 +134,7 @@ def test_existing_objects_are_read_with_the_new_schema(server: InProcessServer) 
 
 
 def test_custom_kind_cache_passes_the_contract(server: InProcessServer) -> None:
-    """What stands before the cache of a custom kind is a cache in every respect."""
+    """The wrapper of a custom kind's cache passes the contract of caches."""
     run(server.client().create(DEFINITIONS, "", definition()))
     resource = server.server.catalog.resource("example.com", "v1", "things")
     assert resource is not None
@@ -143,7 +144,7 @@ def test_custom_kind_cache_passes_the_contract(server: InProcessServer) -> None:
 
 
 def test_versions_share_objects_without_a_webhook(server: InProcessServer) -> None:
-    """Without a webhook versions differ in nothing but their name and in what their schemas know."""
+    """Without a webhook versions differ only in apiVersion and in the fields of their schemas."""
     admin = server.client()
     whole = definition({"a": {"type": "string"}})
     (version,) = whole["spec"]["versions"]
@@ -159,7 +160,7 @@ def test_versions_share_objects_without_a_webhook(server: InProcessServer) -> No
 
 
 def test_storage_version_can_change(server: InProcessServer) -> None:
-    """Objects of the old storage version are read in every version, and stay listed as stored in it."""
+    """Objects of the previous storage version are served in every version, and storedVersions keeps that version."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
     run(admin.create(THINGS, "default", thing(spec={"a": "x"})))
@@ -174,7 +175,7 @@ def test_storage_version_can_change(server: InProcessServer) -> None:
 
 
 def test_conflicting_definition_waits_for_the_name(server: InProcessServer) -> None:
-    """The second one waits until the first has gone, then gets the name."""
+    """The second definition waits until the first one is deleted, then gets the name."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
     run(admin.create(DEFINITIONS, "", definition(name="stuff")))
@@ -189,7 +190,8 @@ def test_conflicting_definition_waits_for_the_name(server: InProcessServer) -> N
 
 
 def test_deleting_a_definition_deletes_its_objects(server: InProcessServer) -> None:
-    """Deleting a definition deletes its objects first; one that a finalizer holds keeps both, and nothing new is made."""
+    """Deleting a definition deletes its objects first; an object with a finalizer keeps both, and creates are rejected.
+    """
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
     run(admin.create(THINGS, "default", thing("free")))
@@ -215,7 +217,7 @@ def test_deleting_a_definition_deletes_its_objects(server: InProcessServer) -> N
 
 
 def test_watches_end_with_the_definition(server: InProcessServer) -> None:
-    """Watchers see the last objects go; then their watch is over."""
+    """Watchers get the deletion of the objects; then their watch ends."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
     run(admin.create(THINGS, "default", thing()))
@@ -231,7 +233,7 @@ def test_watches_end_with_the_definition(server: InProcessServer) -> None:
 
 
 def test_paths_of_unserved_resources_are_404(server: InProcessServer) -> None:
-    """In a group that only definitions make, what they do not say is nothing at all."""
+    """In a group of custom kinds, unknown paths are 404."""
     run(server.client().create(DEFINITIONS, "", definition()))
     for path in ("/apis/example.com/v9/things", "/apis/example.com/v1/things/one"):
         answer = run(server.request("GET", path))
@@ -239,7 +241,7 @@ def test_paths_of_unserved_resources_are_404(server: InProcessServer) -> None:
 
 
 def test_foreign_finalizers_keep_a_definition(server: InProcessServer) -> None:
-    """When the objects are gone only the finalizers of others are left, and deleting again changes nothing."""
+    """When the objects are gone only other finalizers are left, and a further delete changes nothing."""
     admin = server.client()
     whole = definition()
     whole["metadata"]["finalizers"] = ["example.com/hold"]
@@ -253,7 +255,7 @@ def test_foreign_finalizers_keep_a_definition(server: InProcessServer) -> None:
 
 
 def test_webhook_conversion_is_never_skipped(server: InProcessServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Objects that only a webhook could convert are not shown in another version as if they were the same."""
+    """Without its webhook an object is never shown in another version unconverted."""
     async def nobody(*arguments: Any, **more: Any) -> dict[str, Any]:
         raise WebhookError("nobody there")
 
@@ -278,7 +280,7 @@ def test_webhook_conversion_is_never_skipped(server: InProcessServer, monkeypatc
 
 
 def test_definition_of_a_built_in_resource_serves_nothing(server: InProcessServer) -> None:
-    """A definition whose objects would stand where built-in ones do serves nothing, and takes nothing along when it goes."""
+    """A definition of a built-in resource serves nothing, and its deletion deletes nothing else."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
     whole = definition(name="customresourcedefinitions", kind="Other")
@@ -295,7 +297,7 @@ def test_definition_of_a_built_in_resource_serves_nothing(server: InProcessServe
 
 
 def test_remaining_instances_are_reported_after_a_minute(server: InProcessServer) -> None:
-    """After a minute a definition that is being deleted says that its objects are still there."""
+    """After a minute the condition of a terminating definition reports its remaining objects."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
     held = thing("held")
@@ -309,8 +311,8 @@ def test_remaining_instances_are_reported_after_a_minute(server: InProcessServer
 
 
 def test_watches_of_an_unserved_version_end(server: InProcessServer) -> None:
-    """When a version is not served any more its watches end in good order, and those of other versions go on, under
-    whatever schema is in force."""
+    """When a version is no longer served its watches end orderly; those of other versions continue with the schema in
+    force."""
     admin = server.client()
     whole = definition()
     (version,) = whole["spec"]["versions"]

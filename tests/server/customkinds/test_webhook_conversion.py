@@ -1,4 +1,4 @@
-"""Custom kinds whose versions a webhook converts, on a whole server with a webhook played by the test."""
+"""Custom kinds with webhook conversion, on a whole server with a webhook double."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ V2 = ResourceRef("example.com", "v2", "things")
 
 
 class Webhook:
-    """Renames spec.old of v1 to spec.new of v2 and back. `spoil` changes its answers."""
+    """Converts spec.old of v1 to spec.new of v2 and back. `spoil` changes its responses."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, int]] = []
@@ -114,7 +114,7 @@ def test_writes_are_stored_in_the_storage_version(server: InProcessServer, webho
 
 
 def made(**members: Any) -> dict[str, Any]:
-    """An answer with one object."""
+    """A response with one object."""
     return {"convertedObjects": [{"apiVersion": "example.com/v2", "kind": "Thing", "metadata": {"name": "a"}, **members}]}
 
 

@@ -1,4 +1,4 @@
-"""A pipeline that a test drives, and a reader of answers."""
+"""A pipeline that a test drives, and a parser of responses."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Feed:
 
 @implementer(IPipeline)
 class Paths:
-    """Answers by path; what a test needs of a server.
+    """Responses by path, as the tests need them.
 
-    /echo: the body, read with a limit of 1,000 bytes. /wait: when the test fires `waiting`. /stream: a `Feed`.
-    /big: 300,000 bytes. /ignore: answers without reading the body. /bug: raises. Others: method and path as text.
+    /echo: the body, read with a limit of 1,000 bytes. /wait: when the test fires `waiting`. /stream: a `Feed`. /big:
+    300,000 bytes. /ignore: responds without reading the body. /bug: raises. Others: method and path as text.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Paths:
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer as it was read from the wire."""
+    """A response as read from the wire."""
 
     code: int
     headers: dict[str, str]
@@ -84,7 +84,7 @@ class Answer:
 
 
 def read_answers(wire: bytes, *, bodiless: int = 0) -> list[Answer]:
-    """All complete answers in `wire`; the first `bodiless` are answers to HEAD. Fails when something is left over."""
+    """All complete responses in `wire`; the first `bodiless` are responses to HEAD. Fails if bytes are left over."""
     out: list[Answer] = []
     while wire:
         head, mark, wire = wire.partition(b"\r\n\r\n")

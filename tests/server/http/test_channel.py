@@ -1,4 +1,4 @@
-"""A connection turns bytes into requests in order, and keeps its limits."""
+"""A connection parses bytes to requests, serves them in order, and enforces its limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GET = b"GET %b HTTP/1.1\r\nHost: h\r\n\r\n"
 
 
 class Wire:
-    """One connection to a server on a clock."""
+    """A connection to a server on a clock."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.clock = Clock()
@@ -49,14 +49,14 @@ class Wire:
         self.turns()
 
     def turns(self, most: int = 100) -> None:
-        """Let the reactor turn until nothing is to be done at once."""
+        """Run the reactor's turns until nothing is due."""
         for _ in range(most):
             if not any(call.getTime() <= self.clock.seconds() for call in self.clock.getDelayedCalls()):
                 break
             self.clock.advance(0)
 
     def answers(self, *, bodiless: int = 0) -> list[Answer]:
-        """The answers since the last call."""
+        """The responses since the last call."""
         wire = self.transport.value()
         self.transport.clear()
         return read_answers(wire, bodiless=bodiless)
@@ -75,7 +75,7 @@ def _post(path: bytes, body: bytes, *headers: bytes) -> bytes:
 
 
 def test_connection_carries_many_requests() -> None:
-    """One connection carries many requests; answers have a length, a date and no Connection header."""
+    """One connection carries many requests; responses have a length, a date and no Connection header."""
     wire = Wire()
     for _ in range(3):
         wire.send(GET % b"/a?b=c")
@@ -90,7 +90,7 @@ def test_connection_carries_many_requests() -> None:
 
 
 def test_pipelined_requests_are_answered_in_order() -> None:
-    """Requests that arrive together are answered in their order, the later ones only after the earlier."""
+    """Requests that arrive together are answered in order, each after the previous response."""
     wire = Wire()
     wire.send(GET % b"/a" + GET % b"/wait" + GET % b"/b" + _post(b"/echo", b"x"))
     assert [answer.body for answer in wire.answers()] == [b"GET /a"]
@@ -102,7 +102,7 @@ def test_pipelined_requests_are_answered_in_order() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(1, 60), max_size=60))
 def test_requests_may_be_split_anywhere(cuts: list[int]) -> None:
-    """However the bytes are cut into reads, the answers are the same."""
+    """The responses are the same however the bytes are divided into reads."""
     data = (
         GET % b"/a"
         + _post(b"/echo", b"hello")
@@ -129,7 +129,8 @@ def test_continue_is_sent_when_the_body_is_read() -> None:
 
 
 def test_unread_expect_continue_closes_the_connection() -> None:
-    """Without a reader the client is not told to continue, and the connection ends: the body may come or not."""
+    """If the verb does not read the body, no 100 Continue is sent and the connection closes, since the body may or may
+    not follow."""
     wire = Wire()
     wire.send(_post(b"/ignore", b"hello", b"Expect: 100-continue")[:-5])
     (answer,) = wire.answers()
@@ -137,7 +138,7 @@ def test_unread_expect_continue_closes_the_connection() -> None:
 
 
 def test_head_has_the_length_of_get() -> None:
-    """HEAD is answered with the length of what GET would bring, and no body."""
+    """A response to HEAD has the length of that to GET, and no body."""
     wire = Wire()
     wire.send(b"HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n")
     (answer,) = wire.answers(bodiless=1)
@@ -153,7 +154,7 @@ def test_head_has_the_length_of_get() -> None:
     ],
 )
 def test_connection_close_and_http_1_0(sent: bytes, expected: str) -> None:
-    """Old clients and those that ask for it get their connection closed."""
+    """Connections of HTTP/1.0 clients, and those with Connection: close, are closed."""
     wire = Wire()
     wire.send(b"GET / " + sent)
     (answer,) = wire.answers()
@@ -162,7 +163,7 @@ def test_connection_close_and_http_1_0(sent: bytes, expected: str) -> None:
 
 
 def test_body_too_large() -> None:
-    """A body above the verb's limit is refused before it is read, and the rest of it does not reset the connection."""
+    """A body above the verb's limit is rejected before it is read, and the rest of it does not reset the connection."""
     wire = Wire(Limits(discard=10_000, linger=3))
     head = b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 3000000\r\n\r\n"
     wire.send(head)
@@ -176,14 +177,14 @@ def test_body_too_large() -> None:
 
 
 def test_small_body_too_large() -> None:
-    """When little is left of a refused body, it is read away and the connection goes on."""
+    """If little is left of a rejected body, it is discarded and the connection continues."""
     wire = Wire()
     wire.send(_post(b"/echo", b"x" * 2000) + GET % b"/next")
     assert [answer.code for answer in wire.answers()] == [413, 200]
 
 
 def test_chunked_body_too_large() -> None:
-    """A body of unknown length is refused as soon as it has grown too large."""
+    """A chunked body is rejected as soon as it exceeds the limit."""
     wire = Wire()
     wire.send(
         b"POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n" + b"200\r\n" + b"x" * 512 + b"\r\n"
@@ -194,7 +195,7 @@ def test_chunked_body_too_large() -> None:
 
 
 def test_invalid_chunked_coding_is_500() -> None:
-    """A broken coding is a 500 with the reference's text, after which the connection ends."""
+    """Invalid chunked coding is a 500 with the reference's message, and closes the connection."""
     wire = Wire()
     wire.send(b"POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n")
     (answer,) = wire.answers()
@@ -205,7 +206,7 @@ def test_invalid_chunked_coding_is_500() -> None:
 
 
 def test_read_ahead_is_bounded() -> None:
-    """The transport is paused while a body or later requests wait for a verb that is slow."""
+    """The transport is paused while a body or later requests wait for a slow verb."""
     wire = Wire(Limits(read_ahead=1000))
     wire.send(b"POST /wait HTTP/1.1\r\nHost: h\r\nContent-Length: 5000\r\n\r\n" + b"x" * 1500)
     assert wire.transport.producerState == "paused"
@@ -216,7 +217,7 @@ def test_read_ahead_is_bounded() -> None:
 
 
 def test_large_head_is_431() -> None:
-    """Headers above the limit are 431 in plain text; the client gets time to read it."""
+    """A head above the limit is 431 in plain text; the client has time to read it."""
     wire = Wire(Limits(head=1000))
     wire.send(b"GET / HTTP/1.1\r\nHost: h\r\nX: ", b"x" * 2000)
     (answer,) = wire.answers()
@@ -232,7 +233,7 @@ def test_large_head_is_431() -> None:
     [b"\x16\x03\x01\x02\x00\x01\n", b"GET / HTTP/1.1\nHost: h\n\n", b"GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n", b"\x00" * 50 + b"\r\n\r\n"],
 )  # fmt: skip
 def test_invalid_request_is_400(data: bytes) -> None:
-    """What is no request gets a plain 400, and nothing that follows is read as one."""
+    """An invalid request is a plain 400, and no later bytes are parsed."""
     wire = Wire()
     wire.send(data)
     (answer,) = wire.answers()
@@ -245,7 +246,7 @@ def test_invalid_request_is_400(data: bytes) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.binary(max_size=60), max_size=10))
 def test_any_bytes_are_handled(pieces: list[bytes]) -> None:
-    """No bytes make a connection raise."""
+    """No input raises an exception."""
     wire = Wire(Limits(head=200))
     wire.send(*pieces)
     wire.clock.advance(60)
@@ -254,7 +255,7 @@ def test_any_bytes_are_handled(pieces: list[bytes]) -> None:
 
 
 def test_idle_and_slow_connections_time_out() -> None:
-    """Connections that say nothing, send a head slowly or idle between requests are closed."""
+    """Connections that are silent, send a head slowly or are idle between requests are closed."""
     wire = Wire(Limits(head_timeout=10, idle_timeout=20))
     wire.clock.pump([1] * 12)
     assert wire.closed
@@ -273,7 +274,7 @@ def test_idle_and_slow_connections_time_out() -> None:
 
 
 def test_running_requests_do_not_time_out() -> None:
-    """How long a request may take is the pipeline's business."""
+    """The duration of a request is limited by the pipeline, not by the connection."""
     wire = Wire(Limits(head_timeout=10, idle_timeout=20))
     wire.send(GET % b"/wait")
     wire.clock.pump([1] * 100)
@@ -294,7 +295,7 @@ def test_disconnect_cancels() -> None:
 
 
 def test_streamed_response_is_chunked() -> None:
-    """A streamed answer is chunked, one write a chunk, at once; after it the connection can be used again."""
+    """A streamed response is chunked, with one chunk per write, sent at once; afterwards the connection is reusable."""
     wire = Wire()
     wire.send(GET % b"/stream")
     feed = wire.paths.feeds[0]
@@ -313,8 +314,7 @@ def test_streamed_response_is_chunked() -> None:
 
 
 def test_large_chunks_are_not_copied() -> None:
-    """A large write reaches the transport as it is, between the head and the end of its chunk: clients that do not read hold
-    no copies of their own."""
+    """A large chunk is passed to the transport without a copy, so that slow clients hold no copies of their own."""
     wire = Wire()
     wire.send(GET % b"/stream")
     wire.transport.clear()
@@ -328,7 +328,7 @@ def test_large_chunks_are_not_copied() -> None:
 
 
 def test_http_1_0_stream_ends_with_the_connection() -> None:
-    """HTTP/1.0 has no chunks: the end of the connection ends the stream."""
+    """HTTP/1.0 has no chunks: closing the connection ends the stream."""
     wire = Wire()
     wire.send(b"GET /stream HTTP/1.0\r\n\r\n")
     wire.transport.clear()
@@ -339,7 +339,7 @@ def test_http_1_0_stream_ends_with_the_connection() -> None:
 
 
 def test_disconnect_stops_the_stream() -> None:
-    """When the client goes, the stream is stopped and writing to it does nothing."""
+    """When the client disconnects, the stream is stopped and writes to it have no effect."""
     wire = Wire()
     wire.send(GET % b"/stream")
     feed = wire.paths.feeds[0]
@@ -357,7 +357,7 @@ async def _await(wait: Callable[[], object]) -> object:
 
 
 def test_stream_backpressure() -> None:
-    """`buffered` counts what is written while the transport is full; `writable` fires when it has room again."""
+    """`buffered` counts what is written while the transport is full; `writable` fires when it has space again."""
     wire = Wire(Limits(stall_timeout=30))
     wire.send(GET % b"/stream")
     sink = wire.paths.feeds[0].sink
@@ -377,7 +377,7 @@ def test_stream_backpressure() -> None:
 
 
 class Parts:
-    """A large body that tells how far it has been made."""
+    """A large body that records how far it was produced."""
 
     def __init__(self, count: int) -> None:
         self.made = 0
@@ -390,12 +390,12 @@ class Parts:
 
 
 def test_one_pipelined_request_per_reactor_turn() -> None:
-    """Requests that arrive together do not keep the reactor from other connections."""
+    """Requests that arrive together do not block other connections."""
     wire = Wire()
     wire.channel.dataReceived(GET % b"/a" * 5)
     begun = [len(wire.paths.requests)]
     for _ in range(4):
-        # A clock would run what is called later for now in the same turn.
+        # Clock.advance would run calls for the same moment in the same turn.
         wire.channel._next.cancel()  # type: ignore[union-attr]  # there is one
         wire.channel._advance_now()
         begun.append(len(wire.paths.requests))
@@ -403,7 +403,8 @@ def test_one_pipelined_request_per_reactor_turn() -> None:
 
 
 def test_unread_response_delays_the_next_request() -> None:
-    """A client that does not read costs one answer, however many requests it sends, and reading of them stops."""
+    """A client that does not read has at most one pending response, however many requests it sends, and reading from it
+    stops."""
     wire = Wire(Limits(read_ahead=1000))
     wire.send(GET % b"/a")
     wire.channel.pauseProducing()
@@ -415,7 +416,7 @@ def test_unread_response_delays_the_next_request() -> None:
 
 
 def test_slow_reader_is_not_idle() -> None:
-    """The time for a request's head begins when its client has taken the answer before."""
+    """The timeout of the next head starts when the client has taken the previous response."""
     wire = Wire(Limits(head_timeout=10, stall_timeout=100))
     wire.send(GET % b"/a")
     wire.channel.pauseProducing()
@@ -428,7 +429,7 @@ def test_slow_reader_is_not_idle() -> None:
 
 
 def test_lost_connection_drops_pending_requests() -> None:
-    """What had been sent before the end of a connection is forgotten with it."""
+    """Pending requests of a lost connection are dropped."""
     wire = Wire()
     wire.channel.dataReceived(GET % b"/a" * 5)
     wire.lose()
@@ -437,7 +438,7 @@ def test_lost_connection_drops_pending_requests() -> None:
 
 
 def test_large_body_is_produced_on_demand() -> None:
-    """No more of it than the transport has room for; the next request's answer follows it."""
+    """A body is produced only as the transport has space; the next request's response follows it."""
     wire, parts = Wire(), Parts(9)
     wire.paths.special["/parts"] = lambda request: Response(content_type="text/plain", body=parts.body)
     wire.channel.pauseProducing()
@@ -451,7 +452,7 @@ def test_large_body_is_produced_on_demand() -> None:
 
 
 def test_large_bodies_follow_each_other() -> None:
-    """A transport that asks for a pause within each write gets each body whole and in order."""
+    """A transport that pauses within each write gets each body whole and in order."""
     wire = Wire()
     all_parts = [Parts(5), Parts(7)]
     waiting = list(all_parts)
@@ -470,7 +471,7 @@ def test_large_bodies_follow_each_other() -> None:
 
 
 def test_unread_large_body_is_dropped() -> None:
-    """A client that goes, or stands still for too long, costs nothing more."""
+    """If the client disconnects, or does not read for too long, the rest is not produced."""
     wire, parts = Wire(Limits(stall_timeout=30)), Parts(9)
     wire.paths.special["/parts"] = lambda request: Response(content_type="text/plain", body=parts.body)
     wire.channel.pauseProducing()
@@ -483,7 +484,7 @@ def test_unread_large_body_is_dropped() -> None:
 
 
 def test_large_body_is_compressed() -> None:
-    """It is compressed as any other."""
+    """A large body is compressed like any other."""
     wire, parts = Wire(), Parts(9)
     wire.paths.special["/parts"] = lambda request: Response(content_type="text/plain", body=parts.body)
     wire.send(b"GET /parts HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n")
@@ -495,7 +496,7 @@ def test_large_body_is_compressed() -> None:
 
 
 def test_large_responses_are_compressed_on_request() -> None:
-    """Large answers are compressed for those who ask; small ones and others are not."""
+    """Large responses are compressed if the client accepts gzip; small ones and other types are not."""
     wire = Wire()
     wire.send(b"GET /big HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n")
     (answer,) = wire.answers()
@@ -507,7 +508,7 @@ def test_large_responses_are_compressed_on_request() -> None:
 
 
 def test_pipeline_exception_is_500() -> None:
-    """A pipeline that raises is a plain 500 and the end of the connection."""
+    """An exception of the pipeline is a plain 500, and closes the connection."""
     wire = Wire()
     wire.send(GET % b"/bug")
     (answer,) = wire.answers()
@@ -515,7 +516,7 @@ def test_pipeline_exception_is_500() -> None:
 
 
 def test_header_line_breaks_are_refused() -> None:
-    """A line break in a response header is a bug, answered with 500: it never reaches the wire."""
+    """A line break in a response header is a bug: it becomes a 500 and is never sent."""
     wire = Wire()
     wire.paths.special["/inject"] = lambda _: Response(headers=[("X", "a\r\nSet-Cookie: b")])
     wire.send(GET % b"/inject")
@@ -525,7 +526,7 @@ def test_header_line_breaks_are_refused() -> None:
 
 
 def test_stop_closes_idle_connections_and_waits_for_requests() -> None:
-    """Stopping closes idle connections, ends streams in good order and lets a request be answered."""
+    """Stopping closes idle connections, ends streams orderly and completes requests."""
     wire = Wire()
     idle = wire.channel, wire.transport
     wire.connect()
@@ -552,7 +553,7 @@ def test_stop_closes_idle_connections_and_waits_for_requests() -> None:
 
 
 def test_stop_aborts_after_the_grace_period() -> None:
-    """What does not end within the grace is cut off."""
+    """Connections that do not end within the grace period are aborted."""
     wire = Wire()
     wire.send(GET % b"/wait")
     start(wire.factory.stop(5))
@@ -561,7 +562,7 @@ def test_stop_aborts_after_the_grace_period() -> None:
 
 
 def test_request_can_take_over_its_connection() -> None:
-    """A request's connection can be taken over, with the bytes that came after its head."""
+    """A request can take over its connection, with the bytes after its head."""
 
     class Taker(Protocol):
         def __init__(self) -> None:
@@ -593,7 +594,7 @@ def test_request_can_take_over_its_connection() -> None:
 
 
 def test_response_may_close_the_connection() -> None:
-    """What follows the request is read for a while, and is not taken for requests."""
+    """Bytes after the request are discarded for a while, and are not parsed as requests."""
     wire = Wire()
     wire.paths.special["/last"] = lambda request: Response(content_type="text/plain", body=b"no", close=True)
     wire.send(GET % b"/last" + GET % b"/a")
@@ -606,7 +607,7 @@ def test_response_may_close_the_connection() -> None:
 
 
 def test_upgrade_needs_http_1_1() -> None:
-    """A request of HTTP/1.0 cannot take its connection over."""
+    """An HTTP/1.0 request cannot take over its connection."""
     wire = Wire()
     wire.send(b"GET /a HTTP/1.0\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
     other = Wire()
@@ -615,7 +616,7 @@ def test_upgrade_needs_http_1_1() -> None:
 
 
 class Full(StringTransport):
-    """A transport that asks for a pause when something is written to it."""
+    """A transport that pauses its producer at each write."""
 
     protocol: Any
 
@@ -640,7 +641,7 @@ class Full(StringTransport):
 
 
 def _behind(factory: ApiServerFactory, clock: Clock, path: bytes = b"/own") -> Full:
-    """A client that has got an answer and takes nothing of it."""
+    """A client that has a pending response and reads nothing."""
     channel = factory.buildProtocol(None)
     assert channel is not None
     transport = Full()
@@ -653,8 +654,8 @@ def _behind(factory: ApiServerFactory, clock: Clock, path: bytes = b"/own") -> F
 
 
 def test_unread_responses_are_bounded_in_total() -> None:
-    """Above a total, the clients that have been behind for longest are cut off; below it, and while they are not behind
-    for some time, none. Bytes that lists share with the cache are not counted."""
+    """Above a total, the connections that have not read for longest are aborted, after some time. Bytes that lists
+    share with the cache are not counted."""
     clock, paths = Clock(), Paths()
     paths.special["/own"] = lambda request: Response(body=b"x" * 100_000)
     paths.special["/shared"] = lambda request: Response(body=[b"x" * 50_000] * 2)

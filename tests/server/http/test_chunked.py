@@ -1,4 +1,4 @@
-"""The chunked coding is decoded however it is cut."""
+"""Chunked coding is decoded for every division into reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchd.server.http.responses import LAST_CHUNK, chunk
     st.binary(max_size=10),
 )
 def test_chunks_may_be_split_anywhere(pieces: list[bytes], cuts: list[int], rest: bytes) -> None:
-    """Content and what follows come out the same for every division into reads."""
+    """Content and remaining bytes are the same for every division into reads."""
     wire = b"".join(map(chunk, pieces)) + LAST_CHUNK + rest
     decoder, out, after = ChunkDecoder(), b"", b""
     while wire:
@@ -45,13 +45,13 @@ def test_chunks_may_be_split_anywhere(pieces: list[bytes], cuts: list[int], rest
     ],
 )
 def test_invalid_chunks_are_refused(wire: bytes, message: str) -> None:
-    """A broken coding is an error with the reference's text."""
+    """Invalid coding is an error with the reference's message."""
     with pytest.raises(BadChunk, match=message):
         ChunkDecoder().feed(wire)
 
 
 def test_extensions_and_trailers_are_skipped() -> None:
-    """Chunk extensions and trailers are read and dropped."""
+    """Chunk extensions and trailers are discarded."""
     decoder = ChunkDecoder()
     assert decoder.feed(b'3;a="b"\r\nabc\r\n0\r\nX: y\r\n\r\nNEXT') == [b"abc"]
     assert decoder.rest == b"NEXT"

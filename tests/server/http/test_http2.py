@@ -1,4 +1,4 @@
-"""HTTP/2 connections stand what a client can make of small frames."""
+"""HTTP/2 connections resist floods of small frames."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ class Wire:
         self.connection.dataReceived(data)
 
     def turns(self) -> int:
-        """Let the connection go on until nothing waits; how many turns of the reactor that took."""
+        """Run the connection until nothing is due; returns the number of reactor turns."""
         count = 0
         while self.connection._more is not None:
-            # A clock would run what is called later for now in the same turn.
+            # Clock.advance would run calls for the same moment in the same turn.
             self.connection._more.cancel()
             self.connection._go_on()
             count += 1
         return count
 
     def kinds(self) -> list[int]:
-        """The kinds of the frames that were sent since the last call."""
+        """The types of the frames that were sent since the last call."""
         wire, out = self.transport.value(), []
         self.transport.clear()
         while wire:
@@ -88,7 +88,7 @@ def test_empty_frame_flood_closes_the_connection(flood: bytes) -> None:
 
 
 def test_idle_pings_are_allowed() -> None:
-    """A client may ask once a second whether the server is there, for as long as it likes."""
+    """A client may send a ping every second for any time."""
     wire = Wire()
     for _ in range(5000):
         wire.clock.advance(1)
@@ -97,7 +97,7 @@ def test_idle_pings_are_allowed() -> None:
 
 
 def test_window_updates_are_allowed() -> None:
-    """A client that takes a large answer in small steps says so as often as it needs to."""
+    """A client that takes a large response in small steps may send any number of window updates."""
     wire = Wire()
     for _ in range(20):
         wire.send(frame(WINDOW, b"\0\0\0\1") * 500)
@@ -106,7 +106,7 @@ def test_window_updates_are_allowed() -> None:
 
 
 def test_one_request_per_reactor_turn() -> None:
-    """Requests that arrive together do not keep the reactor from others, and reading stops while some wait."""
+    """Requests that arrive together do not block others, and reading stops while some wait."""
     wire = Wire()
     wire.send(b"".join(get(stream) for stream in range(1, 19, 2)))
     assert len(wire.paths.requests) == 1 and wire.transport.producerState == "paused"
@@ -116,7 +116,7 @@ def test_one_request_per_reactor_turn() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 8, 9, 10, 23, 50])
 def test_frames_may_be_split_anywhere(size: int) -> None:
-    """Frames are found however the network has cut them."""
+    """Frames are parsed however the bytes are divided into reads."""
     wire = Wire()
     data = get(1) + frame(PING, b"12345678") + get(3) + frame(WINDOW, b"\0\0\0\1")
     for at in range(0, len(data), size):
@@ -126,7 +126,7 @@ def test_frames_may_be_split_anywhere(size: int) -> None:
 
 
 def test_unread_responses_delay_requests() -> None:
-    """While much waits for a client, no other request of it is begun."""
+    """While many bytes wait for a client, its further requests are not started."""
     wire = Wire(struct.pack(">HI", 4, 0))
     made: list[Request] = []
 
@@ -142,7 +142,7 @@ def test_unread_responses_delay_requests() -> None:
 
 
 def _content(wire: Wire) -> dict[int, int]:
-    """Bytes of content that each stream has got since the last call."""
+    """Bytes of content that each stream has received since the last call."""
     data: bytes = wire.transport.value()
     out: dict[int, int] = {}
     wire.transport.clear()
@@ -155,11 +155,11 @@ def _content(wire: Wire) -> dict[int, int]:
 
 
 def _settle(wire: Wire) -> int:
-    """Let everything run that is due now; how many calls that were. A sender that never rests fails the test."""
+    """Run everything that is due; returns the number of calls. A sender that never stops fails the test."""
     count = 0
     while due := [call for call in wire.clock.getDelayedCalls() if call.getTime() <= wire.clock.seconds()]:
         call: Any = due[0]
-        # One by one: a clock would run what is called later for now in the same turn, for ever.
+        # One by one: Clock.advance would run calls for the same moment in the same turn, for ever.
         function, arguments, named = call.func, call.args, call.kw
         call.cancel()
         function(*arguments, **named)
@@ -169,7 +169,7 @@ def _settle(wire: Wire) -> int:
 
 
 def test_closed_window_pauses_the_sender() -> None:
-    """While a client takes nothing the sender rests; it goes on when a window is opened, by whatever frame."""
+    """While the window is closed nothing is sent; any frame that opens it continues the response."""
     wire = Wire(struct.pack(">HI", 4, 0))
     wire.paths.special["/large"] = lambda request: Response(body=b"x" * 100_000)
     for stream in (1, 3):
@@ -182,7 +182,7 @@ def test_closed_window_pauses_the_sender() -> None:
     assert _content(wire) == {3: 20_000}
     wire.send(frame(SETTINGS, struct.pack(">HI", 4, 30_000)))
     _settle(wire)
-    # The connection's own window is used up.
+    # The connection's window is used up.
     assert sum(_content(wire).values()) == 65_535 - 20_000
     wire.send(frame(WINDOW, struct.pack(">I", 200_000)))
     _settle(wire)
@@ -194,7 +194,7 @@ def test_closed_window_pauses_the_sender() -> None:
 
 
 def test_large_answers_are_not_copied() -> None:
-    """Frames are taken off an answer without copying what is left of it."""
+    """Frames are cut from a response without copying the rest."""
     wire = Wire(struct.pack(">HI", 4, 0))
     body = b"x" * (1 << 20)
     wire.paths.special["/large"] = lambda request: Response(body=body)
@@ -207,7 +207,7 @@ def test_large_answers_are_not_copied() -> None:
 
 
 def test_drained_stream_continues() -> None:
-    """A stream that has sent all it had goes on when there is more."""
+    """A stream whose data was all sent continues when there is more."""
     wire = Wire()
     wire.send(get(1, b"/stream"))
     wire.turns()
@@ -219,7 +219,7 @@ def test_drained_stream_continues() -> None:
 
 
 def test_stop_answers_pending_requests_then_closes() -> None:
-    """A client that is told to go gets its answer first; the connection closes when nothing is under way."""
+    """After GOAWAY pending requests are answered; then the connection closes."""
     wire = Wire()
     wire.connection.says_goodbye = lambda: True
     wire.kinds()
@@ -232,7 +232,7 @@ def test_stop_answers_pending_requests_then_closes() -> None:
 
 
 def test_stop_spares_other_connections() -> None:
-    """Other clients keep their connection."""
+    """The connections of other clients stay open."""
     wire = Wire()
     wire.kinds()
     wire.send(get(1))

@@ -1,4 +1,4 @@
-"""Heads are read strictly where two readers could disagree, and as the reference reads them elsewhere."""
+"""Request heads are parsed strictly where parsers could disagree, otherwise as in the reference."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from orchd.server.http.request_head import (
     ],
 )  # fmt: skip
 def test_request_line_parsing(line: bytes, expected: tuple[object, ...]) -> None:
-    """A request line gives method, decoded and raw path, and every value of the query."""
+    """A request line gives the method, the decoded and the raw path, and every value of the query."""
     got = parse_line(line)
     assert (got.method, got.path, got.raw_path, got.query, got.modern) == expected
 
@@ -58,14 +58,14 @@ def test_request_line_parsing(line: bytes, expected: tuple[object, ...]) -> None
     ],
 )
 def test_invalid_request_lines(line: bytes, code: int) -> None:
-    """What is no request line of version 1 is refused."""
+    """Request lines that are not of HTTP/1 are rejected."""
     with pytest.raises(BadHead) as caught:
         parse_line(line)
     assert caught.value.code == code
 
 
 def test_invalid_query_pairs_are_ignored() -> None:
-    """Pairs with a broken escape or a semicolon count as not sent."""
+    """Query pairs with an invalid escape or a semicolon are ignored."""
     assert parse_query(b"a=%zz&b=1;c=2&d=3&&=4") == {"d": ["3"], "": ["4"]}
 
 
@@ -73,12 +73,12 @@ def test_invalid_query_pairs_are_ignored() -> None:
     ("value", "taken"), [(b"gzip", True), (b"br, gzip ,x", True), (b"gzip;q=1", False), (b"GZIP", False), (b"*", False)]
 )
 def test_gzip_must_be_named(value: bytes, taken: bool) -> None:
-    """Compression has to be asked for by its plain name."""
+    """gzip must be listed explicitly to be used."""
     assert parse_fields(b"Host: h\r\nAccept-Encoding: " + value, modern=True).gzip is taken
 
 
 def test_header_field_parsing() -> None:
-    """Names are lower case, values keep their order, surrounding space goes."""
+    """Names become lower case, values keep their order, surrounding white space is stripped."""
     got = parse_fields(b"Host: h\r\nX-A:1 \r\nx-a:\t2\r\nEmpty:", modern=True)
     assert got.headers == {"host": ("h",), "x-a": ("1", "2"), "empty": ("",)}
     assert (got.length, got.keep_alive, got.expects_continue, got.gzip) == (0, None, False, False)
@@ -96,7 +96,7 @@ def test_header_field_parsing() -> None:
     ],
 )
 def test_body_framing(block: bytes, expected: tuple[int, bool | None]) -> None:
-    """The length of the body and the fate of the connection follow from the headers."""
+    """The headers determine the body's length and whether the connection closes."""
     got = parse_fields(b"Host: h\r\n" + block, modern=True)
     assert (got.length, got.keep_alive) == expected
 
@@ -119,7 +119,7 @@ def test_body_framing(block: bytes, expected: tuple[int, bool | None]) -> None:
     ],
 )
 def test_ambiguous_header_fields_are_refused(block: bytes, code: int, text: str) -> None:
-    """What two readers could read differently is refused."""
+    """Heads that two parsers could read differently are rejected."""
     with pytest.raises(BadHead) as caught:
         parse_fields(block, modern=True)
     assert (caught.value.code, caught.value.text) == (code, text)
@@ -129,13 +129,13 @@ def test_ambiguous_header_fields_are_refused(block: bytes, code: int, text: str)
     ("value", "takes"), [(b"gzip", True), (b"deflate, gzip", True), (b"gzip;q=0", False), (b"identity", False)]
 )
 def test_accept_encoding_quality(value: bytes, takes: bool) -> None:
-    """Accept-Encoding is honoured."""
+    """Quality values of Accept-Encoding are respected."""
     assert parse_fields(b"Host: h\r\nAccept-Encoding: " + value, modern=True).gzip is takes
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_head_or_an_error(data: bytes) -> None:
-    """Any bytes are a head or a BadHead, nothing else."""
+    """Any bytes give a head or raise BadHead."""
     for read in (parse_line, lambda block: parse_fields(block, modern=True)):
         try:
             read(data)
@@ -144,7 +144,7 @@ def test_any_bytes_are_a_head_or_an_error(data: bytes) -> None:
 
 
 def test_head_size_is_bounded() -> None:
-    """More header lines, parameters or path than anybody needs are refused before they are read."""
+    """Too many header lines or parameters, or too long a path, are rejected before they are parsed."""
     assert len(parse_fields(b"Host: h" + b"\r\na:1" * (MAX_LINES - 1), modern=True).headers["a"]) == MAX_LINES - 1
     with pytest.raises(BadHead) as lines:
         parse_fields(b"Host: h" + b"\r\na:1" * MAX_LINES, modern=True)

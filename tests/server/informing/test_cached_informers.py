@@ -1,4 +1,4 @@
-"""Informers on caches: what they show and tell is what the store has, without a copy of it."""
+"""Informers on caches: their contents and notifications equal the store, without a copy of it."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ PODS = ResourceRef("", "v1", "pods")
 
 
 class _Others(MemoryInformers):
-    """Stands for informers of a client."""
+    """Stands for the informers of a client."""
 
     synced = True
 
     def start(self) -> None:
-        """They have nothing to do."""
+        """There is nothing to start."""
 
     async def stop(self) -> None:
-        """They have nothing to do."""
+        """There is nothing to stop."""
 
     async def wait_synced(self) -> None:
-        """They always are."""
+        """They are always synced."""
 
 
 class Turns(Clock):
-    """A clock whose time stands still in `turn`."""
+    """A clock whose time does not advance in `turn`."""
 
     def turn(self) -> None:
-        """What is due now, but not what that puts off to the next turn."""
+        """Run what is due now, but not what that schedules for the next turn."""
         for call in [call for call in self.calls if call.getTime() <= self.seconds()]:
             if call.active():
                 self.calls.remove(call)
@@ -57,7 +57,7 @@ class Turns(Clock):
 
 
 class Bench:
-    """A memory store, a cache of pods on it and an informer on that; `decoded` counts looks at objects."""
+    """A memory store, a cache of pods on it and an informer on that; `decoded` counts decoded objects."""
 
     def __init__(self, **more: Any) -> None:
         self.clock = Turns()
@@ -95,8 +95,8 @@ class Bench:
     def delete(self, path: str) -> None:
         run(self.store.delete(f"/pods/{path}", expected=self.revisions.pop(path)))
 
-    def lose_the_thread(self) -> None:
-        """What an etcd does that has compacted what a watch was to go on from."""
+    def end_watch(self) -> None:
+        """What an etcd does that has compacted the revision of a watch."""
         self.store._watches.end(UnavailableError("gone"))
 
     def pump(self) -> None:
@@ -127,7 +127,7 @@ class Listening:
         assert obj is not None
         path = path_of(obj)
         self.heard.append(f"{kind} {path}")
-        # Nothing is told twice, and what was before is what was told before.
+        # No change is repeated, and the old object is the one of the previous notification.
         assert self.state.get(path) == (None if old is None else old["metadata"]["resourceVersion"])
         assert kind == ("ADDED" if old is None else "DELETED" if new is None else "MODIFIED")
         if new is None:
@@ -155,7 +155,7 @@ def test_objects_are_decoded_lazily() -> None:
 
 
 def test_lists_of_all_or_one_namespace() -> None:
-    """Of all objects or of a namespace; listing all objects caches nothing."""
+    """Lists are of all objects or of a namespace; listing all objects caches nothing."""
     bench = Bench()
     for path in ("m/a", "n/a", "n/b", "n-/a"):
         bench.put(path)
@@ -167,7 +167,7 @@ def test_lists_of_all_or_one_namespace() -> None:
 
 
 def test_lists_by_label_decode_matches_only() -> None:
-    """What else there is in a namespace is not decoded for those who ask for some of it."""
+    """A selective list decodes only the matching objects of a namespace."""
     bench = Bench()
     for path, wanted in (("m/a", "red"), ("n/a", "red"), ("n/b", "blue"), ("n/c", "red")):
         bench.put(path, wanted)
@@ -179,7 +179,8 @@ def test_lists_by_label_decode_matches_only() -> None:
 
 
 def test_index_is_built_on_first_use() -> None:
-    """Before that it costs nothing; afterwards it follows every change. Unknown ones are KeyError."""
+    """An index costs nothing before its first use; afterwards it follows every change. An unknown one raises KeyError.
+    """
     bench = Bench()
     bench.put("n/a", "red")
     bench.put("n/b", "red")
@@ -199,7 +200,7 @@ def test_index_is_built_on_first_use() -> None:
 
 
 def test_index_is_built_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Building an index does not block; concurrent waiters share the build, and changes during it are included."""
+    """Building an index does not block; concurrent waiters share the build, which includes changes meanwhile."""
     monkeypatch.setattr(module, "_PIECE", 2)
     bench = Bench()
     for name in "abcde":
@@ -222,7 +223,7 @@ def test_index_is_built_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_index_of_an_empty_informer_is_complete() -> None:
-    """Is complete at once, and so nobody waits for it."""
+    """The index is complete at once, without a wait."""
     bench = Bench()
     bench.informer.add_index("color", color)
     bench.start()
@@ -232,7 +233,7 @@ def test_index_of_an_empty_informer_is_complete() -> None:
 
 
 def test_synchronous_reader_completes_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also while others wait for it, who go on then."""
+    """A synchronous read completes a build for which others wait, and they continue."""
     monkeypatch.setattr(module, "_PIECE", 2)
     bench = Bench()
     for name in "abcde":
@@ -246,7 +247,7 @@ def test_synchronous_reader_completes_the_index(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_early_listeners_are_complete_when_synced() -> None:
-    """When an informer is synced, those who listened before that know everything."""
+    """When an informer is synced, its earlier listeners have all objects."""
     bench = Bench()
     bench.put("n/a")
     early = Listening()
@@ -261,7 +262,7 @@ def test_early_listeners_are_complete_when_synced() -> None:
 
 
 def test_late_listeners_share_the_replay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each object is decoded once for all of them, and changes meanwhile come once."""
+    """Each object is decoded once for all late listeners, and changes meanwhile are delivered once."""
     monkeypatch.setattr(module, "_PIECE", 2)
     bench = Bench()
     for name in "abcdef":
@@ -289,7 +290,7 @@ def test_late_listeners_share_the_replay(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_wait_delivered_ends_with_the_replay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wait ends with the last piece, and at once when nothing is being told."""
+    """The wait ends with the last piece, and at once when no replay is running."""
     monkeypatch.setattr(module, "_PIECE", 2)
     bench = Bench()
     for name in "abc":
@@ -322,8 +323,8 @@ def test_failing_listener_does_not_affect_others(caplog: pytest.LogCaptureFixtur
 
 
 def test_readability_changes_are_reported() -> None:
-    """An object whose stored value was damaged and is readable again is in the indexes, and listeners are told of it; one whose
-    value becomes damaged is deleted for them."""
+    """An object that becomes readable again is in the indexes and is delivered to listeners; one that becomes
+    unreadable is deleted for them."""
     bench = Bench()
     bench.put("n/a", "red")
     bad = run(bench.store.create("/pods/n/b", b"no json"))
@@ -347,8 +348,7 @@ def test_readability_changes_are_reported() -> None:
 
 
 def test_reload_reports_the_differences() -> None:
-    """When the cache had to load anew, listeners and indexes learn what happened meanwhile; readers see the old state until
-    then."""
+    """After a reload of the cache, listeners and indexes get the differences; readers see the old state until then."""
     bench = Bench()
     for path in ("n/same", "n/changed", "n/gone"):
         bench.put(path, "red")
@@ -358,7 +358,7 @@ def test_reload_reports_the_differences() -> None:
     bench.start()
     assert bench.find("red") == ["n/changed", "n/gone", "n/same"]
     heard.heard.clear()
-    bench.lose_the_thread()
+    bench.end_watch()
     bench.put("n/changed", "blue")
     bench.put("n/new", "red")
     bench.delete("n/gone")
@@ -372,7 +372,7 @@ def test_reload_reports_the_differences() -> None:
 
 
 def test_uncached_kinds_use_a_client_informer() -> None:
-    """A resource that may come and go is followed with a client."""
+    """A resource that may be added and removed uses a client's informer."""
     bench = Bench()
     ref = ResourceRef("example.com", "v1", "widgets")
     assert bench.informers.informer(ref) is bench.others.informer(ref)
@@ -380,7 +380,7 @@ def test_uncached_kinds_use_a_client_informer() -> None:
 
 
 def test_stop_fails_pending_waits() -> None:
-    """Stopping an informer fails the waits on it; no task is left."""
+    """Stopping an informer fails pending waits and leaves no task."""
     bench = Bench()
     ends: list[Any] = []
     bench.informer.add_index("color", color)
@@ -392,7 +392,7 @@ def test_stop_fails_pending_waits() -> None:
 
 
 def test_stop_ends_feeds_and_index_builds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a feed nor an index goes on after the end, nor does the cache tell anybody."""
+    """Replays and index builds end with the informer, and the cache notifies nothing more."""
     monkeypatch.setattr(module, "_PIECE", 1)
     bench = Bench()
     for name in "abc":
@@ -413,8 +413,8 @@ def test_stop_ends_feeds_and_index_builds(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(bench.clock.getDelayedCalls()) <= before
 
 
-class Follows(RuleBasedStateMachine):
-    """Listeners and indexes, whenever they came and whatever was lost meanwhile, end up with what the store has."""
+class ModelOfFollowers(RuleBasedStateMachine):
+    """Listeners and indexes end up with the store's state, whenever they were added and whatever events were lost."""
 
     paths = st.sampled_from([f"{namespace}/{name}" for namespace in "mn" for name in "abc"])
     colors = st.sampled_from(["red", "blue"])
@@ -465,8 +465,8 @@ class Follows(RuleBasedStateMachine):
         self.waiting.append(start(self.bench.informer.wait_indexed("color")))
 
     @rule()
-    def lose_the_thread(self) -> None:
-        self.bench.lose_the_thread()
+    def end_watch(self) -> None:
+        self.bench.end_watch()
 
     @rule()
     def one_turn(self) -> None:
@@ -488,5 +488,5 @@ class Follows(RuleBasedStateMachine):
         assert self.bench.caches.derived_budget.bytes <= 2000
 
 
-TestFollows = Follows.TestCase
+TestFollows = ModelOfFollowers.TestCase
 TestFollows.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

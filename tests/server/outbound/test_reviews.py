@@ -1,4 +1,4 @@
-"""Reviews by a service outside: retries, limits, answers that are none. The service is played."""
+"""Reviews by an external service: retries, limits, invalid responses. The service is a double."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def answer(code: int, text: str = "", later: str = "", data: Any = None) -> Answ
 
 
 class Service:
-    """Gives its answers in order, the last one for ever; a Deferred is an answer that is still to come."""
+    """Returns its responses in order, the last one repeatedly; a Deferred is a pending response."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -96,7 +96,7 @@ def test_attempts_are_observed() -> None:
     """Each attempt is observed with its result, and sends its own timeout to the service."""
     told: list[str] = []
     late = WebhookError("late", timed_out=True)
-    play = Play(answer(500, "broken"), answer(504), GOOD, evaluated=lambda result, _: told.append(result), timeout=3.0)
+    play = Play(answer(500, "broken"), answer(504), GOOD, evaluated=lambda result, _: told.append(result), limits=Limits(timeout=3.0))
     assert play.result()["status"] == {"ok": True}
     assert told == ["error", "timeout", "success"] and play.service.calls[0][1].endswith("?timeout=3s")
     for failing, results in ((late, ["timeout"]), (WebhookError("x"), ["error"]), (answer(200, "{"), ["error"])):
@@ -116,7 +116,7 @@ def test_attempts_are_observed() -> None:
     ("https://h/a?x=1#y", "https://h/a?timeout=30s"),
 ])  # fmt: skip
 def test_review_path_is_the_configured_one(server: str, url: str) -> None:
-    """The path of the configuration's server is where reviews go, without anything after it."""
+    """Reviews are posted to the exact URL of the configuration, path included."""
     play = Play(GOOD, server=server)
     play.result()
     assert play.service.calls[0][1] == url
@@ -142,14 +142,14 @@ def test_transient_failures_are_retried() -> None:
     (WebhookError("refused"), False), (answer(200, "{"), False),
 ])  # fmt: skip
 def test_transient_failures(first: Any, again: bool) -> None:
-    """Errors inside the service, too many requests and lost connections may pass; refusals and nonsense do not."""
+    """Server errors, 429 and lost connections are retried; rejections and malformed responses are not."""
     play = Play(first, GOOD)
     assert isinstance(play.result(), dict) is again
     assert len(play.service.calls) == 1 + again
 
 
 def test_retry_after_is_respected() -> None:
-    """A service may ask to come again after some seconds, and is obeyed within bounds."""
+    """Retry-After of the service is respected up to a limit."""
     play = Play(answer(503, later="2"), answer(429, later="1"), GOOD)
     _, outcome = play.ask()
     play.clock.advance(1.9)
@@ -180,14 +180,14 @@ def test_retry_after_is_respected() -> None:
     (answer(418), "the server responded with the status code 418 but did not return more information"),
 ])  # fmt: skip
 def test_invalid_responses_are_errors(given: Answer, why: str) -> None:
-    """Whatever is not the review that was asked for is an error in words."""
+    """Anything but the requested review is an error with a message."""
     error = Play(given).result()
     assert isinstance(error, WebhookError) and str(error) == why
 
 
 @pytest.mark.parametrize("data", [{"status": {}}, {"kind": "Review", "status": {}}, {"apiVersion": GROUP, "status": {}}])
 def test_response_may_omit_kind_and_version(data: Any) -> None:
-    """An answer that does not say what it is is taken for what was asked."""
+    """A response without kind and apiVersion is taken for the requested review."""
     assert Play(answer(200, data=data)).result()["status"] == {}
 
 
@@ -230,7 +230,7 @@ current-context: x
 
 
 def test_configuration_files_are_reread(tmp_path: Path) -> None:
-    """After a minute the file and the files that it names are read again; unreadable ones keep the previous configuration."""
+    """Every minute the file and those it references are read again; unreadable ones keep the previous configuration."""
     (tmp_path / "ca.pem").write_text("one")
     (tmp_path / "token").write_text("first\n")
     (tmp_path / "conf").write_text(TEXT)
@@ -249,7 +249,7 @@ def test_configuration_files_are_reread(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "a: b: c", TEXT.replace("https:", "ftp:"), TEXT.replace("c, cluster", "d, cluster")])
 def test_invalid_file_is_named(tmp_path: Path, text: str) -> None:
-    """A file that cannot be used is an error at start that names it."""
+    """An invalid file is an error at the start that names the file."""
     for name in ("ca.pem", "token"):
         (tmp_path / name).write_text("x")
     (tmp_path / "conf").write_text(text)
@@ -260,7 +260,7 @@ def test_invalid_file_is_named(tmp_path: Path, text: str) -> None:
 
 
 def test_status_type_errors_name_the_path() -> None:
-    """Errors about members of the wrong type name their paths."""
+    """Errors about fields of the wrong type have their paths."""
     status = ReviewStatus({"status": {"f": True, "t": "x", "l": ["a"], "o": {"p": 1}, "bad": 3}}, "ReviewStatus")
     assert (status.flag("f"), status.text("t"), status.texts("l"), status.inner("o", "O")) == (True, "x", ("a",), {"p": 1})
     assert (status.flag("no"), status.text("no"), status.texts("no"), status.inner("no", "O")) == (False, "", (), {})

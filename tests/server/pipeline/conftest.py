@@ -1,4 +1,4 @@
-"""A server in process for the tests of what only a whole one shows."""
+"""An in-process server for tests that need a whole one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    """With the namespace ``a`` and its default account."""
+    """A server with the namespace ``a`` and its default service account."""
     made = make_server(tmp_path)
     admin = made.client()
     run(admin.create(NAMESPACES, "", {"metadata": {"name": "a"}}))
@@ -28,7 +28,7 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
 
 @pytest.fixture
 def call(server: InProcessServer) -> Any:
-    """``call("GET", path, body)`` gives the answer."""
+    """``call("GET", path, body)`` returns the response."""
 
     def send(method: str, path: str, body: Any = None, **more: Any) -> Any:
         return run(server.request(method, path, body=body, **more))

@@ -1,4 +1,4 @@
-"""Aggregated discovery over requests: who gets it, in which form, and when it is another one."""
+"""Aggregated discovery: negotiation, encodings and Etags."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def asked(server: Any, path: str, accept: str, **headers: str) -> Any:
     (ACCEPT.replace("application/json", "*/*"), "apidiscovery.k8s.io/v2"),
 ])
 def test_aggregated_discovery_by_accept_header(server: Any, accept: str, api_version: str) -> None:
-    """The aggregated form that the client prefers, even after a plain one; the answer names it in its media type."""
+    """The aggregated form that the client prefers is returned, even after a plain one; Content-Type names it."""
     for path in ("/api", "/apis", "/apis/"):
         answer = asked(server, path, accept)
         assert (answer.code, answer.json["apiVersion"]) == (200, api_version)
@@ -47,20 +47,20 @@ def test_aggregated_discovery_by_accept_header(server: Any, accept: str, api_ver
 
 @pytest.mark.parametrize("accept", ["", "application/json", ACCEPT.replace("v=v2", "v=v3") + ",application/json", "*/*"])
 def test_unaggregated_discovery_by_default(server: Any, accept: str) -> None:
-    """Everyone else gets the documents of release 1.23."""
+    """Other clients get the documents of release 1.23."""
     assert asked(server, "/api", accept).json["kind"] == "APIVersions"
     assert asked(server, "/apis", accept).json["kind"] == "APIGroupList"
 
 
 def test_unknown_discovery_forms_are_refused(server: Any) -> None:
-    """A form that does not exist is refused when nothing else is accepted; other paths have no aggregated form."""
+    """An unknown form is rejected if nothing else is accepted; other paths have no aggregated form."""
     assert asked(server, "/apis", ACCEPT.replace("v=v2", "v=v3")).code == 406
     assert asked(server, "/apis/apps", ACCEPT).code == 406
     assert run(server.request("POST", "/apis", headers={"Accept": ACCEPT})).code == 405
 
 
 def test_discovery_etags(server: Any) -> None:
-    """A matching Etag is answered 304; a definition changes the Etag, its deletion restores the first one."""
+    """A matching Etag gives 304; a new definition changes the Etag, its deletion restores it."""
     first = asked(server, "/apis", ACCEPT).headers["Etag"]
     again = asked(server, "/apis", ACCEPT, **{"If-None-Match": first})
     assert (again.code, again.body, again.headers["Etag"]) == (304, b"", first)
@@ -76,7 +76,7 @@ def test_discovery_etags(server: Any) -> None:
 
 
 def test_all_encodings_share_the_etag(server: Any) -> None:
-    """YAML and protobuf have the same tag."""
+    """YAML and protobuf have the same Etag."""
     tag = asked(server, "/api", ACCEPT).headers["Etag"]
     for form in ("application/yaml", ORCH.protobuf):
         answer = asked(server, "/api", ACCEPT.replace("application/json", form))

@@ -1,4 +1,4 @@
-"""Requests that pages of other origins make with a client certificate."""
+"""Requests of other origins' pages with a client certificate."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def asked(method: str, headers: dict[str, str], *, certificate: bool = True) -> 
 )
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
 def test_cross_origin_writes_are_refused(method: str, headers: dict[str, str]) -> None:
-    """403 before authentication, so that nothing is read or done."""
+    """They are rejected with 403 before authentication."""
     with pytest.raises(ApiError) as caught:
         send(STAGE, asked(method, headers))
     assert caught.value.code == 403
 
 
 def test_cross_origin_upgrades_are_refused() -> None:
-    """A WebSocket is opened by GET, and no preflight asks before it."""
+    """A WebSocket is opened by GET without a preflight."""
     with pytest.raises(ApiError):
         send(STAGE, asked("GET", {"upgrade": "websocket", "origin": "https://evil.example"}))
 
@@ -58,11 +58,11 @@ def test_cross_origin_upgrades_are_refused() -> None:
     ],
 )
 def test_same_and_allowed_origins_pass(headers: dict[str, str]) -> None:
-    """Programs send no such headers; --cors-allowed-origins names pages that may."""
+    """Programs send no Origin header; --cors-allowed-origins lists allowed pages."""
     assert send(STAGE, asked("POST", headers))[0].body == b"answer"
 
 
 def test_cross_origin_reads_and_token_requests_pass() -> None:
-    """Another page cannot read the answer, and cannot know a token."""
+    """Another page can neither read the response nor know a token."""
     assert send(STAGE, asked("GET", {"origin": "https://evil.example"}))[0].body == b"answer"
     assert send(STAGE, asked("POST", {"origin": "https://evil.example"}, certificate=False))[0].body == b"answer"

@@ -1,4 +1,4 @@
-"""Which requests have a verb: the paths and methods of built-in, virtual and custom kinds."""
+"""Dispatch of paths and methods to verbs, for built-in, virtual and custom kinds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def foos(space: Any) -> str:
     ],
 )
 def test_unknown_path_is_404(space: Any, path: str) -> None:
-    """Where no method leads anywhere there is no page, whatever the method."""
+    """A path without any method is 404, whatever the method."""
     assert set(codes(space, space.server.dialect(path)).values()) == {404}
 
 
@@ -52,23 +52,23 @@ def test_unknown_path_is_404(space: Any, path: str) -> None:
     "path", ["/api/v1/watch/pods", "/api/v1/watch/namespaces/n/pods/x", "/api/v1/componentstatuses/etcd-0"]
 )
 def test_wrong_method_is_405(space: Any, path: str) -> None:
-    """Where a method leads somewhere the others are not allowed."""
+    """Other methods of a known path are 405."""
     assert {m for m, code in codes(space, f"{path}?timeoutSeconds=1").items() if code == 405} == set(METHODS) - {"GET"}
 
 
 def test_watch_of_an_unstored_kind_is_refused(space: Any) -> None:
-    """A list that cannot be watched says so of its kind."""
+    """The error for a list that cannot be watched names the kind."""
     answer = run(space.server.request("GET", "/api/v1/componentstatuses?watch=1"))
     assert (answer.code, answer.json["message"]) == (405, 'watch is not supported on resources of kind "componentstatuses"')
 
 
 class TestCustomKinds:
     def test_only_lists_and_watches_span_namespaces(self, space: Any, foos: str) -> None:
-        """Only lists and watches go across namespaces; the rest belongs to no API at all."""
+        """Only lists and watches are available across namespaces; other methods there are 404."""
         assert codes(space, f"{foos}/foos") == {"GET": 200, "POST": 404, "PUT": 404, "PATCH": 404, "DELETE": 404}
 
     def test_invalid_methods_of_a_kind_are_405(self, space: Any, foos: str) -> None:
-        """Methods that are none are refused by the name of the kind; a collection has no name for PUT and PATCH."""
+        """The error for an invalid method names the kind; PUT and PATCH of a collection have no name."""
         put = run(space.server.request("PUT", f"{foos}/namespaces/{space.name}/foos", body={}))
         assert (put.code, put.json["message"]) == (400, "name must be provided")
         odd = run(space.server.request("OPTIONS", f"{foos}/namespaces/{space.name}/foos/x"))
@@ -76,7 +76,7 @@ class TestCustomKinds:
         assert odd.json["message"] == ' is not supported on resources of kind "foos.dispatch.example.com"'
 
     def test_unsupported_subresource_verbs(self, space: Any, foos: str) -> None:
-        """An unsupported verb of a status endpoint is 405 and named; an unknown subresource is 404."""
+        """An unsupported verb of a status endpoint is 405 with its name; an unknown subresource is 404."""
         url = f"{foos}/namespaces/{space.name}/foos/x"
         refused = run(space.server.request("DELETE", f"{url}/status"))
         assert refused.code == 405 and refused.json["message"].startswith("delete is not supported on resources of kind")
@@ -85,7 +85,7 @@ class TestCustomKinds:
         assert run(space.server.request("POST", f"{url}/scale", body={})).code == 404
 
     def test_continue_field_of_list_metadata(self, space: Any, foos: str) -> None:
-        """A list of a custom kind has a continue member always; its other forms have it for a next page alone."""
+        """Lists of custom kinds always have the continue field; their other representations only with a next page."""
         url = f"{foos}/namespaces/{space.name}/foos"
         assert run(space.server.request("GET", url)).json["metadata"]["continue"] == ""
         asked = {"accept": f"application/json;as=Table;g={space.server.dialect.meta_group};v=v1"}
@@ -94,7 +94,7 @@ class TestCustomKinds:
 
 @pytest.mark.parametrize("pretty", ["", "&pretty=1"])
 def test_table_rows_have_the_tables_version(space: Any, pretty: str) -> None:
-    """What a table includes of its objects is of the table's version."""
+    """Metadata in the rows has the version of the table."""
     space.config("a")
     group = space.server.dialect.meta_group
     asked = {"accept": f"application/json;as=Table;g={group};v=v1beta1"}
@@ -110,6 +110,6 @@ def test_proxy_to_a_service_without_endpoints(space: Any) -> None:
 
 
 def test_missing_pod_of_an_eviction_is_named(space: Any) -> None:
-    """The pod is named."""
+    """The message names the pod."""
     answer = space("POST", "pods/none/eviction", {"metadata": {"name": "none"}})
     assert (answer.code, answer.json["details"]) == (404, {"name": "none", "kind": "pods"})

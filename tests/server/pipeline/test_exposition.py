@@ -47,7 +47,7 @@ def _families(help: str, labels: list[str], number: float, stamp: float | None) 
 
 @given(_TEXTS, st.lists(_TEXTS, max_size=3), _NUMBERS, st.none() | st.integers(0, 10**9))
 def test_exposition_equals_that_of_prometheus_client(help: str, labels: list[str], number: float, stamp: float | None) -> None:
-    """Whatever the texts and numbers are, the page has the bytes that prometheus_client would write."""
+    """For any texts and numbers the page equals the output of prometheus_client."""
     families = _families(help, labels, number, stamp)
     registry = CollectorRegistry()
     registry.register(_Collector(families))

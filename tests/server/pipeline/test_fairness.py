@@ -1,4 +1,4 @@
-"""Priority and fairness: classification, queues, and the stage around an answer that the test controls."""
+"""Priority and fairness: classification, queues, and the stage with responses that the test controls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchd.server.bootstrap import objects
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.fairness.queues import ESTIMATED_SECONDS, Level, Queuing, RejectedError, Ticket, hand
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
-from orchd.server.pipeline.fairness.stage import Fairness
+from orchd.server.pipeline.fairness.stage import Fairness, WorkEstimates
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages.limits import InFlightCount
@@ -86,7 +86,7 @@ class TestSchemas:
         ],
     )  # fmt: skip
     def test_default_schema_of_requests(self, user: User, method: str, path: str, expected: str) -> None:
-        """The first by precedence and name whose subject, verb, resource and namespace all match."""
+        """The schema is the first by precedence and name whose subject, verb, resource and namespace all match."""
         found = Classifier(map(schema_of, SCHEMAS)).schema(user, info(method, path))
         assert found is not None and found.name == expected
 
@@ -105,7 +105,7 @@ class TestSchemas:
         ],
     )
     def test_flow_schema_rule_matching(self, rule: dict[str, Any], path: str, expected: bool) -> None:
-        """Everything that a rule says has to be so."""
+        """All fields of a rule must match."""
         made = schema_of(schema("s", {"subjects": [subject("User", name="*")], "resourceRules": [rule]}))
         assert made.matches(ALICE, info("GET", path)) is expected
 
@@ -117,40 +117,40 @@ class TestSchemas:
         ],
     )  # fmt: skip
     def test_non_resource_path_matching(self, urls: list[str], path: str, expected: bool) -> None:
-        """A path is matched whole, or by what comes before the star."""
+        """A path matches as a whole, or up to the star."""
         rule = {"subjects": [subject("Group", name="*")], "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": urls}]}
         assert schema_of(schema("s", rule)).matches(ALICE, info("GET", path)) is expected
 
     @pytest.mark.parametrize(("by", "expected"), [("ByUser", "alice"), ("ByNamespace", "a"), ("", "")])
     def test_flow_distinguishers(self, by: str, expected: str) -> None:
-        """The distinguisher tells flows apart."""
+        """The distinguisher separates flows."""
         made = schema_of(schema("s", OF_ALICE, by=by))
         assert made.flow(ALICE, info("GET", "/api/v1/namespaces/a/pods")) == expected
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(1, 200), st.data())
 def test_shuffle_shard_hands_have_distinct_cards(flow: int, deck: int, data: st.DataObject) -> None:
-    """No card is dealt twice, and all are of the deck."""
+    """No queue is in a hand twice, and all are in range."""
     size = data.draw(st.integers(1, deck))
     cards = hand(flow, deck, size)
     assert len(set(cards)) == size and all(0 <= card < deck for card in cards)
 
 
 def test_shuffle_sharding_deals_every_hand() -> None:
-    """Each order of each hand is dealt by exactly one number below their count."""
+    """Each order of each hand is dealt for exactly one number below their count."""
     assert len({tuple(hand(n, 5, 3)) for n in range(5 * 4 * 3)}) == 5 * 4 * 3
 
 
 class TestQueues:
     def test_level_without_queues_rejects(self) -> None:
-        """A level of type Reject takes what it has seats for."""
+        """A level of type Reject serves requests while it has seats."""
         level = Level(1, None)
         assert level.enter("a", 1, 0).started == 0
         with pytest.raises(RejectedError, match="concurrency-limit"):
             level.enter("a", 1, 0)
 
     def test_full_queue_rejects(self) -> None:
-        """So many wait as the queue is long."""
+        """The length of a queue limits its waiting requests."""
         level = Level(1, Queuing(queues=1, hand=1, length=2))
         places = [level.enter("a", 1, 0) for _ in range(3)]
         assert [place.started for place in places] == [0, None, None]
@@ -158,7 +158,7 @@ class TestQueues:
             level.enter("a", 1, 0)
 
     def test_a_wide_request_is_served_alone_rather_than_never(self) -> None:
-        """A request wider than the level is admitted when no other request is executing."""
+        """A request that needs more seats than the level has is admitted when no other request is executing."""
         level = Level(2, Queuing(queues=1, hand=1, length=5))
         first, wide, small = level.enter("a", 1, 0), level.enter("a", 10, 0), level.enter("a", 1, 0)
         assert wide.started is None and level.next(0) is None
@@ -176,7 +176,7 @@ class TestQueues:
         assert level.idle and level.next(0) is None and not level._queues
 
     def test_flows_are_served_fairly(self) -> None:
-        """One that sends a hundred and one that sends ten are served in turn, until the ten are done."""
+        """A flow with a hundred requests and one with ten alternate until the ten are done."""
         level = Level(1, Queuing(queues=64, hand=1, length=200))
         running = level.enter("x", 1, 0)
         flow: dict[Ticket, str] = {}
@@ -195,7 +195,7 @@ class TestQueues:
         assert len(order) == 110 and order[:20].count("modest") == 10
 
     def test_long_requests_use_more_of_a_flows_share(self) -> None:
-        """A flow whose requests take ten times as long gets a tenth as many in."""
+        """A flow whose requests take ten times as long gets a tenth as many executed."""
         level = Level(1, Queuing(queues=64, hand=1, length=500))
         running = level.enter("x", 1, 0)
         flow = {level.enter(name, 1, 0): name for name in ("slow", "fast") for _ in range(200)}
@@ -211,8 +211,8 @@ class TestQueues:
 
     @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 4), st.booleans()), max_size=60))
     def test_seats_never_exceed_the_limit(self, steps: list[tuple[str, int, bool]]) -> None:
-        """For any sequence of requests: seats are not exceeded (except by a single wide request), and every request is
-        answered."""
+        """For any sequence of requests the limit of seats holds (except for a single wide request), and every request
+        is answered."""
         level = Level(5, Queuing(queues=4, hand=2, length=10))
         placed: list[Ticket] = []
         for at, (flow, seats, end) in enumerate(steps):
@@ -232,8 +232,8 @@ class TestQueues:
             assert level.running or not level.waiting
 
 
-class Answers:
-    """Answers when the test says so."""
+class ControlledAnswers:
+    """Responses that the test completes."""
 
     def __init__(self) -> None:
         self.open: list[tuple[Request, Deferred[Response]]] = []
@@ -251,10 +251,10 @@ class Bench:
     """The stage with two seats for the level "small", on a clock."""
 
     def __init__(self, *levels: dict[str, Any], total: int = 2, count: int = 0) -> None:
-        self.clock, self.answers, self.underway = Clock(), Answers(), InFlightCount()
+        self.clock, self.answers, self.underway = Clock(), ControlledAnswers(), InFlightCount()
         self.stage = Fairness(
             ORCH, self.clock, self.underway,
-            total=total, patience=15, count=lambda info: count, mandatory=mandatory(ORCH),
+            total=total, patience=15, estimates=WorkEstimates(objects=lambda info: count), mandatory=mandatory(ORCH),
         )  # fmt: skip
         self.dangling = self.stage.configure(
             [*SCHEMAS, schema("of-alice", OF_ALICE, by="ByUser")], [*LEVELS[:2], *levels] if levels else LEVELS
@@ -276,13 +276,13 @@ class Bench:
 
 
 def small(**queuing: int) -> dict[str, Any]:
-    """With shares that leave the mandatory level one seat of its own."""
+    """Shares that leave the mandatory level one seat."""
     return limited("small", 1_000_000, **queuing)
 
 
 class TestStage:
     def test_headers_name_schema_and_level(self) -> None:
-        """Their uids, as the reference does; nothing for what is exempt."""
+        """The headers have the uids, as in the reference; exempt requests have none."""
         bench = Bench(small())
         bench.send()
         assert bench.headers == [
@@ -292,7 +292,7 @@ class TestStage:
         assert bench.headers == []
 
     def test_freed_seat_starts_a_waiting_request(self) -> None:
-        """Who waits begins when another ends."""
+        """A waiting request starts when another one ends."""
         bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10))
         outcomes = [bench.send() for _ in range(4)]
         assert len(bench.answers.open) == 2 and bench.stage.numbers["of-alice", "small"].waiting == 2
@@ -306,7 +306,7 @@ class TestStage:
         assert not bench.clock.getDelayedCalls() and bench.stage.levels["small"].seats.idle
 
     def test_rejection_has_a_retry_after(self) -> None:
-        """The answer is the reference's, with a time to come back."""
+        """The 429 is the reference's, with Retry-After."""
         bench = Bench(small())
         bench.send(), bench.send()
         (response,) = bench.send()
@@ -316,7 +316,7 @@ class TestStage:
         assert bench.underway.refused == {False: 1, True: 0}
 
     def test_queue_wait_times_out(self) -> None:
-        """After so many seconds in a queue a request is turned away."""
+        """A request that waits too long in a queue is rejected."""
         bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10))
         bench.send(), bench.send()
         out = bench.send()
@@ -335,21 +335,21 @@ class TestStage:
         assert not bench.clock.getDelayedCalls()
 
     def test_levels_are_isolated(self) -> None:
-        """A level without seats left does not keep others waiting."""
+        """A level without free seats does not delay others."""
         bench = Bench(small(), limited("global-default", 1_000_000), total=2)
         bench.send()
         assert bench.send()[0].code == 429
         assert bench.send(BOB) == [] and len(bench.answers.open) == 2
 
     def test_watch_frees_its_seat_once_begun(self) -> None:
-        """What lasts does not count once it has begun."""
+        """A watch frees its seat once its initial events are sent."""
         bench = Bench(small(), total=1)
         out = bench.send(path="/api/v1/pods?watch=true")
         bench.answers.finish()
         assert out[0].code == 200 and bench.send() == []
 
     def test_streams_to_pods_take_no_seat(self) -> None:
-        """Long-running requests other than watches pass."""
+        """Long-running requests other than watches take no seat."""
         bench = Bench(small(), total=1)
         bench.send()
         assert bench.send(path="/api/v1/namespaces/a/pods/x/log") == [] and len(bench.answers.open) == 2
@@ -360,18 +360,18 @@ class TestStage:
             ("/api/v1/pods", 0, 1), ("/api/v1/pods", 100, 1), ("/api/v1/pods", 101, 2), ("/api/v1/pods", 5000, 10),
             ("/api/v1/pods?limit=150", 5000, 2), ("/api/v1/pods?limit=150&labelSelector=a", 5000, 10),
             ("/api/v1/namespaces/a/pods/x", 5000, 1), ("/api/v1/pods?limit=0", 5000, 10),
-            # More digits than Python turns into a number: refused later, in the words for it.
+            # More digits than Python converts to a number: rejected later with the verb's error.
             ("/api/v1/pods?limit=" + "9" * 5000, 5000, 10),
         ],
     )  # fmt: skip
     def test_list_width_depends_on_its_size(self, path: str, count: int, seats: int) -> None:
-        """A list takes a seat for each hundred objects that are looked at, ten at most."""
+        """A list takes a seat per hundred objects that it reads, up to ten."""
         bench = Bench(small(), total=20, count=count)
         bench.send(path=path)
         assert bench.stage.levels["small"].seats.seats == seats
 
     def test_waiting_requests_are_started_iteratively(self) -> None:
-        """A thousand that waited are served in a loop, not one inside the other."""
+        """A thousand waiting requests are started in a loop, not recursively."""
         bench = Bench(small(queues=1, handSize=1, queueLengthLimit=2000), total=1)
         blocker = bench.send()
         answers, bench.answers = bench.answers, _at_once  # type: ignore[assignment]  # a callable like the other
@@ -380,7 +380,7 @@ class TestStage:
         assert blocker[0].code == 200 and all(out[0].code == 200 for out in outcomes)
 
     def test_removed_level_serves_its_queue(self) -> None:
-        """New requests go elsewhere; those in its queues still get their seats, and then it is forgotten."""
+        """New requests use another level; queued ones still get seats, and then the level is dropped."""
         bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10), total=1)
         first, second = bench.send(), bench.send()
         dangling = bench.stage.configure([*SCHEMAS, schema("of-alice", OF_ALICE)], LEVELS)
@@ -392,7 +392,7 @@ class TestStage:
         assert "small" not in bench.stage.levels
 
     def test_more_seats_start_waiting_requests(self) -> None:
-        """A change of the configuration takes effect at once."""
+        """A changed configuration takes effect at once."""
         bench = Bench(small(queues=8, handSize=2, queueLengthLimit=10), limited("other", 3_000_000), total=2)
         bench.send(), bench.send()
         assert len(bench.answers.open) == 1
@@ -402,7 +402,7 @@ class TestStage:
         assert len(bench.answers.open) == 2
 
     def test_seats_are_divided_by_shares(self) -> None:
-        """Every limited level has its part of all seats, rounded up."""
+        """Each limited level has its share of all seats, rounded up."""
         stage = Bench(total=600).stage
         shares = {name: level.shares for name, level in stage.levels.items()}
         assert sum(shares.values()) == 245 and "exempt" not in shares
@@ -411,7 +411,7 @@ class TestStage:
         }
 
     def test_mandatory_level_exists_without_objects(self) -> None:
-        """The mandatory schema and level are there before anything has been read."""
+        """The mandatory schemas and levels exist before objects are read."""
         bench = Bench()
         bench.stage.configure((), ())
         assert bench.send() == [] and list(bench.stage.levels) == ["catch-all"]

@@ -105,8 +105,8 @@ def message(answer: Answer, code: int) -> str:
 @pytest.mark.parametrize(("query", "name"), [("?fieldValidation=Warn", "warned"), ("", "unsaid"), ("?fieldValidation=", "empty")])
 @pytest.mark.parametrize(("form", "body", "expected"), [("json", JSON, OF_JSON), ("yaml", YAML, [*LINES, *OF_YAML])])
 def test_warn_reports_every_problem(server: InProcessServer, query: str, name: str, form: str, body: str, expected: list[str]) -> None:
-    """With the gate on, every problem of a body is a warning; that is so too where the request says nothing. The last
-    of equal fields counts, unknown ones are dropped."""
+    """With the gate on, every problem of a body is a warning, also by default. The last of duplicate fields counts,
+    unknown ones are dropped."""
     name = f"{name}-{form}"
     answer = send(server, "POST", DEPLOYMENTS + query, body.replace("NAME", name), form)
     assert (answer.code, warnings(answer)) == (201, expected)
@@ -121,7 +121,7 @@ def test_warn_reports_every_problem(server: InProcessServer, query: str, name: s
 ])  # fmt: skip
 @pytest.mark.parametrize("method", ["POST", "PUT"])
 def test_strict_refuses_with_every_problem(server: InProcessServer, method: str, form: str, body: str, why: str) -> None:
-    """Strict answers 400 with all problems at once."""
+    """Strict responds with 400 and all problems."""
     path = DEPLOYMENTS + ("/x" if method == "PUT" else "") + "?fieldValidation=Strict"
     answer = send(server, method, path, body.replace("NAME", "x"), form)
     head = 'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: '
@@ -129,7 +129,7 @@ def test_strict_refuses_with_every_problem(server: InProcessServer, method: str,
 
 
 def test_ignore_reports_nothing(server: InProcessServer, tmp_path: Path) -> None:
-    """Ignore says nothing; with the gate off nothing else is possible, but the parameter must be a known one."""
+    """Ignore reports nothing; with the gate off it is the only behaviour, but the value must be valid."""
     answer = send(server, "POST", DEPLOYMENTS + "?fieldValidation=Ignore", JSON.replace("NAME", "ignored"))
     assert (answer.code, warnings(answer)) == (201, [])
     path = "/api/v1/namespaces?fieldValidation=Strict"
@@ -147,7 +147,7 @@ def test_ignore_reports_nothing(server: InProcessServer, tmp_path: Path) -> None
 
 
 def test_options_are_checked_before_the_body(server: InProcessServer) -> None:
-    """Wrong options come before the body; a body of the wrong type is refused for that, whatever else is in it."""
+    """Invalid options are reported before the body; a body of the wrong type is rejected for that alone."""
     answer = send(server, "POST", DEPLOYMENTS + "?dryRun=some", "{")
     assert "dryRun" in message(answer, 422)
     answer = send(server, "POST", DEPLOYMENTS + "?fieldValidation=Strict", JSON.replace('"twice": 1', '"replicas": "x"'))
@@ -162,7 +162,7 @@ def widget(name: str) -> str:
 
 
 def test_problems_of_custom_kinds(server: InProcessServer) -> None:
-    """Custom kinds name what stands twice, and what pruning takes with its path."""
+    """For custom kinds duplicate fields are reported, and pruned fields with their paths."""
     answer = send(server, "POST", WIDGETS, widget("warned"))
     assert (answer.code, warnings(answer)) == (201, OF_WIDGET)
     answer = send(server, "POST", WIDGETS + "?fieldValidation=Strict", widget("refused"))
@@ -193,7 +193,7 @@ def deployment(server: InProcessServer) -> str:
 
 @pytest.mark.parametrize(("form", "patch", "expected"), PATCHES)
 def test_problems_of_patches(server: InProcessServer, deployment: str, form: str, patch: str, expected: list[str]) -> None:
-    """Of a patch its repeated fields are named and what is unknown in the result: 422 when strict, else warnings."""
+    """Duplicate fields of a patch and unknown fields of the result are reported: 422 if strict, else warnings."""
     answer = send(server, "PATCH", deployment, patch, form)
     assert (answer.code, warnings(answer)) == (200, expected)
     answer = send(server, "PATCH", deployment + "?fieldValidation=Strict", patch, form)
@@ -213,13 +213,13 @@ def test_problems_of_patches(server: InProcessServer, deployment: str, form: str
     ("json-patch+json", "{}", "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"),
 ])  # fmt: skip
 def test_invalid_patches(server: InProcessServer, deployment: str, form: str, patch: str, why: str) -> None:
-    """With the gate on, the shape of a patch is checked before it is applied."""
+    """With the gate on, a patch is validated before it is applied."""
     assert message(send(server, "PATCH", deployment, patch, form), 400) == why
     assert send(server, "PATCH", f"{DEPLOYMENTS}/missing", patch, form).code == 404
 
 
 def test_problems_of_applies(server: InProcessServer) -> None:
-    """Apply refuses unknown fields itself; of fields that stand twice it tells with their lines."""
+    """Apply rejects unknown fields itself; duplicate fields are reported with their lines."""
     body = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"},\n"data": {"a": "1",\n"a": "2"}}'
     path = "/api/v1/namespaces/a/configmaps/c?fieldManager=m"
     line = 'line 3: key "a" already set in map'
@@ -233,7 +233,7 @@ def test_problems_of_applies(server: InProcessServer) -> None:
 
 
 def test_problems_of_subresource_bodies(server: InProcessServer, deployment: str) -> None:
-    """Bodies of subresources are looked at like others, as the kinds that they are."""
+    """Bodies of subresources are validated by their own kinds."""
     scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "patched", "x": 1}, "spec": {"replicas": 2, "y": 1}}
     answer = send(server, "PUT", deployment + "/scale", scale)
     assert (answer.code, warnings(answer)) == (200, ['unknown field "x"', 'unknown field "y"'])
@@ -245,7 +245,7 @@ def test_problems_of_subresource_bodies(server: InProcessServer, deployment: str
 
 @pytest.fixture(scope="module")
 def later(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
-    """A server without a word about the gate."""
+    """A server with the gate at its default."""
     made = make_server(tmp_path_factory.mktemp("later"))
     admin = made.client()
     run(admin.create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a"}}))
@@ -299,7 +299,7 @@ LATER_PATCHES = [
 
 @pytest.mark.parametrize(("form", "patch", "expected"), LATER_PATCHES)
 def test_explicit_parameter_on_patches(later: InProcessServer, form: str, patch: str, expected: list[str]) -> None:
-    """Paths within the patch, and within the result."""
+    """Problems have paths within the patch, and within the result."""
     send(later, "POST", DEPLOYMENTS, JSON.replace("NAME", "patched"))
     path = f"{DEPLOYMENTS}/patched"
     assert warnings(send(later, "PATCH", path, patch, form)) == []
@@ -309,7 +309,7 @@ def test_explicit_parameter_on_patches(later: InProcessServer, form: str, patch:
 
 
 def test_explicit_parameter_on_custom_kinds(later: InProcessServer) -> None:
-    """Fields that stand twice have paths, too, and keys of maps are part of them."""
+    """Duplicate fields have paths, too, including keys of maps."""
     answer = send(later, "POST", WIDGETS + "?fieldValidation=Warn", widget("warned"))
     twice = ['duplicate field "spec.known"', 'duplicate field "spec.twice"']
     assert (answer.code, warnings(answer)) == (201, [*twice, *OF_WIDGET[2:]])

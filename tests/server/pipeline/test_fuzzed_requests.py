@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is one of the API's: nothing that a client does is an internal error."""
+"""Any request gets a response of the API, never an internal error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": POD["spec"]}
 ONCE = {"spec": {**POD["spec"], "restartPolicy": "Never"}}
 SCHEMA = {"type": "object", "properties": {"spec": {"type": "object", "properties": {
     "n": {"type": "integer", "minimum": 1, "default": 1}, "l": {"type": "array", "items": {"type": "string"}}}}}}  # fmt: skip
-#: Where objects are made, and one that is right.
+#: Paths at which objects are created, with a valid object.
 SAMPLES: tuple[tuple[str, Any], ...] = (
     ("/api/v1/namespaces/f/pods", POD),
     ("/api/v1/namespaces/f/configmaps", {"metadata": {"name": "c"}, "data": {"a": "b"}, "binaryData": {"x": "AA=="}}),
@@ -103,7 +103,7 @@ def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 @st.composite
 def spoiled(draw: st.DrawFn) -> tuple[str, Any]:
-    """A request that is right but for one or two members."""
+    """A valid request with one or two changed members."""
     path, sample = draw(st.sampled_from(SAMPLES))
     for _ in range(draw(st.integers(1, 2))):
         where = draw(st.sampled_from(list(places(sample))))
@@ -129,12 +129,12 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
 
 
 def send_and_check(server: InProcessServer, method: str, path: str, body: bytes = b"", **headers: str) -> Any:
-    """The response, which must not be a defect of the server (500 InternalError)."""
+    """The response, which must not be a 500 InternalError."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     answers: list[Any] = []
     start(server.request(method, path, body=body, headers=named)).addBoth(answers.append)
     if not answers:
-        # A version that is still to come is waited for.
+        # A future version is waited for.
         server.clock.pump([1] * 5)
     (answer,) = answers
     assert hasattr(answer, "code"), answer
@@ -147,7 +147,7 @@ def send_and_check(server: InProcessServer, method: str, path: str, body: bytes 
 
 @given(spoiled())
 def test_fuzzed_creates(fuzzed: InProcessServer, request_: tuple[str, Any]) -> None:
-    """A create of anything, as JSON and as YAML."""
+    """A create with any object, as JSON and as YAML."""
     path, sample = request_
     body = json.dumps(sample).encode()
     send_and_check(fuzzed, "POST", f"{path}?dryRun=All", body)
@@ -156,7 +156,7 @@ def test_fuzzed_creates(fuzzed: InProcessServer, request_: tuple[str, Any]) -> N
 
 @given(spoiled())
 def test_fuzzed_updates(fuzzed: InProcessServer, request_: tuple[str, Any]) -> None:
-    """A replacement by anything, of the object, its status and its scale."""
+    """A replacement of the object, its status or its scale by any object."""
     path, sample = request_
     name = dict(SAMPLES)[path]["metadata"]["name"] if "selfsubject" not in path else "x"
     for rest in ("", "/status", "/scale"):
@@ -165,7 +165,7 @@ def test_fuzzed_updates(fuzzed: InProcessServer, request_: tuple[str, Any]) -> N
 
 @given(spoiled(), st.sampled_from(PATCHES))
 def test_fuzzed_patches(fuzzed: InProcessServer, request_: tuple[str, Any], form: str) -> None:
-    """A patch that says anything."""
+    """A patch with any content."""
     path, sample = request_
     name = dict(SAMPLES)[path]["metadata"]["name"] if "selfsubject" not in path else "x"
     query = "?dryRun=All&fieldManager=m" + ("&force=true" if "apply" in form else "")
@@ -184,7 +184,7 @@ OPERATIONS = st.lists(
 
 @given(OPERATIONS)
 def test_fuzzed_json_patches(fuzzed: InProcessServer, operations: Any) -> None:
-    """Any operations, on a built-in and on a custom kind."""
+    """Any JSON patch operations, on a built-in and on a custom kind."""
     for path in ("/api/v1/namespaces/f/configmaps/c", "/apis/bars.example/v1/namespaces/f/bars/b"):
         body = json.dumps(operations).encode()
         send_and_check(fuzzed, "PATCH", f"{path}?dryRun=All", body, content_type="application/json-patch+json")
@@ -196,7 +196,7 @@ def test_fuzzed_json_patches(fuzzed: InProcessServer, operations: Any) -> None:
 @example(b"\xff\xfe", "yaml")
 @example(b"[" * 5000, "json")
 def test_fuzzed_bytes(fuzzed: InProcessServer, data: bytes, form: str) -> None:
-    """Any bytes, under any of the labels."""
+    """Any bytes with any content type."""
     for path in ("/api/v1/namespaces/f/configmaps", "/apis/bars.example/v1/namespaces/f/bars"):
         send_and_check(fuzzed, "POST", path, data, content_type=f"application/{form}")
     send_and_check(fuzzed, "DELETE", "/api/v1/namespaces/f/configmaps/none", data, content_type=f"application/{form}")
@@ -205,7 +205,7 @@ def test_fuzzed_bytes(fuzzed: InProcessServer, data: bytes, form: str) -> None:
 
 @given(st.data())
 def test_fuzzed_protobuf(fuzzed: InProcessServer, data: st.DataObject) -> None:
-    """A message with some bytes changed, left out or doubled."""
+    """A protobuf message with some bytes changed, removed or repeated."""
     resource = fuzzed.server.catalog.resource("", "v1", "pods")
     assert resource is not None
     whole = protobuf.encode({"apiVersion": "v1", "kind": "Pod", **POD}, resource.type)
@@ -259,7 +259,7 @@ ACCEPTS = st.lists(
 
 @given(ACCEPTS, st.sampled_from([path for path, _ in SAMPLES if "selfsubject" not in path]), TEXTS)
 def test_fuzzed_media_types(fuzzed: InProcessServer, accept: str, path: str, content_type: str) -> None:
-    """Any Accept and Content-Type, for objects, lists, watches, documents and refusals."""
+    """Any Accept and Content-Type, for objects, lists, watches, documents and errors."""
     name = dict(SAMPLES)[path]["metadata"]["name"]
     for asked in (path, f"{path}/{name}", f"{path}/none", f"{path}?watch=1", "/api", "/apis/apps", "/openapi/v2", "/version"):
         send_and_check(fuzzed, "GET", asked, accept=accept)

@@ -1,4 +1,4 @@
-"""Stages that concern what is around an answer: origins, transport security, leaving, the journal."""
+"""Stages for headers and connections: CORS, strict transport security, shutdown, access log."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ class TestCrossOrigin:
 
     @pytest.mark.parametrize("origin", ["https://ui.example", "http://very.trusted.example"])
     def test_allowed_origin_gets_cors_headers(self, origin: str) -> None:
-        """Whatever the answer is, it says that this origin may read it, with credentials."""
+        """Every response allows this origin to read it, with credentials."""
         response, headers = send(self.STAGE, ask(origin=origin))
         assert response.body == b"answer" and headers["Access-Control-Allow-Origin"] == origin
         assert headers["Access-Control-Allow-Credentials"] == "true"
 
     def test_preflight_is_answered_before_authentication(self) -> None:
-        """OPTIONS from an allowed origin is answered before anybody asks who it is."""
+        """OPTIONS from an allowed origin is answered before authentication."""
         response, headers = send(self.STAGE, ask("OPTIONS", origin="https://ui.example"))
         assert response.code == 204 and "PATCH" in headers["Access-Control-Allow-Methods"]
 
     @pytest.mark.parametrize("headers", [{}, {"origin": "https://ui.example.org"}])
     def test_other_origins_get_no_cors_headers(self, headers: dict[str, str]) -> None:
-        """A browser then keeps the answer from the page."""
+        """Without the headers a browser does not give the response to the page."""
         response, sent = send(self.STAGE, ask("OPTIONS", **headers))
         assert response.code == 200 and sent == {}
 
 
 def test_strict_transport_security_header() -> None:
-    """All directives in one header."""
+    """All directives are in one header."""
     assert send(StrictTransport(["max-age=31536000", "includeSubDomains"]), ask())[1] == {
         "Strict-Transport-Security": "max-age=31536000; includeSubDomains"
     }
@@ -68,22 +68,23 @@ def test_strict_transport_security_header() -> None:
 
 class TestLeaving:
     def test_stopping_server_answers_429(self) -> None:
-        """With Retry-After and Connection: close, so that the client connects to another server."""
+        """The 429 has Retry-After and Connection: close, so that the client connects to another server."""
         response, headers = send(DrainingStage(ORCH, lambda: True), ask(path="/api/v1/pods"))
         assert response.code == 429 and headers["Retry-After"] == "5" and headers["Connection"] == "close"
 
     @pytest.mark.parametrize("request_", [ask(path="/readyz"), ask(path="/metrics"), ask(user_agent="orch-apiserver-1.23/v1")])
     def test_stopping_server_still_serves_probes_and_itself(self, request_: Request) -> None:
-        """Probes, metrics and the server's own clients until the end."""
+        """Probes, metrics and the server's own clients are served until the end."""
         assert send(DrainingStage(ORCH, lambda: True), request_)[0].code == 200
 
     def test_running_server_serves_everybody(self) -> None:
-        """The stage does nothing as long as the server stays."""
+        """While the server runs the stage does nothing."""
         assert send(DrainingStage(ORCH, lambda: False), ask())[0].code == 200
 
 
 def test_access_log_line() -> None:
-    """One line for a request, with who, what, how long and how it ended; no headers, which may hold secrets."""
+    """Each request is logged in one line with method, path, user, duration and status, and without headers, which may
+    contain secrets."""
     clock = Clock()
     with capturedLogs() as events:
         send(AccessLog(clock.seconds), ask(user_agent='cu"rl', authorization="Bearer secret"))

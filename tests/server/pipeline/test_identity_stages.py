@@ -1,4 +1,4 @@
-"""What the gates do to a request, beyond letting it pass."""
+"""What authentication and authorization do to a request, other than rejecting it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def at_once(asked: Request) -> Response:
     (Authenticated(user=User(name="a")), {"accept": ("x",), "x-user": ("y",)}),
 ])  # fmt: skip
 def test_credentials_are_removed_after_authentication(found: Authenticated, left: dict[str, tuple[str, ...]]) -> None:
-    """Headers that have shown who sends are not there for anybody after the gate."""
+    """Headers with credentials are removed from the request."""
     class Chain:
         async def authenticate(self, credentials: Credentials) -> Authenticated:
             return found
@@ -67,7 +67,7 @@ def refused(action: Action, why: str) -> ApiError:
     return errors.forbidden("", action.resource, "", why)
 
 
-def judged(verdict: Verdict, query: dict[str, list[str]] | None = None) -> Response:
+def authorize(verdict: Verdict, query: dict[str, list[str]] | None = None) -> Response:
     asked = request(query)
     asked.user = User(name="me")
     authorizer: Any = Authorizer(verdict)
@@ -76,8 +76,8 @@ def judged(verdict: Verdict, query: dict[str, list[str]] | None = None) -> Respo
 
 @pytest.mark.parametrize("decision", [Decision.DENY, Decision.NO_OPINION])
 def test_authorizer_error_is_500(decision: Decision) -> None:
-    """The error is plain text that names the request, without characters that a browser would interpret as markup."""
-    answer = judged(Verdict(decision, "because", 'no <"answer">'), {"a": ["1", "&"]})
+    """The 500 is plain text that names the request, without characters that a browser would interpret as markup."""
+    answer = authorize(Verdict(decision, "because", 'no <"answer">'), {"a": ["1", "&"]})
     assert answer.code == 500 and answer.content_type == "text/plain; charset=utf-8"
     assert ("X-Content-Type-Options", "nosniff") in answer.headers
     expected = b'Internal Server Error: "/api/v1/p%6Fds?a=1&amp;a=%26": no &lt;"answer"&gt;\n'
@@ -90,7 +90,7 @@ def test_authorizer_error_is_500(decision: Decision) -> None:
     (Verdict(Decision.NO_OPINION, "r", "broken"), {"reason": "internal error"}),
 ])  # fmt: skip
 def test_decision_and_reason_are_audited(verdict: Verdict, said: dict[str, str]) -> None:
-    """Decision and reason; of a failure only that it was one."""
+    """Decision and reason are annotated; of an error only the fact."""
     asked = request()
     asked.user, asked.audited = User(name="me"), True
     authorizer: Any = Authorizer(verdict)
@@ -100,10 +100,10 @@ def test_decision_and_reason_are_audited(verdict: Verdict, said: dict[str, str])
 
 
 def test_allow_ignores_errors_of_other_authorizers() -> None:
-    """Who is allowed passes, whatever else went wrong; without an error a refusal is 403."""
-    assert judged(Verdict(Decision.ALLOW, error="x")).code == 200
+    """An allowed request passes in spite of errors of other authorizers; without an error a rejection is 403."""
+    assert authorize(Verdict(Decision.ALLOW, error="x")).code == 200
     with pytest.raises(ApiError) as caught:
-        judged(Verdict(Decision.DENY, "because"))
+        authorize(Verdict(Decision.DENY, "because"))
     assert caught.value.code == 403
 
 
@@ -117,7 +117,7 @@ def samples(numbers: Any) -> dict[str, float]:
 
 
 def test_user_names_are_counted_by_class() -> None:
-    """Of senders only the sort of their names is counted."""
+    """Requests are counted only by the class of the user's name."""
     numbers = AuthenticationMetrics(ORCH)
     for user in ("admin", "a@b", "somebody", "else"):
         numbers.observe("success", user, 0.01)
@@ -135,7 +135,7 @@ def test_user_names_are_counted_by_class() -> None:
 
 
 def test_external_lookups_are_counted() -> None:
-    """Look-ups by whether they were known, calls by status."""
+    """Look-ups are counted by cache hit, calls by status."""
     cache, reviews = TokenCacheMetrics(), ReviewMetrics("authz")
     cache.count_request(True, 0.1)
     cache.count_request(False, 0.1)
@@ -152,7 +152,7 @@ def test_external_lookups_are_counted() -> None:
 
 
 def test_impersonation_error_is_plain_text() -> None:
-    """A refusal of impersonation may not be taken for a page either."""
+    """The error is plain text, which browsers do not render as a page."""
     authorizer = Authorizer(Verdict(Decision.DENY))
 
     def refused(action: Action, reason: str) -> ApiError:

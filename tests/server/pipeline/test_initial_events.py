@@ -1,4 +1,4 @@
-"""sendInitialEvents: watches that begin with the present objects, or without them, and say where that ends."""
+"""sendInitialEvents: watches with or without the current objects, and the bookmark after them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def kinds(events: list[Any]) -> list[str]:
 
 @pytest.mark.parametrize("version", ["", "&resourceVersion=", "&resourceVersion=0", "&resourceVersion=1"])
 def test_initial_state_ends_with_a_bookmark(space: Any, version: str) -> None:
-    """Every object as ADDED, then a bookmark with the version of that state, then changes."""
+    """Every object is sent as ADDED, then a bookmark with the version of that state, then changes."""
     space.config("a")
     space.config("b")
     with Watch(space, f"{STREAMED}&allowWatchBookmarks=true{version}") as reader:
@@ -45,20 +45,20 @@ def test_initial_state_ends_with_a_bookmark(space: Any, version: str) -> None:
 
 
 def test_empty_state_ends_with_a_bookmark(space: Any) -> None:
-    """Has an end, too."""
+    """An empty state is followed by its bookmark as well."""
     with Watch(space, f"{STREAMED}&allowWatchBookmarks=true&fieldSelector=metadata.name=none") as reader:
         assert [marked(event) for event in reader.events()] == [True]
 
 
 def test_client_without_bookmarks_gets_none(space: Any) -> None:
-    """A client that takes no bookmarks gets none."""
+    """A client that does not allow bookmarks gets none."""
     space.config("a")
     with Watch(space, STREAMED) as reader:
         assert "BOOKMARK" not in kinds(reader.events())
 
 
 def test_ordinary_bookmarks_are_not_marked(space: Any) -> None:
-    """Only the first one is."""
+    """Only the first bookmark is annotated."""
     with Watch(space, f"{STREAMED}&allowWatchBookmarks=true&timeoutSeconds=300") as reader:
         assert marked(reader.events()[-1])
         space.server.clock.advance(160)
@@ -69,7 +69,7 @@ def test_ordinary_bookmarks_are_not_marked(space: Any) -> None:
 
 
 def test_send_initial_events_false(space: Any) -> None:
-    """False begins with what happens from now on, or after a version."""
+    """With false the watch begins with changes from now on, or after a version."""
     space.config("a")
     at = revision(space)
     space.config("b")
@@ -84,7 +84,7 @@ def test_send_initial_events_false(space: Any) -> None:
 
 
 def test_future_version_is_an_error_event(space: Any) -> None:
-    """A state that recent does not come: an error of the stream after a while."""
+    """If the version is not reached in time, the stream has an error event."""
     space.config("a")
     path = f"/api/v1/namespaces/{space.name}/{STREAMED}&resourceVersion={revision(space) + 1000}"
     got: list[Any] = []
@@ -116,7 +116,8 @@ def test_future_version_is_an_error_event(space: Any) -> None:
         ("resourceVersionMatch", "Forbidden: resourceVersionMatch is forbidden for watch")]),
 ])  # fmt: skip
 def test_conflicting_options_are_refused(space: Any, query: str, causes: list[tuple[str, str]]) -> None:
-    """What excludes each other, in the words of later releases; without the parameter in those of release 1.23."""
+    """Conflicting options are rejected with the messages of later releases; without the parameter with those of release
+    1.23."""
     answer = space("GET", f"configmaps?{query}")
     assert answer.code == 422
     assert [(cause["field"], cause["message"]) for cause in answer.json["details"]["causes"]] == causes
@@ -124,7 +125,7 @@ def test_conflicting_options_are_refused(space: Any, query: str, causes: list[tu
 
 @pytest.mark.parametrize("form", ["PartialObjectMetadata", "Table"])
 def test_initial_events_mark_in_other_representations(space: Any, form: str) -> None:
-    """Metadata alone carries the mark, a table has no place for it."""
+    """Partial metadata has the annotation, a table has no place for it."""
     space.config("a")
     accept = f"application/json;as={form};v=v1;g={ORCH.meta_group}"
     with Watch(space, f"{STREAMED}&allowWatchBookmarks=true", Accept=accept) as reader:
@@ -133,7 +134,7 @@ def test_initial_events_mark_in_other_representations(space: Any, form: str) -> 
 
 
 def test_slow_client_gets_the_state_and_its_end(space: Any) -> None:
-    """The state waits for a client that does not read, and so does its end."""
+    """The state and its bookmark wait for a client that does not read."""
     for name in "abcdef":
         body = {"metadata": {"name": name}, "data": {"x": "x" * 100_000}}
         assert run(space.server.request("POST", f"/api/v1/namespaces/{space.name}/configmaps", body=body)).code == 201

@@ -1,4 +1,4 @@
-"""Metrics that parts of a server keep themselves, scraped from a whole one."""
+"""Metrics of a server's parts, scraped from a whole one."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def pod(name: str, **spec: Any) -> dict[str, Any]:
 
 
 def test_pod_security_evaluations_are_counted(call: Any, scrape: Scrape) -> None:
-    """Evaluations are counted by decision and mode; warnings count when there is something to warn of."""
+    """Evaluations are counted by decision and mode; those of mode warn only if there is a warning."""
     assert call("POST", PODS, pod("fine")).code == 201
     assert call("POST", PODS, pod("greedy", hostNetwork=True)).code == 403
     name = "pod_security_evaluations_total"
@@ -76,7 +76,7 @@ def test_pod_security_evaluations_are_counted(call: Any, scrape: Scrape) -> None
 
 
 def test_cluster_ip_allocations_are_counted(call: Any, scrape: Scrape) -> None:
-    """Allocations, failed ones, and what is left of the range."""
+    """Allocations, failures and the remaining addresses of the range are counted."""
     prefix = "kube_apiserver_clusterip_allocator_"
     before = [scrape(prefix + what) for what in ("allocation_total", "allocated_ips", "available_ips")]
     service = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
@@ -90,7 +90,7 @@ def test_cluster_ip_allocations_are_counted(call: Any, scrape: Scrape) -> None:
 
 
 def test_list_results_are_counted(call: Any, scrape: Scrape) -> None:
-    """Lists count what they looked at and what they returned."""
+    """Objects that lists read and those that they return are counted."""
     for number in range(3):
         labels = {"n": str(number)}
         call("POST", "/api/v1/namespaces/a/configmaps", {"metadata": {"name": f"m{number}", "labels": labels}})
@@ -101,12 +101,12 @@ def test_list_results_are_counted(call: Any, scrape: Scrape) -> None:
 
     before = numbers()
     call("GET", "/api/v1/namespaces/a/configmaps?labelSelector=n%20in%20(1,2)")
-    # The selector is no exact one, so all objects of the namespace are looked at.
+    # The selector is not exact, so all objects of the namespace are read.
     assert [now - then for now, then in zip(numbers(), before, strict=True)] == [3, 2]
 
 
 def test_signed_requests_with_durations_are_counted() -> None:
-    """A certificate whose request named a duration counts, and again if the duration is the requested one."""
+    """A certificate whose request had a duration is counted, and separately if the duration was granted."""
     catalog = builtin_catalog(KUBERNETES)
     resource = catalog.resource("certificates.k8s.io", "v1", "certificatesigningrequests")
     assert resource is not None
@@ -123,7 +123,7 @@ def test_signed_requests_with_durations_are_counted() -> None:
 
 
 def test_encryption_operations_are_counted() -> None:
-    """Values that are encrypted and decrypted count by direction and prefix."""
+    """Encrypted and decrypted values are counted by direction and prefix."""
     rule = Rule("secrets", (AesGcm(b"k8s:enc:aesgcm:v1:one:", bytes(16)),), b"k8s:enc:")
     store = EncryptedStore(MemoryStore(Clock()), {"/secrets/": rule}, mark=b"k8s:enc:")
     assert store.start().called

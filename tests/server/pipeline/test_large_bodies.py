@@ -1,4 +1,4 @@
-"""Large bodies are decoded, patched and encoded away from the reactor, with the results of small ones."""
+"""Large bodies are decoded, patched and encoded in another thread, with the results of small ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MERGE = "application/merge-patch+json"
 
 
 class Noted:
-    """Names of the functions that were called in the other thread."""
+    """Records the names of functions that were called in the other thread."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -30,7 +30,7 @@ class Noted:
 
 @pytest.fixture
 def noted(space: Any, monkeypatch: pytest.MonkeyPatch) -> Noted:
-    """What the server of `space` does aside."""
+    """What the server of `space` runs in the other thread."""
     made = Noted()
     monkeypatch.setattr(Aside, "__call__", _called(made))
     return made
@@ -48,7 +48,7 @@ def large(name: str, **more: Any) -> dict[str, Any]:
 
 
 def test_large_writes_use_another_thread(space: Any, noted: Noted) -> None:
-    """Bodies are decoded aside, and field managers computed there; also for a small patch of a large object."""
+    """Bodies are decoded, and field managers computed, in another thread; also for a small patch of a large object."""
     assert space("POST", "configmaps", large("a")).code == 201
     assert noted.names[:2] == ["_decode", "_update"]
     noted.names.clear()
@@ -58,7 +58,7 @@ def test_large_writes_use_another_thread(space: Any, noted: Noted) -> None:
 
 
 def test_large_body_errors_match_small_ones(space: Any, noted: Noted) -> None:
-    """A large body of the wrong type is refused as a small one is, from the other thread."""
+    """A large body of the wrong type has the same error as a small one."""
     wrong = [{"data": [{"a": 1.0}] * count, "metadata": {"name": "a"}} for count in (1, 4000)]
     small, big = (space("POST", "configmaps", body) for body in wrong)
     assert (small.code, big.code) == (400, 400)
@@ -67,14 +67,14 @@ def test_large_body_errors_match_small_ones(space: Any, noted: Noted) -> None:
 
 
 def test_small_bodies_are_decoded_in_place(space: Any, noted: Noted) -> None:
-    """They are decoded where they are."""
+    """Small bodies are decoded in the reactor thread."""
     space.config("a")
     assert noted.names == []
 
 
 @pytest.mark.parametrize("accept", ["application/yaml", "application/json"])
 def test_large_objects_are_encoded_in_another_thread(space: Any, noted: Noted, accept: str) -> None:
-    """A large object in another form than the stored one is encoded aside, once."""
+    """A large object in another format than the stored one is encoded once, in another thread."""
     space("POST", "configmaps", large("a"))
     noted.names.clear()
     path = "configmaps/a?pretty=true" if accept.endswith("json") else "configmaps/a"
@@ -94,7 +94,7 @@ FORMS = [
 
 @pytest.mark.parametrize("form", FORMS)
 def test_large_lists_are_encoded_in_another_thread(space: Any, noted: Noted, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A large list in another form is encoded aside, to the bytes of a list that is encoded where it is."""
+    """A large list in another format is encoded in another thread, to the same bytes as a small one."""
     for name in ("a", "b"):
         space("POST", "configmaps", large(name))
     accept = space.server.dialect(form)
@@ -108,7 +108,7 @@ def test_large_lists_are_encoded_in_another_thread(space: Any, noted: Noted, for
 
 
 def test_local_bodies_have_the_same_bounds(space: Any) -> None:
-    """A body that a client in this process hands over has the bounds of one that is sent."""
+    """Bodies of an in-process client have the same limits as those over HTTP."""
     for count, code in ((40_000, 201), (50_001, 413)):
         body = {"metadata": {"name": f"m{count}"}, "data": {f"k{n}": "" for n in range(count)}}
         try:

@@ -1,4 +1,4 @@
-"""Field selectors that newer clients use on built-in kinds."""
+"""Field selectors of later releases on built-in kinds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
     ("spec.clusterIP!=None,spec.type!=NodePort", ["a"]), ("spec.type=", []),
 ])  # fmt: skip
 def test_service_field_selectors(space: Any, selector: str, names: list[str]) -> None:
-    """By type and by cluster IP."""
+    """Services are selected by type and by cluster IP."""
     ports = [{"port": 80}]
     for name, spec in (("a", {}), ("b", {"clusterIP": "None"}), ("c", {"type": "NodePort"})):
         space.make("services", {"metadata": {"name": name}, "spec": {"ports": ports, **spec}})
@@ -22,7 +22,7 @@ def test_service_field_selectors(space: Any, selector: str, names: list[str]) ->
 
 @pytest.mark.parametrize(("value", "names"), [("true", ["b"]), ("false", ["a"]), ("", [])])
 def test_pod_host_network_selector(space: Any, value: str, names: list[str]) -> None:
-    """Pods by spec.hostNetwork."""
+    """Pods are selected by spec.hostNetwork."""
     for name, more in (("a", {}), ("b", {"hostNetwork": True})):
         spec = {"containers": [{"name": "c", "image": "i"}], **more}
         space.make("pods", {"metadata": {"name": name}, "spec": spec})

@@ -1,4 +1,4 @@
-"""Metrics that are left out, and labels that may have some values alone."""
+"""Disabled metrics and allow-lists of label values."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ def family() -> CounterMetricFamily:
 
 
 def test_all_metrics_are_shown_by_default() -> None:
-    """Without flags all is shown as it is."""
+    """Without flags all metrics are served unchanged."""
     found = family()
     assert MetricSelection().filter(found) is found
 
 
 def test_disabled_metrics_are_omitted() -> None:
-    """A metric is left out under the name that it is served under."""
+    """A metric is disabled by the name under which it is served."""
     assert metric_selection(["asked_total"], {}).filter(family()) is None
     assert metric_selection(["other"], {}).filter(family()) is not None
 
 
 def test_label_values_outside_the_allow_list_are_combined() -> None:
-    """Other values of the label are counted together."""
+    """Other values of the label are combined."""
     shown = metric_selection([], {"asked_total,who": "a, b"}).filter(family())
     assert shown is not None
     values = {tuple(sample.labels.values()): sample.value for sample in shown.samples if sample.name == "asked_total"}
@@ -35,7 +35,8 @@ def test_label_values_outside_the_allow_list_are_combined() -> None:
 
 
 def test_hidden_and_deprecated_metrics() -> None:
-    """A metric that the last release deprecated is hidden unless asked for; one that this release deprecated says so."""
+    """A metric that the last release deprecated is hidden by default; one that this release deprecated says so in its
+    help."""
     hidden = GaugeMetricFamily("etcd_object_counts", "Objects.")
     assert metric_selection([], {}).filter(hidden) is None
     exposed = metric_selection([], {}, "1.22").filter(hidden)

@@ -1,4 +1,4 @@
-"""Documents that are kept compressed."""
+"""Documents that are stored compressed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.server.pipeline.endpoints.packed import unpack
 
 @pytest.mark.parametrize("size", [0, 1, 64 << 10, 300_001])
 def test_packed_content_is_produced_in_pieces(size: int) -> None:
-    """The content has the announced length, in small pieces, and can be read repeatedly."""
+    """The content has the announced length, comes in small pieces, and can be read repeatedly."""
     content = random.Random(1).randbytes(size)
     body = unpack(gzip.compress(content))
     assert body.size == size

@@ -1,4 +1,4 @@
-"""PATCH through the whole server: what the patch formats share around the merging itself."""
+"""PATCH on a whole server: behaviour that the patch formats share."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def widget(name: str = "w", **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("form", [MERGE, STRATEGIC, EDIT])
 @pytest.mark.parametrize("patch", ["{}", "{", "[5]"])
 def test_missing_object_is_reported_before_patch_errors(server: InProcessServer, form: str, patch: str) -> None:
-    """That there is no object comes before what is wrong with the patch."""
+    """A missing object is reported before errors in the patch."""
     assert message(send(server, "PATCH", f"{MAPS}/none", patch, form), 404) == 'configmaps "none" not found'
 
 
 @pytest.mark.parametrize("subresource", ["status", "scale"])
 def test_apply_creates_objects_but_not_subresources(server: InProcessServer, subresource: str) -> None:
-    """Apply makes objects, but not through a subresource."""
+    """Apply creates objects, but not through a subresource."""
     answer = send(server, "PATCH", f"{DEPLOYMENTS}/none/{subresource}?fieldManager=m", "{", APPLY)
     assert message(answer, 404) == 'deployments.apps "none" not found'
 
@@ -92,7 +92,7 @@ CHANGED_KINDS = [
 
 @pytest.mark.parametrize(("patch", "why"), CHANGED_KINDS)
 def test_patch_cannot_change_the_kind(server: InProcessServer, patch: dict[str, Any], why: str) -> None:
-    """A patch cannot make an object one of another kind."""
+    """A patch cannot change the kind of an object."""
     text = message(send(server, "PATCH", f"{MAPS}/c", patch, MERGE), 422)
     assert text.startswith(' "" is invalid: patch: Invalid value: "{') and text.endswith(f'}}": {why}')
     operations = [{"op": "replace", "path": f"/{name}", "value": value} for name, value in patch.items()]
@@ -100,8 +100,8 @@ def test_patch_cannot_change_the_kind(server: InProcessServer, patch: dict[str, 
 
 
 def test_patch_result_without_kind_or_version(server: InProcessServer) -> None:
-    """Without its kind an object is read as what the endpoint takes; without its apiVersion nothing of it is known; a
-    strategic merge patch knows neither."""
+    """Without kind the result is read as the endpoint's kind; without apiVersion all fields are unknown; a strategic
+    merge patch has no fields for either."""
     answer = send(server, "PATCH", f"{MAPS}/c", {"kind": None}, MERGE)
     assert (answer.code, answer.json["kind"], answer.json["data"]) == (200, "ConfigMap", {"a": "1"})
     answer = send(server, "PATCH", f"{MAPS}/c", {"apiVersion": None}, MERGE)
@@ -111,7 +111,7 @@ def test_patch_result_without_kind_or_version(server: InProcessServer) -> None:
 
 
 def test_patch_cannot_change_a_custom_kind(server: InProcessServer) -> None:
-    """Of a custom object validation says that it is another."""
+    """For custom objects validation rejects the change."""
     answer = send(server, "PATCH", f"{WIDGETS}/w", {"kind": None}, MERGE)
     assert "Object 'Kind' is missing in '{" in message(answer, 422)
     answer = send(server, "PATCH", f"{WIDGETS}/w", {"kind": "Gadget"}, MERGE)
@@ -141,13 +141,13 @@ CONFIGURATIONS = [
 @pytest.mark.parametrize(("config", "why"), CONFIGURATIONS)
 @pytest.mark.parametrize("name", ["c", "none"])
 def test_invalid_applies(server: InProcessServer, name: str, config: str, why: str) -> None:
-    """What cannot be applied, to an object that is there and to one that is not."""
+    """Invalid configurations are rejected, whether the object exists or not."""
     answer = send(server, "PATCH", f"{MAPS}/{name}?fieldManager=m", config, APPLY)
     assert answer.code in (400, 500) and answer.json["message"] == why
 
 
 def test_apply_with_a_uid_needs_an_existing_object(server: InProcessServer) -> None:
-    """Who applies a uid means an object that exists."""
+    """A configuration with a uid requires an existing object."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "none", "uid": "u"}}
     assert message(send(server, "PATCH", f"{MAPS}/none?fieldManager=m", config, APPLY), 409) == (
         'Operation cannot be fulfilled on configmaps "none": uid mismatch: the provided object specified uid u, and no '
@@ -161,8 +161,7 @@ def nested(depth: int) -> str:
 
 @pytest.mark.parametrize("depth", [260, 900, 2_000, 9_000, 20_000])
 def test_deep_nesting_is_handled(server: InProcessServer, depth: int) -> None:
-    """However deeply a body is nested, the answer is one: what is unknown is dropped at any depth that JSON may have,
-    what would be kept is refused from a depth on."""
+    """Unknown fields are dropped at any depth that JSON may have; known ones are rejected beyond a limit."""
     body = f'{{"metadata":{{"name":"deep{depth}"}},"unknown":{nested(depth)}}}'
     assert send(server, "POST", MAPS, body, "application/json").code == (201 if depth < 10_000 else 400)
     body = f'{{"metadata":{{"name":"yaml{depth}"}},"unknown":{nested(depth)}}}'
@@ -180,7 +179,7 @@ def test_deep_nesting_is_handled(server: InProcessServer, depth: int) -> None:
 
 
 def test_patches_cannot_exceed_the_nesting_limit(server: InProcessServer) -> None:
-    """A patch cannot nest step by step what could not be sent."""
+    """Several patches cannot build a nesting that a single request could not send."""
     step = {"op": "add", "path": "/spec/free", "value": orjson.loads(nested(200))}
     deeper = {"op": "copy", "from": "/spec/free", "path": "/spec/free" + "/a" * 150}
     answer = send(server, "PATCH", f"{WIDGETS}/w", [step, deeper], EDIT)
@@ -213,8 +212,8 @@ KEPT = [
     *((*case, []) for case in CLEARED), *((*case, ["m"]) for case in KEPT),
 ])  # fmt: skip
 def test_patch_can_reset_managed_fields(server: InProcessServer, method: str, form: str, body: Any, left: list[str]) -> None:
-    """An empty list, or one empty entry, forgets who owns what; leaving entries out or writing odd ones does not. Who
-    applies afterwards shares with those who were there before."""
+    """An empty list or entry removes all managers; omitted or invalid entries do not. A later applier shares ownership
+    with earlier ones."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned"}, "data": {"k": "v"}}
     run(server.request("DELETE", f"{MAPS}/owned"))
     assert managers(send(server, "PATCH", f"{MAPS}/owned?fieldManager=m", config, APPLY)) == ["m"]
@@ -224,7 +223,7 @@ def test_patch_can_reset_managed_fields(server: InProcessServer, method: str, fo
 
 
 def test_duplicate_owner_references_are_warned_of(server: InProcessServer) -> None:
-    """A patch that names an owner twice is warned of it as of something that admission did; apply refuses it."""
+    """A patch with duplicate owner references gets the warning of a change by admission; apply rejects it."""
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}
     answer = send(server, "PATCH", f"{MAPS}/c", {"metadata": {"ownerReferences": [owner, owner]}}, MERGE)
     (warning,) = (text for name, text in answer.response.headers if name == "Warning")
@@ -237,7 +236,7 @@ def test_duplicate_owner_references_are_warned_of(server: InProcessServer) -> No
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "1" * 400, "1" + "0" * 250 + "e99", "1" + "0" * 299 + ".5e10"])
 def test_numbers_beyond_floats_are_refused(server: InProcessServer, number: str) -> None:
-    """They are errors of the result, which says what they were to become; a strategic merge patch cannot even be read."""
+    """The error is about the result and names the target type; a strategic merge patch fails to decode."""
     path, why = f"{DEPLOYMENTS}/d", f"json: cannot unmarshal number {number} into Go "
     pod = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     made = {"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": pod}}

@@ -1,4 +1,4 @@
-"""Forms of answers: JSON, YAML, protobuf, pretty, tables and metadata only; and failures in the form that fits."""
+"""Representations of responses: JSON, YAML, protobuf, pretty-printed, tables and partial metadata; and their errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROTOBUF = "application/vnd.orch.protobuf"
     ],
 )
 def test_accept_header_selects_the_representation(space: Any, accept: str, content_type: str, begins: bytes) -> None:
-    """The Accept header chooses; a second reader gets the same bytes."""
+    """Accept selects the representation; a second reader gets the same bytes."""
     space.config("a")
     first = space("GET", "configmaps/a", accept=accept)
     assert first.code == 200 and first.response.content_type == content_type
@@ -33,7 +33,7 @@ def test_accept_header_selects_the_representation(space: Any, accept: str, conte
 
 
 def test_unacceptable_form_is_406(space: Any) -> None:
-    """406 in JSON for an unsupported form."""
+    """An unsupported representation is 406 in JSON."""
     answer = space("GET", "configmaps", accept="text/html")
     assert (answer.code, answer.json["reason"]) == (406, "NotAcceptable")
 
@@ -41,7 +41,7 @@ def test_unacceptable_form_is_406(space: Any) -> None:
 @pytest.mark.parametrize(("query", "agent", "pretty"), [("?pretty=true", "x", True), ("", "curl/8", True), ("", "x", False),
                                                        ("?pretty=0", "curl/8", False)])  # fmt: skip
 def test_pretty_printing_for_browsers_and_curl(space: Any, query: str, agent: str, pretty: bool) -> None:
-    """Browsers and curl see indented JSON unless they say no; refusals are indented alike."""
+    """Browsers and curl get indented JSON unless they opt out; errors are indented alike."""
     space.config("a")
     for rest in ("configmaps/a", "configmaps/missing"):
         assert (b"\n  " in space("GET", rest + query, user_agent=agent).body) is pretty
@@ -59,7 +59,8 @@ def test_list_items_have_no_kind(space: Any) -> None:
 
 @pytest.mark.parametrize("damage", [b'{"kind":"Other","apiVersion":"v1",', b'{"kind":"ConfigMap","apiVersion":"v10",', b"{"])
 def test_unexpected_stored_bytes_are_shown_whole(space: Any, damage: bytes) -> None:
-    """Stored bytes that do not begin with the resource's kind and version, from an older release for one, are shown whole."""
+    """Stored bytes that do not begin with kind and apiVersion, of an older release for example, are decoded as a whole.
+    """
     space.config("a")
     value = damage + b'"metadata":{"name":"b","namespace":"%b","uid":"u","resourceVersion":""},"data":{"k":"v"}}'
     run(space.server.server.storage.store.create(f"/configmaps/{space.name}/b", value % space.name.encode()))
@@ -71,7 +72,7 @@ def test_unexpected_stored_bytes_are_shown_whole(space: Any, damage: bytes) -> N
 
 
 def test_tables_and_their_rows(space: Any) -> None:
-    """Tables have rows of cells; includeObject says what of the object goes along. Ages are those of the request."""
+    """Rows have cells, and what includeObject selects of the object. Ages are computed at the request."""
     meta = space.server.dialect.meta_group
     accept = f"application/json;as=Table;g={meta};v=v1"
     space.config("a")
@@ -101,7 +102,7 @@ def test_rows_do_not_depend_on_the_version_of_the_request(space: Any) -> None:
 
 
 def test_partial_metadata_of_objects_and_lists(space: Any) -> None:
-    """PartialObjectMetadata is for objects, PartialObjectMetadataList for lists; the other way round is 406."""
+    """PartialObjectMetadata is for objects, PartialObjectMetadataList for lists; otherwise it is 406."""
     meta = space.server.dialect.meta_group
     one, many = (f"application/json;as={k};g={meta};v=v1" for k in ("PartialObjectMetadata", "PartialObjectMetadataList"))
     space.config("a")
@@ -114,7 +115,7 @@ def test_partial_metadata_of_objects_and_lists(space: Any) -> None:
 
 
 def test_objects_are_shown_in_the_requested_version(space: Any) -> None:
-    """An object is shown in the version that was asked for, whatever it is kept in."""
+    """An object is converted to the requested version."""
     spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3, "targetCPUUtilizationPercentage": 70}
     body = {"metadata": {"name": "h"}, "spec": spec}
     group = "autoscaling/v1"
@@ -124,7 +125,7 @@ def test_objects_are_shown_in_the_requested_version(space: Any) -> None:
 
 
 def test_deprecated_versions_warn(space: Any) -> None:
-    """A deprecated version is answered with one warning per response."""
+    """Responses in a deprecated version have one warning."""
     answer = space("GET", "poddisruptionbudgets", group="policy/v1beta1")
     assert "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+" in answer.headers["Warning"]
 
@@ -154,12 +155,12 @@ def test_deprecated_versions_warn(space: Any) -> None:
     ],
 )
 def test_unknown_paths_and_methods(server: Any, method: str, path: str, code: int) -> None:
-    """What no path or method is for is 404 or 405; the documents of the server are there."""
+    """Unknown paths and methods are 404 or 405; the server's documents are served."""
     assert run(server.request(method, path)).code == code
 
 
 def test_openapi_documents(server: Any) -> None:
-    """The document has a tag by which clients keep it, and a compressed form."""
+    """The document has an Etag and a compressed encoding."""
     first = run(server.request("GET", "/openapi/v2"))
     tag = first.headers["Etag"]
     assert run(server.request("GET", "/openapi/v2", headers={"If-None-Match": tag})).code == 304
@@ -169,7 +170,7 @@ def test_openapi_documents(server: Any) -> None:
 
 
 def test_metadata_in_protobuf(space: Any) -> None:
-    """The metadata of any object has a protobuf form, that of custom objects too, which have none themselves."""
+    """Partial metadata of all objects has a protobuf form, also of custom objects, which have none themselves."""
     meta = space.server.dialect.meta_group
     run(space.server.request("POST", f"/apis/apiextensions.{space.server.dialect('{abbr}.io')}/v1/customresourcedefinitions", body={
         "metadata": {"name": "ants.example.com"},
@@ -194,8 +195,7 @@ def test_metadata_in_protobuf(space: Any) -> None:
 
 @pytest.mark.parametrize("as_", ["Table", "PartialObjectMetadata"])
 def test_delete_status_has_no_other_form(space: Any, as_: str) -> None:
-    """What a delete says about an object that is gone is a Status, whatever form of the object was asked for; what other
-    writes answer has that form."""
+    """The Status of a completed delete ignores the requested representation; other writes use it."""
     accept = f"application/json;as={as_};g={space.server.dialect.meta_group};v=v1"
     made = space("POST", "configmaps", {"metadata": {"name": "a"}}, accept=accept)
     assert (made.code, made.json["kind"]) == (201, as_)
@@ -206,7 +206,8 @@ def test_delete_status_has_no_other_form(space: Any, as_: str) -> None:
 
 
 def test_kinds_without_tables_fall_back_to_json(space: Any) -> None:
-    """A Scale has no table: who takes JSON as well gets that. What cannot be answered is refused before anything is done."""
+    """A Scale has no table: a client that also accepts JSON gets JSON. Otherwise the request is rejected before it is
+    executed."""
     meta = space.server.dialect.meta_group
     table = f"application/json;as=Table;g={meta};v=v1"
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
@@ -227,7 +228,7 @@ def test_kinds_without_tables_fall_back_to_json(space: Any) -> None:
 
 
 def test_members_are_served_in_the_order_of_the_types(space: Any) -> None:
-    """Whatever order they were sent in, in the stored version and in others, and from a dry run."""
+    """The order is the same for any order in the request, in the stored and other versions, and in a dry run."""
     metric = {"resource": {"target": {"averageUtilization": 5, "type": "Utilization"}, "name": "cpu"}, "type": "Resource"}
     spec = {"metrics": [metric], "maxReplicas": 2, "scaleTargetRef": {"name": "a", "kind": "Deployment"}}
     wanted = b'"spec":{"scaleTargetRef":{"kind":"Deployment","name":"a"},"minReplicas":1,"maxReplicas":2,"metrics":['
@@ -246,7 +247,7 @@ def test_members_are_served_in_the_order_of_the_types(space: Any) -> None:
 
 
 def test_reviews_are_answered_in_the_order_of_their_type(space: Any) -> None:
-    """What a client posted comes back ordered, before the status."""
+    """A posted review is returned in the order of its type, before the status."""
     spec = {"user": "a", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "n"}}
     answer = run(space.server.request("POST", "/apis/authorization.orch.io/v1/subjectaccessreviews", body={"spec": spec}))
     wanted = b'"spec":{"resourceAttributes":{"namespace":"n","verb":"get","resource":"pods"},"user":"a"},"status":{'

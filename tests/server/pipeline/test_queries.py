@@ -1,4 +1,4 @@
-"""Parameters that repeat: authorization and the verb see the same value."""
+"""Repeated parameters: authorization and the verb use the same value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALLOWED = "fieldSelector=metadata.name%3Dallowed"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
-    """RBAC, where ``reader`` may read the ConfigMap ``allowed`` and nothing else."""
+    """A server with RBAC, where ``reader`` may read only the ConfigMap ``allowed``."""
     folder: Path = tmp_path_factory.mktemp("queries")
     made = make_server(folder, "--authorization-mode=Node,RBAC", "--disable-admission-plugins=ServiceAccount")
     rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["allowed"], "verbs": ["list", "watch"]}
@@ -47,7 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
 
 
 def ask(server: InProcessServer, method: str, path: str, sender: Any) -> Any:
-    """The answer, which may come in a later turn."""
+    """The response, which may come in a later turn."""
     answers: list[Any] = []
     start(server.request(method, path, user=sender)).addCallback(answers.append)
     for _ in range(5):
@@ -59,7 +59,7 @@ def ask(server: InProcessServer, method: str, path: str, sender: Any) -> Any:
 
 READER = user("reader", "people")
 NODE = user("system:node:n1", "system:nodes")
-#: Selectors that another parser than the verb's might take for the name "allowed".
+#: Selectors that a different parser might read as the name "allowed".
 SPOILED = [
     f"fieldSelector=&{ALLOWED}",
     f"fieldSelector=metadata.name%3Dother&{ALLOWED}",
@@ -74,20 +74,20 @@ SPOILED = [
 @pytest.mark.parametrize("query", SPOILED)
 @pytest.mark.parametrize("watch", ["", "&watch=1"])
 def test_authorization_uses_the_verbs_field_selector(server: InProcessServer, query: str, watch: str) -> None:
-    """A user who may list one name is refused whenever the list would not be of that name."""
+    """A user who may list one name is rejected unless the list is of that name only."""
     assert ask(server, "GET", f"{HERE}/configmaps?{query}{watch}", READER).code == 403
 
 
 @pytest.mark.parametrize("query", [ALLOWED, f"{ALLOWED}&fieldSelector=", f"{ALLOWED}&fieldSelector=metadata.name%3Dother"])
 def test_first_repeated_parameter_counts(server: InProcessServer, query: str) -> None:
-    """What repeats is not looked at, neither by authorization nor by the list."""
+    """Repetitions are ignored by authorization and by the list."""
     answer = ask(server, "GET", f"{HERE}/configmaps?{query}", READER)
     assert [item["metadata"]["name"] for item in answer.json["items"]] == ["allowed"]
     assert ask(server, "GET", f"{HERE}/configmaps?{query}&watch=1", READER).code == 200
 
 
 def test_contradicting_terms_select_nothing(server: InProcessServer) -> None:
-    """Two names in one selector: authorization is asked about the first, and nothing has both."""
+    """With two names in one selector, authorization checks the first, and no object matches."""
     query = "fieldSelector=metadata.name%3Dallowed,metadata.name%3Dother"
     answer = ask(server, "GET", f"{HERE}/configmaps?{query}", READER)
     assert (answer.code, answer.json["items"]) == (200, [])
@@ -95,14 +95,14 @@ def test_contradicting_terms_select_nothing(server: InProcessServer) -> None:
 
 @pytest.mark.parametrize("query", ["watch=0&watch=1", "watch=1&watch=0"])
 def test_first_watch_parameter_decides(server: InProcessServer, query: str) -> None:
-    """The first value makes the verb, for every reader."""
+    """The first value selects the verb for all readers of the parameter."""
     answer = ask(server, "GET", f"{HERE}/configmaps?{query}", user("admin"))
     assert (answer.response.stream is not None) == query.startswith("watch=1")
 
 
 @pytest.mark.parametrize("watch", ["", "&watch=1"])
 def test_nodes_list_only_named_secrets(server: InProcessServer, watch: str) -> None:
-    """A node lists secrets that its pods use, by name, and no others; of nodes it lists all anyway."""
+    """A node may list secrets of its pods by name, and no others; nodes it may list without restriction."""
     path = f"{HERE}/secrets?{{}}fieldSelector=metadata.name%3Dused{watch}"
     assert ask(server, "GET", path.format(""), NODE).code == 200
     assert ask(server, "GET", path.format("fieldSelector=&"), NODE).code == 403
@@ -111,12 +111,12 @@ def test_nodes_list_only_named_secrets(server: InProcessServer, watch: str) -> N
 
 @pytest.mark.parametrize("query", [ALLOWED, f"fieldSelector=&{ALLOWED}"])
 def test_delete_collection_is_authorized_without_a_name(server: InProcessServer, query: str) -> None:
-    """Who may act on one name may not delete a collection, whatever selects it."""
+    """Permission for one name does not allow deleting a collection, whatever the selector."""
     assert ask(server, "DELETE", f"{HERE}/configmaps?{query}", READER).code == 403
 
 
 def test_queries_are_immutable() -> None:
-    """One value per question, the first; nothing can be put into it."""
+    """Each parameter has one value, the first; the query cannot be modified."""
     query = Query({"a": ["1", "2"], "f": ["FALSE"], "t": [""], "n": ["7", "x"]})
     assert (query.first("a"), query.all("a"), query.first("b"), query.all("b")) == ("1", ("1", "2"), "", ())
     assert (query.flag("f"), query.flag("t"), query.flag("b")) == (False, True, None)

@@ -31,7 +31,8 @@ def samples(metrics: ReactorMetrics) -> dict[str, float]:
 
 
 def test_tick_and_timer_delay_are_measured() -> None:
-    """Time between a sample's two calls is the tick's; time before the first, beyond the period, is the timer's delay."""
+    """The time between a sample's two calls is the tick's duration; the time before the first, beyond the period, is
+    the timer's delay."""
     clock = TickingClock()
     metrics = began(clock)
     clock.advance(1.25)
@@ -44,7 +45,7 @@ def test_tick_and_timer_delay_are_measured() -> None:
 
 
 def test_one_sample_per_period() -> None:
-    """There is a sample for each period, and a clock that goes back makes none negative."""
+    """There is one sample per period, and a clock that goes backwards makes none negative."""
     clock = TickingClock()
     metrics = began(clock)
     for _ in range(3):
@@ -58,7 +59,7 @@ def test_one_sample_per_period() -> None:
 
 
 def test_delayed_calls_gauge() -> None:
-    """The gauge has every delayed call, the one of the next sample included."""
+    """The gauge counts every delayed call, including that of the next sample."""
     clock: Any = TickingClock()
     metrics = began(clock)
     clock.callLater(60, lambda: None)

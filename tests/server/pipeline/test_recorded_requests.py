@@ -1,4 +1,4 @@
-"""What the reference answered, over all stages of a request: what is wrong with requests in themselves, and with objects."""
+"""Recorded responses over all stages of a request: invalid requests and invalid objects."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import pytest
 from orchd.testing.server import InProcessServer, make_server, run, user
 from orchd.txkit.coroutines import start
 
-#: Cases, by the beginning of their id, that other tests answer, or that need more than the records tell: other namespaces,
+#: Prefixes of the ids of cases that other tests cover, or that need state outside the recording: other namespaces,
 #: signing requests, flags, webhooks, a history.
 _ELSEWHERE = (
     "APIService/", "CertificateSigningRequest/", "CustomResource", "LimitRange/enforce-", "Pod", "PodSecurity", "ResourceQuota/enforce-",
     "PersistentVolumeClaim/grow-", "apply/", "auth/", "expired/", "fieldValidation/", "patch/", "plugin:", "webhook/",
 )  # fmt: skip
-#: Bodies are counted where HTTP is read, and too long to be recorded; a dump of another language's struct.
+#: Body limits are enforced by HTTP, and such bodies are not recorded; one message prints a Go struct.
 _NOT_RECORDED = (
     "body/too-large-request", "Secret/too-large", "ConfigMap/too-large", "SubjectAccessReview/sar-with-name",
     # Field validation is on for requests that ask for it, as in later releases.
     "options/create-fieldValidation-gate-off",
 )  # fmt: skip
-#: What stands for text that is another one each time.
+#: Placeholder for text that differs each time.
 _ANY = re.compile(r"<[a-z]+>|(?<=current:\\ )\d+|(?<=in\\ record\\ \\\()\d+|(?<=NodePort:)\d+")
 
 
@@ -47,7 +47,7 @@ def send(server: InProcessServer, request: dict[str, Any]) -> Any:
     who = user("alice", "dev", "qa") if request.get("token") else user("admin")
     body = request.get("body")
     if body is not None:
-        # Messages quote the beginning of a body as it was recorded, with spaces.
+        # Messages quote the beginning of the recorded body, with spaces.
         body = (body if isinstance(body, str) else json.dumps(body)).encode()
     answers: list[Any] = []
     start(server.request(request["m"], request["p"], body=body, user=who, headers=headers)).addCallback(answers.append)
@@ -61,7 +61,7 @@ def causes(status: dict[str, Any]) -> list[Any]:
 
 
 def test_answers_match_the_recorded_ones(reference: Callable[[str], Any], server: InProcessServer) -> None:
-    """Code, reason, message and causes of every case; all differences at once."""
+    """Code, reason, message and causes of every case are equal; all differences are reported at once."""
     wrong = []
     count = 0
     for case in reference("validation")["cases"]:

@@ -38,7 +38,7 @@ def scrape(call: Any) -> Scrape:
 
 
 def test_long_running_gauge_lasts_as_long_as_the_watch(call: Any, scrape: Scrape) -> None:
-    """A watch counts as running from its start until it ends, whichever side ends it."""
+    """A watch is counted from its start until it ends, whichever side ends it."""
     for end in ("stop", "finish"):
         answer = call("GET", "/api/v1/namespaces/a/configmaps?watch=1")
         answer.response.stream.start(Reader())
@@ -49,7 +49,7 @@ def test_long_running_gauge_lasts_as_long_as_the_watch(call: Any, scrape: Scrape
 
 
 def test_watch_events_are_counted_with_their_size(call: Any, scrape: Scrape) -> None:
-    """Every event that is sent to a watch is counted, with its size."""
+    """Every event of a watch is counted, with its size."""
     answer = call("GET", "/api/v1/namespaces/a/configmaps?watch=1")
     answer.response.stream.start(Reader())
     before = scrape("apiserver_watch_events_total", kind="ConfigMap", version="v1")
@@ -62,7 +62,7 @@ def test_watch_events_are_counted_with_their_size(call: Any, scrape: Scrape) -> 
 
 
 def test_deprecated_api_requests_are_named(call: Any, scrape: Scrape) -> None:
-    """A deprecated API that was requested is named with the release that removes it."""
+    """A request for a deprecated API is counted with the release that removes it."""
     assert scrape("apiserver_requested_deprecated_apis", resource="poddisruptionbudgets") == 0
     call("GET", "/apis/policy/v1beta1/poddisruptionbudgets")
     call("GET", "/apis/policy/v1/poddisruptionbudgets")
@@ -71,7 +71,7 @@ def test_deprecated_api_requests_are_named(call: Any, scrape: Scrape) -> None:
 
 
 def test_internal_errors_count_as_terminations(server: InProcessServer, call: Any, scrape: Scrape, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests that end with an internal error count as terminations; client errors do not."""
+    """Requests that end with an internal error are counted; client errors are not."""
     assert call("GET", "/api/v1/namespaces/a/configmaps/missing").code == 404
 
     def broken(*arguments: object) -> None:
@@ -85,7 +85,7 @@ def test_internal_errors_count_as_terminations(server: InProcessServer, call: An
 
 
 def test_counters_without_a_total_suffix(call: Any) -> None:
-    """Counters whose names do not end in _total are declared as counters, like the reference's."""
+    """Counters whose names do not end in _total have the type counter, as in the reference."""
     text = call("GET", "/metrics").body.decode()
     assert "\n# TYPE authenticated_user_requests counter\n" in text
     assert "# TYPE authenticated_user_requests_total" not in text
@@ -93,7 +93,7 @@ def test_counters_without_a_total_suffix(call: Any) -> None:
 
 
 def test_local_request_keeps_the_callers_log_context(server: InProcessServer) -> None:
-    """Log lines after a request of a local client belong to the work that made it, and not to that request."""
+    """After a request of a local client, log lines have the caller's request id again."""
 
     async def work() -> str:
         current_request.set("outer")
@@ -104,7 +104,7 @@ def test_local_request_keeps_the_callers_log_context(server: InProcessServer) ->
 
 
 def test_hijacked_request_lasts_until_the_connection_ends(call: Any, scrape: Scrape) -> None:
-    """A request that took over its connection runs until the connection ends."""
+    """A request that took over its connection lasts until the connection ends."""
     taken = Taken()
     labels = {"verb": "WATCH", "resource": "configmaps", "scope": "namespace"}
     call("GET", "/api/v1/namespaces/a/configmaps?watch=1", headers=HANDSHAKE, hijack=lambda: taken)
@@ -114,7 +114,7 @@ def test_hijacked_request_lasts_until_the_connection_ends(call: Any, scrape: Scr
 
 
 def test_refused_upgrade_ends_with_its_response(call: Any, scrape: Scrape) -> None:
-    """A request whose upgrade was refused has ended with its response."""
+    """A request whose upgrade was refused ends with its response."""
     headers = {**HANDSHAKE, "Sec-WebSocket-Version": "8"}
     assert call("GET", "/api/v1/namespaces/a/configmaps?watch=1", headers=headers, hijack=Taken).code == 400
     assert scrape("apiserver_longrunning_requests", resource="configmaps") == 0
@@ -131,7 +131,7 @@ def test_refused_upgrade_ends_with_its_response(call: Any, scrape: Scrape) -> No
     ],
 )
 def test_verb_labels(call: Any, scrape: Scrape, method: str, path: str, headers: dict[str, str], verb: str) -> None:
-    """Verbs are those of the reference: by method, and APPLY for an apply patch."""
+    """The verb label is the reference's: by method, and APPLY for an apply patch."""
     resource = "configmaps" if "configmaps" in path else ""
     before = scrape("apiserver_request_total", verb=verb, resource=resource)
     call(method, path, headers=headers)
@@ -139,7 +139,7 @@ def test_verb_labels(call: Any, scrape: Scrape, method: str, path: str, headers:
 
 
 def test_response_sizes_are_recorded_for_reads(call: Any, scrape: Scrape) -> None:
-    """Sizes are recorded for GET and LIST; a create has the scope of an object."""
+    """Sizes are observed for GET and LIST; a create has the scope resource."""
     call("POST", "/api/v1/namespaces/a/configmaps", {"metadata": {"name": "sized"}})
     assert scrape("apiserver_request_total", verb="POST", resource="configmaps", scope="resource", code="201") == 1
     assert scrape("apiserver_response_sizes_count", verb="POST", resource="configmaps") == 0
@@ -149,7 +149,7 @@ def test_response_sizes_are_recorded_for_reads(call: Any, scrape: Scrape) -> Non
 
 
 def test_slo_duration_excludes_webhooks() -> None:
-    """The time of webhooks is not part of the second duration; nothing else differs."""
+    """The SLO duration excludes webhook calls and is otherwise equal."""
     series = Series()
     for seconds in (0.01, 2.0):
         series.duration.observe(DURATION_BUCKETS, seconds)

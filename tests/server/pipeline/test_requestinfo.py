@@ -1,4 +1,4 @@
-"""Every path shape, as a table."""
+"""Parsing of every path shape, as a table."""
 
 from __future__ import annotations
 
@@ -61,6 +61,6 @@ PLAIN = ["/", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/healt
 
 @pytest.mark.parametrize("path", PLAIN)
 def test_non_resource_path_parsing(path: str) -> None:
-    """Whatever is too short for a resource, or elsewhere, is asked about by its path and lower-case method."""
+    """Other paths are authorized by path and lower-case method."""
     info = parse("GET", path, {})
     assert (info.is_resource, info.path, info.verb) == (False, path, "get")

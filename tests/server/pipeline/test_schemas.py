@@ -1,4 +1,4 @@
-"""OpenAPI v3: an index with hashes, a document per group version in two encodings, and definitions that come and go."""
+"""OpenAPI v3: an index with hashes, a document per group version in two encodings, and changes of definitions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def index(server: InProcessServer) -> dict[str, str]:
 
 
 def test_openapi_v3_gate(tmp_path: Path) -> None:
-    """Closed, there is nothing; opened explicitly, the index needs no Accept header."""
+    """With the gate off there are no documents; with it on the index needs no Accept header."""
     closed = make_server(tmp_path / "closed", "--feature-gates=OpenAPIV3=false")
     assert get(closed, "/openapi/v3").code == 404 == get(closed, "/openapi/v3/api/v1").code
     closed.stop()
@@ -57,13 +57,13 @@ def test_openapi_v3_gate(tmp_path: Path) -> None:
 
 
 def test_index_needs_an_accept_header(shared: InProcessServer) -> None:
-    """They name no media type that they accept, and find no index; the documents are there for all who know them."""
+    """Clients without Accept get no index, but documents by their paths."""
     assert run(shared.request("GET", "/openapi/v3")).code == 404
     assert run(shared.request("GET", "/openapi/v3/api/v1")).code == 200
 
 
 def test_index_names_every_document(shared: InProcessServer) -> None:
-    """It names the document of every group version, and those of discovery, each under its hash."""
+    """The index has the path and hash of every group version's document, and those of discovery."""
     answer = get(shared, "/openapi/v3")
     assert answer.response.content_type == "application/json"
     urls = index(shared)
@@ -77,7 +77,8 @@ def test_index_names_every_document(shared: InProcessServer) -> None:
 
 
 def test_document_hashes_and_redirects(shared: InProcessServer) -> None:
-    """A document with its hash may be kept, one without has to be asked for again; an old hash leads to the present one."""
+    """A document with its hash may be cached, one without must be revalidated; an old hash redirects to the current
+    one."""
     url = index(shared)["apis/apps/v1"]
     kept = get(shared, url)
     assert kept.headers["Cache-Control"] == "public, immutable" and kept.headers["Expires"] == "Sat, 15 Jan 2028 08:00:00 GMT"
@@ -101,7 +102,7 @@ def test_document_hashes_and_redirects(shared: InProcessServer) -> None:
     ("text/html", ""),
 ])
 def test_document_encodings_share_the_etag(shared: InProcessServer, accept: str, media_type: str) -> None:
-    """The preferred one, with one tag for all; the index exists in JSON only, whatever is accepted."""
+    """All encodings have one Etag; the index is JSON only, whatever is accepted."""
     answer = get(shared, "/openapi/v3/apis/apps/v1", Accept=accept)
     assert answer.response.content_type == media_type and answer.code == (200 if media_type else 406)
     if media_type == v3_protobuf.MEDIA_TYPE:
@@ -113,13 +114,13 @@ def test_document_encodings_share_the_etag(shared: InProcessServer, accept: str,
 
 
 def test_unknown_document_is_404(shared: InProcessServer) -> None:
-    """404, whatever hash they are asked for with."""
+    """An unknown document is 404, with any hash."""
     for path in ("apis/none/v1", "api/v2", "apis/apps/v1/more", "apis/none/v1?hash=x"):
         assert get(shared, f"/openapi/v3/{path}").code == 404
 
 
 def test_documents_have_what_newer_clients_need(shared: InProcessServer) -> None:
-    """Parameters of later releases, and kinds under the extension that stock clients know."""
+    """Documents have parameters of later releases, and kinds under the extension of stock clients."""
     document = get(shared, "/openapi/v3/apis/apps/v1").json
     named = document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]
     parameters = {parameter["name"] for parameter in named["patch"]["parameters"]}
@@ -133,7 +134,7 @@ def test_documents_have_what_newer_clients_need(shared: InProcessServer) -> None
 
 
 def test_definitions_add_and_change_documents(server: Any) -> None:
-    """A definition adds a document, a change of it another one under another hash, and its end takes it away."""
+    """A definition adds a document, a change gives it another hash, and the deletion removes it."""
     path = f"apis/{GROUP}/v1"
     before = index(server)
     assert path not in before
@@ -158,7 +159,7 @@ def test_definitions_add_and_change_documents(server: Any) -> None:
 
 
 def test_definition_builds_only_its_own_document(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A definition costs its own document."""
+    """A definition builds one document."""
     index(server)
     made: list[str] = []
     whole = v3.document
@@ -175,13 +176,13 @@ def test_definition_builds_only_its_own_document(server: Any, monkeypatch: pytes
 
 
 def test_served_bytes_are_those_hashed(shared: InProcessServer) -> None:
-    """The bytes are those that were hashed."""
+    """The served bytes have the hash of the index."""
     answer = get(shared, "/openapi/v3/api/v1")
     assert orjson.dumps(answer.json) == answer.body
 
 
 def test_aggregated_documents_are_listed_without_a_hash(server: Any) -> None:
-    """The index names them without a hash, and they are asked for where they are."""
+    """The index lists them without a hash, and they are fetched from their servers."""
     services = f"/apis/{ORCH('apiregistration.{abbr}.io/v1')}/apiservices"
     spec = {
         "group": "g.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,

@@ -54,7 +54,7 @@ class Bench:
         return await done
 
     def work(self) -> None:
-        """Finish the oldest build."""
+        """Complete the oldest build."""
         done, function = self.working.pop(0)
         done.callback(function())
 
@@ -99,7 +99,7 @@ def bench() -> Bench:
 
 
 def test_first_document_is_built_soon_after_the_start() -> None:
-    """The first document is built soon after the start, or by the first request, whichever comes first; once."""
+    """The first document is built shortly after the start or by the first request, whichever is first; once."""
     late, asked = Bench(), Bench()
     run(late.specification.build.start())
     assert not late.working
@@ -126,7 +126,7 @@ def test_begin_builds_at_once() -> None:
 
 
 def test_changes_are_built_in_the_background(bench: Bench) -> None:
-    """A change is built soon without a request; several changes at once cause one build."""
+    """A change is built without a request; several changes at once cause one build."""
     bench.change("ants")
     bench.change("ants", "bees")
     bench.clock.advance(SETTLE - 0.1)

@@ -1,4 +1,4 @@
-"""The stages, each on its own, around an answer that the test controls."""
+"""Single stages, with responses that the test controls."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def ask(method: str = "GET", path: str = "/api/v1/pods", user: User | None = Non
     )  # fmt: skip
 
 
-class Slow:
-    """An answer that comes when the test says so."""
+class ControlledAnswer:
+    """A response that the test completes."""
 
     def __init__(self) -> None:
         self.waiting: Deferred[Response] = Deferred()
@@ -66,29 +66,29 @@ def outcome(deferred: Deferred[Any]) -> list[Any]:
 
 class TestDeadline:
     def test_an_answer_in_time_leaves_no_timer(self) -> None:
-        """The timer is gone once the answer is there."""
-        clock, slow = Clock(), Slow()
+        """The timer is cancelled when the response is there."""
+        clock, slow = Clock(), ControlledAnswer()
         got = outcome(start(Deadline(clock, 60)(ask(), slow)))
         assert clock.getDelayedCalls() and not got
         slow.waiting.callback(Response(body=b"y"))
         assert got[0].body == b"y" and not clock.getDelayedCalls()
 
     def test_synchronous_answer_creates_no_timer(self) -> None:
-        """An answer from memory never meets the clock."""
+        """A synchronous response creates no timer."""
         clock = Clock()
         assert run(Deadline(clock, 60)(ask(), at_once)).body == b"x"
         assert not clock.getDelayedCalls()
 
     def test_late_read_is_cancelled_with_504(self) -> None:
-        """A read that takes too long is cancelled and answered 504."""
-        clock, slow = Clock(), Slow()
+        """A read that takes too long is cancelled with 504."""
+        clock, slow = Clock(), ControlledAnswer()
         got = outcome(start(Deadline(clock, 60)(ask(), slow)))
         clock.advance(61)
         assert slow.cancelled and got[0].value.code == 504
 
     def test_late_write_continues_after_504(self) -> None:
-        """A write is answered 504 but ends as it would have; the stage knows of it until then."""
-        clock, slow = Clock(), Slow()
+        """A write gets 504 but continues to its end, and the stage keeps track of it."""
+        clock, slow = Clock(), ControlledAnswer()
         deadline = Deadline(clock, 60)
         got = outcome(start(deadline(ask("POST"), slow)))
         clock.advance(61)
@@ -100,8 +100,8 @@ class TestDeadline:
 
     @pytest.mark.parametrize(("method", "stopped"), [("GET", True), ("PUT", False), ("DELETE", False)])
     def test_disconnect_stops_reads_but_not_writes(self, method: str, stopped: bool) -> None:
-        """When its client goes, a read stops and a write goes on; the caller sees CancelledError."""
-        clock, slow = Clock(), Slow()
+        """When its client disconnects, a read is cancelled and a write continues; the caller gets CancelledError."""
+        clock, slow = Clock(), ControlledAnswer()
         deadline = Deadline(clock, 60)
         call = start(deadline(ask(method), slow))
         got = outcome(call)
@@ -111,7 +111,7 @@ class TestDeadline:
 
     def test_failure_after_disconnect_is_logged(self) -> None:
         """A failure after the client disconnected is logged."""
-        clock, slow = Clock(), Slow()
+        clock, slow = Clock(), ControlledAnswer()
         seen: Any = []
         note: Any = seen.append
         call = start(Deadline(clock, 60)(ask("PUT"), slow))
@@ -126,27 +126,27 @@ class TestDeadline:
 
     @pytest.mark.parametrize(("text", "seconds"), [("5s", 5), ("1m30s", 60), ("0s", 60), ("-3s", 60), ("100ms", 0.1)])
     def test_timeout_parameter_shortens_the_deadline(self, text: str, seconds: float) -> None:
-        """`timeout` shortens the time that a request has and never lengthens it."""
+        """`timeout` shortens the deadline of a request and never extends it."""
         clock = Clock()
-        outcome(start(Deadline(clock, 60)(ask(path=f"/api/v1/pods?timeout={text}"), Slow())))
+        outcome(start(Deadline(clock, 60)(ask(path=f"/api/v1/pods?timeout={text}"), ControlledAnswer())))
         assert clock.getDelayedCalls()[0].getTime() == seconds
 
     def test_invalid_timeout_is_400(self) -> None:
-        """A `timeout` that is no duration is answered 400."""
+        """An invalid duration is 400."""
         with pytest.raises(ApiError, match="invalid timeout specified in the request URL - time: invalid duration"):
             run(Deadline(Clock(), 60)(ask(path="/api/v1/pods?timeout=x"), at_once))
 
     def test_watches_have_no_deadline(self) -> None:
-        """A watch may last as long as it likes."""
+        """Watches are not limited in time."""
         clock = Clock()
-        outcome(start(Deadline(clock, 60)(ask(path="/api/v1/pods?watch=1"), Slow())))
+        outcome(start(Deadline(clock, 60)(ask(path="/api/v1/pods?watch=1"), ControlledAnswer())))
         assert not clock.getDelayedCalls()
 
 
 class TestInFlight:
     def test_reads_and_writes_are_limited_separately(self) -> None:
-        """Reads do not take the places of writes; a place is free again when its request ends."""
-        underway, slow = InFlightCount(), Slow()
+        """Reads and writes have separate limits; a place is free again when its request ends."""
+        underway, slow = InFlightCount(), ControlledAnswer()
         stage = InFlight(underway, reading=1, changing=1)
         got = outcome(start(stage(ask(), slow)))
         refused = run(stage(ask(), at_once))
@@ -159,14 +159,14 @@ class TestInFlight:
         assert underway.refused == {False: 1, True: 0}
 
     def test_masters_are_not_limited(self) -> None:
-        """Members of system:masters are never told to come back."""
+        """Members of system:masters are never rejected with 429."""
         stage = InFlight(InFlightCount(), reading=1, changing=1)
-        outcome(start(stage(ask(), Slow())))
+        outcome(start(stage(ask(), ControlledAnswer())))
         assert run(stage(ask(user=User(name="a", groups=("system:masters",))), at_once)).code == 200
 
     def test_failed_request_frees_its_place(self) -> None:
-        """However a request ends, its place is free."""
-        underway, slow = InFlightCount(), Slow()
+        """Failed and cancelled requests free their place."""
+        underway, slow = InFlightCount(), ControlledAnswer()
         stage = InFlight(underway, reading=1, changing=1)
         call = start(stage(ask(), slow))
         outcome(call)
@@ -178,7 +178,7 @@ class TestInFlight:
         underway = InFlightCount()
         stage = InFlight(underway, reading=1, changing=1)
         for _ in range(3):
-            outcome(start(stage(ask(path="/api/v1/pods?watch=1"), Slow())))
+            outcome(start(stage(ask(path="/api/v1/pods?watch=1"), ControlledAnswer())))
         assert underway.executing[False].current == 0
 
 
@@ -194,11 +194,11 @@ class TestFailure:
         return run(Failure(render)(ask(), then))
 
     def test_api_error_is_rendered_as_status(self) -> None:
-        """ApiError is rendered as it is."""
+        """An ApiError becomes its Status."""
         assert self.fail(errors.not_found("", "pods", "a")).code == 404
 
     def test_internal_error_shows_an_id_that_is_in_the_log(self) -> None:
-        """Anything else is a 500 that tells nothing but an id; the log has the id and the traceback."""
+        """Any other exception is a 500 with an id only; the log has the id and the traceback."""
         seen: list[dict[str, Any]] = []
         note: Any = seen.append
         globalLogPublisher.addObserver(note)
@@ -211,13 +211,13 @@ class TestFailure:
         assert logged and logged[0]["incident"].encode() in response.body and "log_failure" in logged[0]
 
     def test_cancellation_passes_through(self) -> None:
-        """CancelledError goes through."""
+        """CancelledError is raised."""
         with pytest.raises(CancelledError):
             self.fail(CancelledError())
 
     @pytest.mark.parametrize("inner", [errors.bad_request("x"), CancelledError()])
     def test_first_error_is_unwrapped(self, inner: Exception) -> None:
-        """FirstError stands for what it wraps."""
+        """FirstError is replaced by the error that it wraps."""
         async def then(request: Request) -> Response:
             failing: Deferred[None] = Deferred()
             both = gatherResults([failing], consumeErrors=True)
@@ -232,13 +232,13 @@ class TestFailure:
             assert run(Failure(render)(ask(), then)).code == 400
 
     def test_first_error_is_twisteds(self) -> None:
-        """The wrapper above is really FirstError."""
+        """The wrapper of the test above is Twisted's FirstError."""
         assert issubclass(FirstError, Exception)
 
 
 class TestIdentity:
     def test_known_user_is_not_authenticated_again(self) -> None:
-        """Local callers bring their user; others are asked for once, and their annotations kept."""
+        """Local callers provide their user; others are authenticated once, and their annotations are kept."""
         asked = []
 
         class Chain:
@@ -274,7 +274,7 @@ class TestIdentity:
 
 class TestMeasuring:
     def test_unserved_requests_share_one_metric_series(self) -> None:
-        """Requests for what is not served share one series, however they are spelled; so do odd dryRun values."""
+        """Requests for unknown resources share one series, however they are spelled; so do invalid dryRun values."""
         measuring = RequestMetrics(lambda: 0.0, lambda info: info.resource == "pods")
         for path in ("/api/v1/pods", "/api/v1/a", "/api/v1/b", "/api/v1/pods?dryRun=x", "/c", "/d"):
             run(measuring(ask(path=path), at_once))
@@ -297,18 +297,18 @@ class TestPipeline:
         return run(Pipeline([], answer, FixedBits()).handle(ask(**headers)))  # type: ignore[arg-type]  # as much of a Random as is used
 
     def test_warnings_are_deduplicated_and_escaped(self) -> None:
-        """A text that several gave appears once; quotes are escaped and control characters dropped."""
+        """Equal warnings are sent once; quotes are escaped and control characters removed."""
         response = self.handle("a", "b", "a", 'c"\n\\')
         assert [v for n, v in response.headers if n == "Warning"] == ['299 - "a"', '299 - "b"', '299 - "c\\"\\\\"']
 
     def test_warnings_are_truncated(self) -> None:
-        """Too much text is cut to 256 characters each, and ends after 4096 altogether."""
+        """Long warnings are truncated to 256 characters each, and to 4096 in total."""
         response = self.handle(*(f"{i:03}" + "x" * 1000 for i in range(100)))
         found = [v for n, v in response.headers if n == "Warning"]
         assert len(found) == 16 and all(len(v) == 256 + len('299 - ""') for v in found)
 
     def test_audit_id_is_the_clients_or_new(self) -> None:
-        """A client's id is taken, cut to 64 characters."""
+        """A client's audit id is used, truncated to 64 characters."""
         assert dict(self.handle(audit_id="x" * 70).headers)["Audit-Id"] == "x" * 70
         assert dict(self.handle().headers)["Audit-Id"].count("-") == 4
 

@@ -1,4 +1,4 @@
-"""The subresource of docs/extending/subresource.md, served with its row and its verb in the tables."""
+"""The subresource of docs/extending/subresource.md is served with its row and its verb in the tables."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def server(tmp_path: Path, builtin_tables: pytest.MonkeyPatch) -> Iterator[InPro
 
 
 def test_example_subresource_is_served(server: InProcessServer) -> None:
-    """GET answers with the keys, discovery lists it, and another method is refused."""
+    """GET returns the keys, discovery lists the subresource, and other methods are rejected."""
     maps = "/api/v1/namespaces/default/configmaps"
     made = run(server.request("POST", maps, body={"metadata": {"name": "a"}, "data": {"y": "1", "x": "2"}}))
     assert made.code == 201
@@ -61,7 +61,7 @@ def test_example_subresource_is_served(server: InProcessServer) -> None:
 
 
 def test_example_subresource_needs_its_own_permission(server: InProcessServer) -> None:
-    """RBAC asks for configmaps/keys: the right to read the ConfigMap is not enough."""
+    """RBAC checks configmaps/keys: permission to read the ConfigMap is not enough."""
     run(server.request("POST", "/api/v1/namespaces/default/configmaps", body={"metadata": {"name": "a"}}))
     answer = run(server.request("GET", "/api/v1/namespaces/default/configmaps/a/keys", user=user("eve", "people")))
     assert answer.code == 403 and 'resource "configmaps/keys"' in answer.json["message"]

@@ -1,4 +1,4 @@
-"""The lifecycle of a watch as a table: no state from which it cannot end, and nothing after the end."""
+"""The states of a watch as a table: every state can end, and nothing follows the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BEFORE_THE_END = [state for state in State if state is not State.ENDED]
 
 
 def test_every_state_is_reachable_and_has_transitions() -> None:
-    """A state without rows, or an unreachable one, would be one in which a watch hangs."""
+    """A watch could hang in a state without transitions, and unreachable states are not needed."""
     reached = {State.NEW, *(state for rows in TRANSITIONS.values() for state, _ in rows.values())}
     assert set(TRANSITIONS) == reached == set(State)
 
@@ -21,14 +21,14 @@ def test_every_state_is_reachable_and_has_transitions() -> None:
 @pytest.mark.parametrize("state", BEFORE_THE_END)
 @pytest.mark.parametrize("what", ENDINGS)
 def test_every_ending_releases_resources(state: State, what: Input) -> None:
-    """Every ending releases what the watch holds, whatever it was doing."""
+    """Every ending releases the watch's resources, from any state."""
     after, actions = TRANSITIONS[state][what]
     assert after is State.ENDED
     assert [act.__name__ for act in actions].count("_release") == 1
 
 
 def test_no_transition_leaves_the_end() -> None:
-    """Late events of timers, caches and clients find no row."""
+    """Late events of timers, caches and clients have no transition."""
     assert not TRANSITIONS[State.ENDED]
 
 

@@ -1,4 +1,4 @@
-"""WATCH: where it begins, what moves in and out of sight, bookmarks, and clients that do not read."""
+"""WATCH: start versions, selectors, bookmarks, and clients that do not read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MERGE = "application/merge-patch+json"
 
 
 class Reader:
-    """A sink. While `slow`, what is written piles up; `read` takes it all."""
+    """A sink. While `slow`, written data is buffered; `read` takes all of it."""
 
     def __init__(self, *, slow: bool = False) -> None:
         self.slow = slow
@@ -72,7 +72,7 @@ class Watch:
 
 
 def test_watch_without_a_version_starts_with_the_state(space: Any) -> None:
-    """Without a version, or with 0, everything there is comes first, as ADDED; then changes."""
+    """Without a version, or with 0, all current objects come first, as ADDED; then changes."""
     space.config("a")
     for query in ("", "&resourceVersion=0"):
         with Watch(space, f"configmaps?watch=1{query}") as reader:
@@ -82,7 +82,7 @@ def test_watch_without_a_version_starts_with_the_state(space: Any) -> None:
 
 
 def test_watch_from_a_version_gets_later_changes(space: Any) -> None:
-    """From a version come the changes after it, those before the watch was opened too, none twice."""
+    """From a version come the changes after it, including those before the watch was opened, none twice."""
     made = space.config("a")
     space("PATCH", "configmaps/a", {"data": {"x": "1"}}, content_type=MERGE)
     with Watch(space, f"configmaps?watch=1&resourceVersion={made['metadata']['resourceVersion']}") as reader:
@@ -94,7 +94,7 @@ def test_watch_from_a_version_gets_later_changes(space: Any) -> None:
 
 
 def test_watch_from_a_lists_version_has_no_gap(space: Any) -> None:
-    """A list and a watch from its version leave no gap."""
+    """A list and a watch from its version have no gap."""
     space.config("a")
     version = space("GET", "configmaps").json["metadata"]["resourceVersion"]
     space.config("b")
@@ -104,7 +104,8 @@ def test_watch_from_a_lists_version_has_no_gap(space: Any) -> None:
 
 
 def test_selector_changes_become_added_and_deleted(space: Any) -> None:
-    """For a selector, what begins to match is ADDED and what ceases to is DELETED, as it last was, at the new version."""
+    """An object that begins to match is ADDED; one that ceases to is DELETED, in its last matching state, at the new
+    version."""
     space.config("a")
     with Watch(space, "configmaps?watch=1&labelSelector=in%3Dyes") as reader:
         for value in ("yes", "yes", "no"):
@@ -119,7 +120,7 @@ def test_selector_changes_become_added_and_deleted(space: Any) -> None:
 
 @pytest.mark.parametrize("query", ["configmaps?watch=1&fieldSelector=metadata.name%3Da", "watch"])
 def test_watch_of_one_object(space: Any, query: str) -> None:
-    """One object is watched by a field selector, or under the deprecated prefix; its neighbours are not seen."""
+    """A single object is watched by a field selector or under the deprecated prefix, without its neighbours."""
     rest = query
     if query == "watch":
         space.url = lambda rest, group="": f"/api/v1/watch/namespaces/{space.name}/configmaps/a"
@@ -133,7 +134,7 @@ def test_watch_of_one_object(space: Any, query: str) -> None:
 
 
 def test_watch_of_one_namespace(space: Any) -> None:
-    """A watch of one namespace hears of no other."""
+    """A watch of one namespace gets no events of others."""
     with Watch(space, "configmaps?watch=1") as reader:
         elsewhere = {"metadata": {"name": f"w-{space.name}"}}
         assert run(space.server.request("POST", "/api/v1/namespaces/default/configmaps", body=elsewhere)).code == 201
@@ -141,7 +142,7 @@ def test_watch_of_one_namespace(space: Any) -> None:
 
 
 def test_expired_version_is_an_error_event_with_410(space: Any) -> None:
-    """A version that is no longer known is answered by an ERROR event with 410, and the end."""
+    """A watch from an expired version gets an ERROR event with 410, and ends."""
     space.config("a")
     space.config("b")
     server = space.server.server
@@ -152,7 +153,7 @@ def test_expired_version_is_an_error_event_with_410(space: Any) -> None:
 
 
 def test_invalid_watches_are_refused(space: Any) -> None:
-    """What cannot be asked of a watch is refused before it begins."""
+    """Invalid options are rejected before the watch begins."""
     assert space("GET", "configmaps?watch=1&resourceVersionMatch=Exact&resourceVersion=1").code == 422
     assert space("GET", "configmaps?watch=1&labelSelector=((").code == 400
     post = run(space.server.request("POST", f"/api/v1/watch/namespaces/{space.name}/configmaps", body={}))
@@ -161,7 +162,7 @@ def test_invalid_watches_are_refused(space: Any) -> None:
 
 class TestEnds:
     def test_watch_ends_after_its_timeout(self, space: Any) -> None:
-        """A watch ends when its time is up and leaves no timer and no subscription behind."""
+        """A watch ends after its timeout and leaves no timer and no subscription."""
         server = space.server.server
         cache = server.registry.cache(server.catalog.resource("", "v1", "configmaps"))
         before, calls = cache.subscribers, len(space.server.clock.getDelayedCalls())
@@ -174,13 +175,13 @@ class TestEnds:
 
     @pytest.mark.parametrize("seconds", ["-1", "0"])
     def test_zero_and_negative_timeouts(self, space: Any, seconds: str) -> None:
-        """0 is no limit of the client's; less than that ends at once."""
+        """0 is no limit; a negative value ends the watch at once."""
         with Watch(space, f"configmaps?watch=1&timeoutSeconds={seconds}") as reader:
             space.server.clock.advance(0)
             assert reader.ended == ("finished" if seconds == "-1" else "")
 
     def test_bookmarks_are_sent_on_request(self, space: Any) -> None:
-        """Who allows bookmarks gets one now and then, at the version up to which nothing was missed."""
+        """A client that allows bookmarks gets them periodically, with a version up to which no event is missing."""
         with Watch(space, "configmaps?watch=1&allowWatchBookmarks=true&timeoutSeconds=600") as reader:
             made = space.config("a")
             reader.events()
@@ -192,8 +193,8 @@ class TestEnds:
     @pytest.mark.parametrize("option", ["true", "x", ""])
     @pytest.mark.parametrize(("seconds", "marks"), [(1, 0), (2, 0), (4, 1)])
     def test_short_watches_get_no_bookmarks(self, space: Any, option: str, seconds: int, marks: int) -> None:
-        """The bookmark before the end is sent two seconds before it, so that shorter watches have none. Every value of the
-        option but false and 0 allows bookmarks."""
+        """The last bookmark is sent two seconds before the end, so shorter watches have none. All values of the option
+        but false and 0 allow bookmarks."""
         with Watch(space, f"configmaps?watch=1&allowWatchBookmarks={option}&timeoutSeconds={seconds}") as reader:
             for _ in range(10 * seconds + 1):
                 space.server.clock.advance(0.1)
@@ -203,7 +204,7 @@ class TestEnds:
 
 class TestSlowReaders:
     def test_unread_client_is_dropped(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A client with too much unread is cut, counted, and costs nothing more."""
+        """A client with too many unread bytes is disconnected and counted, and its buffers are released."""
         monkeypatch.setattr(watch, "MOST_BUFFERED", 2000)
         server = space.server.server
         dropped = server.api.watches.dropped.get("configmaps", 0)
@@ -214,7 +215,7 @@ class TestSlowReaders:
             assert len(reader.data) < 4000
 
     def test_initial_state_is_sent_as_it_is_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        """However large the first state, no more of it waits than a little; what changes meanwhile follows it."""
+        """However large the initial state, little of it is buffered; later changes follow it."""
         monkeypatch.setattr(watch, "MOST_BUFFERED", 4000)
         monkeypatch.setattr(watch, "PAUSE_ABOVE", 1000)
         for number in range(40):
@@ -235,7 +236,7 @@ class TestSlowReaders:
             assert reader.seen() == ["ADDED later"]
 
     def test_disconnect_during_the_initial_state(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A client that goes during the first state leaves nothing behind."""
+        """A client that disconnects during the initial state leaves nothing behind."""
         monkeypatch.setattr(watch, "PAUSE_ABOVE", 1000)
         server = space.server.server
         cache = server.registry.cache(server.catalog.resource("", "v1", "configmaps"))
@@ -249,7 +250,7 @@ class TestSlowReaders:
         assert cache.subscribers == before and len(server.api.watches.running) == running
 
     def test_history_is_sent_as_it_is_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Changes that a reconnecting client has missed come as it reads them: it is not dropped for them."""
+        """Missed changes of a reconnecting client are sent as it reads them: it is not disconnected for them."""
         made = space.config("a")
         for number in range(20):
             space.config(f"c{number}")
@@ -278,7 +279,7 @@ def test_table_and_metadata_events(space: Any) -> None:
 
 @pytest.mark.parametrize("accept", ["application/json", "application/vnd.orch.protobuf;stream=watch"])
 def test_initial_events_of_large_objects_share_their_bytes(space: Any, accept: str) -> None:
-    """Watches of one representation write the same bytes; other events of the object have their own."""
+    """Watches of one representation write the same bytes object; other events of the object have their own."""
     space.make("configmaps", {"metadata": {"name": "big"}, "data": {"a": "x" * 100_000}})
     query = "configmaps?watch=1&fieldSelector=metadata.name=big&resourceVersion=0"
     with Watch(space, query, accept=accept) as one, Watch(space, query, accept=accept) as other:

@@ -76,7 +76,7 @@ def opened(space: Any, query: str = "", **headers: str) -> Taken:
 
 
 def test_each_event_is_a_text_message(space: Any) -> None:
-    """What there is, then each change, one text message each; the end of the watch closes the socket."""
+    """The initial state and each change are a text message each; the end of the watch closes the socket."""
     space.config("a")
     taken = opened(space, "&timeoutSeconds=5")
     space.config("b")
@@ -89,7 +89,7 @@ def test_each_event_is_a_text_message(space: Any) -> None:
 
 
 def test_protobuf_events_are_binary_messages(space: Any) -> None:
-    """A protobuf event is a binary message without the length that streams put before it."""
+    """A protobuf event is a binary message without the length prefix of streams."""
     space.config("a")
     taken = opened(space, accept=space.server.dialect.protobuf)
     opcode, data = taken.messages()[0]
@@ -98,7 +98,7 @@ def test_protobuf_events_are_binary_messages(space: Any) -> None:
 
 
 def test_first_subprotocol_is_chosen(space: Any) -> None:
-    """Of the subprotocols that are offered the first is taken."""
+    """The first of the offered subprotocols is chosen."""
     taken = opened(space, sec_websocket_protocol="a.example, b.example")
     assert b"Sec-WebSocket-Protocol: a.example" in taken.head  # type: ignore[attr-defined]  # see `opened`
     taken.protocol.connectionLost()
@@ -116,8 +116,8 @@ def test_first_subprotocol_is_chosen(space: Any) -> None:
     ],
 )
 def test_invalid_handshakes_are_refused_over_http(space: Any, header: str, value: str, why: bytes) -> None:
-    """A handshake of another version, or with values that no answer can repeat, is refused over HTTP: the connection is not
-    taken over."""
+    """A handshake of another version, or with values that a response cannot repeat, is rejected over HTTP: the
+    connection is not taken over."""
     headers = {**HANDSHAKE, header: value}
     taken: list[Taken] = []
     running = len(space.server.server.api.watches.running)
@@ -129,7 +129,7 @@ def test_invalid_handshakes_are_refused_over_http(space: Any, header: str, value
 
 
 def test_refused_watch_is_an_http_response(space: Any) -> None:
-    """What is refused is refused over HTTP; without a connection to take over, the answer is a stream."""
+    """A rejected watch is an HTTP error; without a connection to take over, the response is a stream."""
     url = space.url("configmaps?watch=1&labelSelector=((")
     assert run(space.server.request("GET", url, headers=HANDSHAKE, hijack=Taken)).code == 400
     answer = run(space.server.request("GET", space.url("configmaps?watch=1"), headers=HANDSHAKE))
@@ -139,7 +139,7 @@ def test_refused_watch_is_an_http_response(space: Any) -> None:
 
 class TestClients:
     def test_close_is_answered(self, space: Any) -> None:
-        """A close is answered by one, and nothing is left behind."""
+        """A close frame is answered, and nothing is left."""
         server = space.server.server
         running = len(server.api.watches.running)
         taken = opened(space)
@@ -151,14 +151,15 @@ class TestClients:
         taken.protocol.connectionLost()
 
     def test_lost_connection_ends_the_watch(self, space: Any) -> None:
-        """So does a connection that is lost."""
+        """A lost connection ends the watch."""
         server = space.server.server
         running = len(server.api.watches.running)
         opened(space).protocol.connectionLost()
         assert len(server.api.watches.running) == running
 
     def test_client_messages_are_ignored_and_pings_answered(self, space: Any) -> None:
-        """Pings are answered, messages are left, however they arrive; a long control frame is the end."""
+        """Pings are answered and messages ignored, in any fragmentation; a too long control frame closes the
+        connection."""
         taken = opened(space)
         taken.read()
         for byte in sent(1, b"x" * 300) + sent(9, b"hello") + sent(2, b"y"):
@@ -168,7 +169,7 @@ class TestClients:
         assert [opcode for opcode, _ in taken.messages()] == [8] and taken.transport.disconnecting
 
     def test_pings_of_a_full_connection_are_combined(self, space: Any) -> None:
-        """While the transport is full pings are not answered; after that, the last of them is."""
+        """While the transport is full, pings are not answered; afterwards the last one is."""
         taken = opened(space)
         taken.read()
         taken.protocol.pauseProducing()
@@ -181,7 +182,7 @@ class TestClients:
         taken.protocol.connectionLost()
 
     def test_unread_bytes_are_counted(self, space: Any) -> None:
-        """What waits is counted while the transport is full."""
+        """Written bytes are counted while the transport is full."""
         taken = opened(space)
         taken.protocol.pauseProducing()
         space.config("a")
@@ -193,18 +194,18 @@ class TestClients:
 
 
 class _Still:
-    """A stream that says nothing."""
+    """A stream without data."""
 
     def start(self, sink: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def stop(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 @given(st.lists(st.binary(max_size=20), max_size=10))
-def test_any_bytes(pieces: list[bytes]) -> None:
-    """Whatever clients send, nothing breaks."""
+def test_any_client_bytes_are_handled(pieces: list[bytes]) -> None:
+    """Any bytes of clients are handled without an exception."""
     taken = Taken()
     socket = WatchSocket(_Still(), text=True)  # type: ignore[arg-type]  # enough of a stream
     taken.to(socket)

@@ -23,7 +23,7 @@ def at(seconds: float) -> str:
 
 class TestPlain:
     def test_delete_without_finalizers_is_immediate(self, space: Any) -> None:
-        """An object without finalizers goes at once; the answer is a Status that names it, or the object."""
+        """An object without finalizers is deleted at once; the response is a Status that names it, or the object."""
         uid = space.config("a")["metadata"]["uid"]
         answer = space("DELETE", "configmaps/a").json
         assert answer["status"] == "Success" and answer["details"] == {"name": "a", "kind": "configmaps", "uid": uid}
@@ -33,7 +33,7 @@ class TestPlain:
 
     @pytest.mark.parametrize("wanted", [{"uid": "other"}, {"resourceVersion": "1"}])
     def test_delete_preconditions(self, space: Any, wanted: Any) -> None:
-        """uid and resourceVersion of DeleteOptions must be the object's."""
+        """uid and resourceVersion of DeleteOptions must match the object's."""
         metadata = space.config("a")["metadata"]
         refused = space("DELETE", "configmaps/a", {"preconditions": wanted})
         assert (refused.code, refused.json["reason"]) == (409, "Conflict")
@@ -41,7 +41,7 @@ class TestPlain:
         assert space("DELETE", "configmaps/a", {"preconditions": met}).code == 200
 
     def test_delete_options_in_the_query(self, space: Any) -> None:
-        """Without a body the query counts: uid too."""
+        """Without a body the options come from the query, uid included."""
         uid = space.config("a")["metadata"]["uid"]
         assert space("DELETE", "configmaps/a?uid=other").code == 409
         assert space("DELETE", "configmaps/a?propagationPolicy=Never").code == 422
@@ -51,9 +51,9 @@ class TestPlain:
         assert space("DELETE", f"configmaps/a?uid={uid}").code == 200
 
     @pytest.mark.parametrize("other", ["removed", "replaced", "changed"])
-    def test_forced_delete_races_with_a_node_agent(self, space: Any, other: str) -> None:
-        """A forced deletion succeeds also when somebody, who saw that the object is marked, is faster, or changes it in
-        between; an object that took its name stays."""
+    def test_forced_delete_races_with_a_kubelet(self, space: Any, other: str) -> None:
+        """A forced deletion succeeds even if a kubelet deletes or changes the marked object first; a new object of that
+        name stays."""
         uid = space.make("pods", POD)["metadata"]["uid"]
         bound = {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}}
         assert space("POST", "pods/p/binding", bound).code == 201
@@ -82,7 +82,7 @@ class TestPlain:
         assert space("GET", "pods/p").code == (200 if other == "replaced" else 404)
 
     def test_delete_retries_after_a_concurrent_write(self, space: Any) -> None:
-        """A delete without preconditions deletes what it finds then."""
+        """A delete without preconditions deletes the object in its new version."""
         space.config("a")
         store = space.server.server.registry.access.store
         raced: list[Any] = []
@@ -105,7 +105,8 @@ class TestPlain:
 
 class TestFinalizers:
     def test_finalizers_delay_the_deletion(self, space: Any) -> None:
-        """A delete only marks; removing the last finalizer ends it, and new ones are refused."""
+        """A delete sets the deletion timestamp; removing the last finalizer completes it, and new finalizers are
+        rejected."""
         space.config("a", finalizers=["x.example/a", "x.example/b"])
         marked = space("DELETE", "configmaps/a")
         assert marked.code == 200 and marked.json["metadata"]["deletionTimestamp"] == at(0)
@@ -133,14 +134,14 @@ class TestFinalizers:
         ],
     )
     def test_propagation_policy_becomes_a_finalizer(self, space: Any, before: list[str], options: Any, after: list[str] | None) -> None:
-        """The policy becomes a finalizer, at most one of orphan and foregroundDeletion; others stay."""
+        """The policy sets at most one of the finalizers orphan and foregroundDeletion; others stay."""
         space.config("a", finalizers=before)
         space("DELETE", "configmaps/a", options)
         found = space("GET", "configmaps/a")
         assert found.code == 404 if after is None else found.json["metadata"]["finalizers"] == after
 
     def test_marking_raises_the_generation_once(self, space: Any) -> None:
-        """Marking counts as a change; marking again does not."""
+        """The deletion timestamp raises the generation; a second delete does not."""
         body = {"metadata": {"name": "b", "finalizers": ["x.example/a"]}, "spec": {"podSelector": {}}}
         space.make("networkpolicies", body, group="networking.orch.io/v1")
         for _ in range(2):
@@ -153,7 +154,7 @@ class TestGrace:
         space.make("pods", {**POD, "spec": {**POD["spec"], "nodeName": "n", **spec}})
 
     def test_scheduled_pod_waits_for_its_grace_period(self, space: Any) -> None:
-        """A bound pod is marked with its grace period; only shorter ones change that, counted from the beginning."""
+        """A bound pod gets its grace period; only a shorter one changes it, counted from the first delete."""
         self.bound(space)
         first = space("DELETE", "pods/p").json["metadata"]
         assert (first["deletionTimestamp"], first["deletionGracePeriodSeconds"]) == (at(30), 30)
@@ -163,7 +164,7 @@ class TestGrace:
         assert (shorter["deletionTimestamp"], shorter["deletionGracePeriodSeconds"]) == (at(10), 10)
 
     def test_grace_period_zero_deletes_at_once(self, space: Any) -> None:
-        """Grace 0 deletes; watchers first see the pod marked with it, then gone."""
+        """A grace period of 0 deletes the pod; watchers first see it marked, then deleted."""
         self.bound(space)
         seen: list[Any] = []
         server = space.server.server
@@ -178,7 +179,7 @@ class TestGrace:
         assert answer["metadata"]["resourceVersion"] == str(seen[0].revision)
 
     def test_longer_grace_period_changes_nothing(self, space: Any) -> None:
-        """What does not shorten the grace changes nothing of a pod that waits, finalizers neither."""
+        """A delete that does not shorten the grace period changes nothing, not even finalizers."""
         self.bound(space)
         first = space("DELETE", "pods/p").json
         again = space("DELETE", "pods/p", {"propagationPolicy": "Foreground"}).json
@@ -192,7 +193,7 @@ class TestGrace:
         assert space("DELETE", "pods/p").code == 200 and space("GET", "pods/p").code == 404
 
     def test_finalizers_outlast_grace(self, space: Any) -> None:
-        """With finalizers the pod stays though its time is up."""
+        """A pod with finalizers stays after its grace period."""
         pod = {**POD, "metadata": {"name": "p", "finalizers": ["x.example/a"]}}
         space.make("pods", {**pod, "spec": {**POD["spec"], "nodeName": "n"}})
         space("DELETE", "pods/p?gracePeriodSeconds=0")
@@ -201,7 +202,7 @@ class TestGrace:
 
 class TestCollections:
     def test_collection_is_selected_as_a_list(self, space: Any) -> None:
-        """Selectors choose; the answer is the list of what was there."""
+        """Selectors apply; the response is the list of the deleted objects."""
         space.config("a", labels={"go": "1"})
         space.config("b")
         shown = space("DELETE", "configmaps?labelSelector=go").json
@@ -209,7 +210,7 @@ class TestCollections:
         assert space.names("configmaps") == ["b"]
 
     def test_collection_is_limited_to_a_namespace(self, space: Any) -> None:
-        """Other namespaces keep theirs, and there is no collection over all of them."""
+        """Objects of other namespaces stay, and a collection across namespaces cannot be deleted."""
         space.config("a")
         elsewhere = "/api/v1/namespaces/default/configmaps"
         made = run(space.server.request("POST", elsewhere, body={"metadata": {"name": "kept-" + space.name}}))
@@ -222,14 +223,14 @@ class TestCollections:
 
 class TestNamespaces:
     def test_generated_name_is_in_the_namespace_label(self, space: Any) -> None:
-        """The label is set once the name is known."""
+        """The label is set once the name is generated."""
         sent = {"metadata": {"generateName": "made-"}}
         made = run(space.server.request("POST", "/api/v1/namespaces", body=sent)).json
         name = made["metadata"]["name"]
         assert name.startswith("made-") and name in made["metadata"]["labels"].values()
 
     def test_namespace_delete_preconditions(self, space: Any) -> None:
-        """They have words of their own, as definitions have."""
+        """The errors have their own messages, as for definitions."""
         url = f"/api/v1/namespaces/{space.name}"
         uid = run(space.server.request("GET", url)).json["metadata"]["uid"]
         refused = run(space.server.request("DELETE", f"{url}?uid=other"))
@@ -239,7 +240,7 @@ class TestNamespaces:
         )
 
     def test_namespace_finalizers_are_removed_through_finalize(self, space: Any) -> None:
-        """A namespace is marked, Terminating, until its own finalizers are taken through /finalize."""
+        """A namespace is Terminating until its finalizers are removed through /finalize."""
         url = f"/api/v1/namespaces/{space.name}"
         marked = run(space.server.request("DELETE", url)).json
         assert marked["status"]["phase"] == "Terminating" and marked["spec"]["finalizers"]
@@ -251,8 +252,8 @@ class TestNamespaces:
         assert ended.code == 200 and run(space.server.request("GET", url)).code == 404
 
     def test_namespace_without_finalizers_is_marked_first(self, space: Any) -> None:
-        """A namespace without finalizers is marked all the same: what it contains has to go first. The second deletion ends
-        it."""
+        """A namespace without finalizers is marked as well, since its contents are deleted first. A second delete
+        removes it."""
         url = f"/api/v1/namespaces/{space.name}"
         active = run(space.server.request("GET", url)).json
         assert run(space.server.request("PUT", f"{url}/finalize", body={**active, "spec": {}})).code == 200
@@ -261,7 +262,7 @@ class TestNamespaces:
         assert run(space.server.request("DELETE", url)).code == 200 and run(space.server.request("GET", url)).code == 404
 
     def test_update_of_a_missing_namespace_checks_the_uid_first(self, space: Any) -> None:
-        """The uid of an update is judged before whether the namespace is there."""
+        """The uid of an update is checked before the existence of the namespace."""
         for sub in ("", "/status", "/finalize"):
             sent = {"metadata": {"name": "none", "uid": "u"}}
             assert run(space.server.request("PUT", f"/api/v1/namespaces/none{sub}", body=sent)).code == 409
@@ -276,7 +277,7 @@ class TestNamespaces:
         ],
     )
     def test_namespace_propagation_policy(self, space: Any, options: Any, finalizers: Any) -> None:
-        """Not to orphan means the foreground here; while content is left, a further deletion changes nothing."""
+        """Any policy but Orphan means foreground here; while contents are left, a further delete changes nothing."""
         url = f"/api/v1/namespaces/{space.name}"
         marked = run(space.server.request("DELETE", url, body=options)).json
         assert marked["metadata"].get("finalizers") == finalizers
@@ -286,7 +287,8 @@ class TestNamespaces:
 
 class TestDefinitions:
     def test_second_deletion_raises_the_generation(self, space: Any) -> None:
-        """The first deletion of a definition is no new generation; a second one, which something holds, is."""
+        """The first delete of a definition does not raise the generation; a second one of a definition with finalizers
+        does."""
         names = {"plural": "foos", "kind": "Foo"}
         version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
         spec = {"group": "example.com", "names": names, "scope": "Cluster", "versions": [version]}
@@ -302,7 +304,7 @@ class TestDefinitions:
 class TestWarnings:
     @pytest.mark.parametrize(("query", "warned"), [("", True), ("?propagationPolicy=Orphan", False), ("?orphanDependents=false", False)])
     def test_deleting_jobs_without_a_policy_warns(self, space: Any, query: str, warned: bool) -> None:
-        """Who deletes jobs without saying what becomes of their pods is warned, whether there are any or not."""
+        """A delete of jobs without a propagation policy has a warning, whether there are jobs or not."""
         for rest in ("jobs/none", "jobs"):
             answer = space("DELETE", rest + query, group="batch/v1")
             assert ("child pods are preserved" in answer.headers.get("Warning", "")) is warned
@@ -315,7 +317,7 @@ class TestSystemPriorityClasses:
     @pytest.mark.parametrize("name", ["system-node-critical", "system-cluster-critical"])
     @pytest.mark.parametrize("query", ["", "?dryRun=All", "?gracePeriodSeconds=0"])
     def test_system_priority_classes_cannot_be_deleted(self, space: Any, name: str, query: str) -> None:
-        """They cannot be deleted by any user, individually or in a collection."""
+        """No user can delete them, individually or in a collection."""
         server = space.server
         answer = run(server.request("DELETE", f"{self.ROOT}/{name}{query}"))
         why = f'priorityclasses.scheduling.orch.io "{name}" is forbidden: this is a system priority class and cannot be deleted'
@@ -324,14 +326,14 @@ class TestSystemPriorityClasses:
         assert run(server.request("GET", f"{self.ROOT}/{name}")).code == 200
 
     def test_other_priority_classes_can_be_deleted(self, space: Any) -> None:
-        """A class that users made is deleted like any object."""
+        """A class of a user is deleted like any object."""
         made = run(space.server.request("POST", self.ROOT, body={"metadata": {"name": "mine"}, "value": 1}))
         assert made.code == 201
         assert run(space.server.request("DELETE", f"{self.ROOT}/mine")).code == 200
 
 
 def test_without_garbage_collection_no_finalizers_are_set(tmp_path: Path) -> None:
-    """With --enable-garbage-collector=false no policy sets a finalizer: nothing would ever remove it."""
+    """With --enable-garbage-collector=false no policy sets a finalizer, since nothing would remove it."""
     server = make_server(tmp_path, "--enable-garbage-collector=false", "--controllers=*")
     try:
         client = server.client()

@@ -1,4 +1,4 @@
-"""Which version of the data answers: the table of resourceVersion, resourceVersionMatch, limit and continue."""
+"""The version of a list: the table of resourceVersion, resourceVersionMatch, limit and continue."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from twisted.internet.defer import ensureDeferred
 
 from orchd.server.registry import continuation
 
-#: version (old: before the last two writes; now; later), match, limit -> names, or the code of a refusal; whether more
+#: version (old: before the last two writes; now; later), match, limit -> names, or the error code; whether there are more
 TABLE: list[tuple[str, str, int, Any, bool]] = [
     ("", "", 0, "abcd", False),
     ("", "", 2, "ab", True),
@@ -40,7 +40,8 @@ TABLE: list[tuple[str, str, int, Any, bool]] = [
 
 @pytest.mark.parametrize(("version", "match", "limit", "wanted", "more"), TABLE)
 def test_every_combination_of_version_match_and_limit(space: Any, version: str, match: str, limit: int, wanted: Any, more: bool) -> None:
-    """Unset is consistent, 0 is anything (and never a page), N not older than N, Exact (or a limit with N) exactly N."""
+    """Unset is consistent, 0 is any version (never a page), N is not older than N, Exact (or a limit with N) is exactly
+    N."""
     space.config("a")
     old = int(space.config("b")["metadata"]["resourceVersion"])
     space.config("c")
@@ -63,7 +64,7 @@ def test_every_combination_of_version_match_and_limit(space: Any, version: str, 
 
 
 def test_list_of_a_future_version_waits(space: Any) -> None:
-    """A list not older than a version that is still to come is answered once it has come, or 504 in the end."""
+    """A list not older than a future version waits for it, up to a 504."""
     made = int(space.config("a")["metadata"]["resourceVersion"])
     answers: list[Any] = []
     url = space.url(f"configmaps?resourceVersion={made + 1}")
@@ -79,7 +80,7 @@ def test_list_of_a_future_version_waits(space: Any) -> None:
 
 class TestPages:
     def test_pages_show_one_revision(self, space: Any) -> None:
-        """What is written between two pages is not seen; what remains is counted."""
+        """Writes between two pages are not visible; the remaining items are counted."""
         for name in "abcde":
             space.config(name)
         first = space("GET", "configmaps?limit=2").json
@@ -101,7 +102,7 @@ class TestPages:
         assert "continue" in shown["metadata"] and "remainingItemCount" not in shown["metadata"]
 
     def test_continue_excludes_resource_version(self, space: Any) -> None:
-        """A continue token goes with no resourceVersion but 0."""
+        """A continue token allows no resourceVersion other than 0."""
         space.config("a")
         space.config("b")
         token = space("GET", "configmaps?limit=1").json["metadata"]["continue"]
@@ -109,7 +110,7 @@ class TestPages:
         assert space("GET", f"configmaps?continue={token}&resourceVersion=0").code == 200
 
     def test_compacted_version_is_410_with_a_new_token(self, space: Any) -> None:
-        """410 for a version before the window; its token goes on at the current version."""
+        """A version before the window is 410; its token continues at the current version."""
         meta = space.server.dialect.meta_group
         space.config("a")
         space.config("b")
@@ -126,7 +127,7 @@ class TestPages:
         assert [o["metadata"]["name"] for o in shown["items"]] == ["b"] and "continue" in shown["metadata"]
 
     def test_token_of_a_future_version_is_refused(self, space: Any) -> None:
-        """A token of a version that never was is refused."""
+        """A token of a future version is rejected."""
         token = continuation.encode(space.server.dialect.meta_group, 10**9, "a\0")
         assert space("GET", f"configmaps?continue={token}").code == 500
 
@@ -157,7 +158,7 @@ BAD = [
 
 @pytest.mark.parametrize(("token", "why"), BAD)
 def test_invalid_continue_tokens_are_400(token: str, why: str) -> None:
-    """A token that this server did not make is 400 with the reason, never a look elsewhere."""
+    """A token that this server did not issue is 400 with the reason."""
     with pytest.raises(Exception, match=why) as refused:
         continuation.decode("meta", token)
     assert refused.value.code == 400  # type: ignore[attr-defined]  # an ApiError
@@ -165,7 +166,7 @@ def test_invalid_continue_tokens_are_400(token: str, why: str) -> None:
 
 @pytest.mark.parametrize(("revision", "start"), [(7, "a"), (-1, "ns/näme\0")])
 def test_continue_tokens_round_trip(revision: int, start: str) -> None:
-    """What is encoded is decoded."""
+    """Encoded tokens are decoded to the same values."""
     assert continuation.decode("meta", continuation.encode("meta", revision, start)) == (revision, start)
 
 
@@ -194,7 +195,7 @@ ONE = "&fieldSelector=metadata.name%3Da"
     ],
 )
 def test_invalid_lists_are_refused_at_once(space: Any, query: str, code: int, message: str) -> None:
-    """What is wrong with a list is said as soon as it is known; the store does not wait for versions to come."""
+    """Invalid options are rejected before any wait for a version."""
     space.config("a")
     space.config("b")
     server = space.server.server
@@ -217,7 +218,7 @@ def test_events_are_listed_from_the_store(space: Any) -> None:
 
 
 def test_export_parameter_is_refused(space: Any) -> None:
-    """The parameter export was given up long ago."""
+    """The removed parameter export is rejected."""
     space.config("a")
     assert space("GET", "configmaps/a?export=false").code == 200
     refused = space("GET", "configmaps/a?export=1")
@@ -228,14 +229,14 @@ def test_export_parameter_is_refused(space: Any) -> None:
     ("token", "position"), [("x", 0), ("abcde", 4), ("a b", 1), ("!", 0), ("ab%0Acde", 5), ("%C3%A9%C3%A9", 0)]
 )
 def test_base64_errors_name_the_byte(space: Any, token: str, position: int) -> None:
-    """A token that is no base64 is refused with the byte at which it ends to be; line ends do not count."""
+    """The error for invalid base64 has the offset of the first invalid byte; line breaks are ignored."""
     answer = space("GET", f"configmaps?limit=1&continue={token.replace(' ', '%20')}")
     assert answer.code == 400 and answer.json["message"].endswith(f"illegal base64 data at input byte {position}")
 
 
 @pytest.mark.parametrize("query", ["", "limit=1&", "resourceVersionMatch=Exact&"])
 def test_resource_versions_beyond_64_bits_are_refused(space: Any, query: str) -> None:
-    """A resourceVersion that does not fit 64 bits is no version: it is not waited for."""
+    """A resourceVersion beyond 64 bits is invalid, and is not waited for."""
     space.config("a")
     for path in ("configmaps", "configmaps/a"):
         answer = space("GET", f"{path}?{query}resourceVersion={1 << 64}")

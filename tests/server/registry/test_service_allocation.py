@@ -1,4 +1,4 @@
-"""What services are given, keep and lose: addresses, IP families, node ports."""
+"""Allocation for services: addresses, IP families, node ports."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def spec(*addresses: str, **members: Any) -> Spec:
 
 
 @pytest.mark.parametrize(("new", "old", "wanted"), [
-    # On creation the list follows the single one, never the other way round.
+    # On creation clusterIPs follows clusterIP, never the other way round.
     ({"clusterIP": "a"}, None, ["a"]),
     ({"clusterIPs": ["a"]}, None, ["a"]),
     ({"clusterIP": "a", "clusterIPs": ["b"]}, None, ["b"]),
-    # A client that knows one field only changed that one.
+    # A client that knows one of the fields changed only that one.
     ({"clusterIP": "a"}, spec("a", "b"), ["a", "b"]),
     ({"clusterIP": "c", "clusterIPs": ["a", "b"]}, spec("a", "b"), ["c"]),
     ({"clusterIPs": ["a", "b"]}, spec("a", "b"), []),
-    # Who changed both is taken at the word.
+    # A client that changed both is taken literally.
     ({"clusterIP": "c", "clusterIPs": ["c", "d"]}, spec("a", "b"), ["c", "d"]),
 ])
 def test_cluster_ip_and_cluster_ips_agree(new: Spec, old: Spec | None, wanted: list[str]) -> None:
@@ -75,7 +75,7 @@ def test_invalid_ip_families_are_refused(new: Spec, old: Spec, configured: list[
 
 
 def test_ip_family_policy_on_update() -> None:
-    """The policy from before stays; services without addresses and selector may have both families."""
+    """The existing policy stays; services without addresses and selector may have both families."""
     assert fields.with_policy(spec(), PREFER)["ipFamilyPolicy"] == "PreferDualStack"
     assert fields.with_policy(spec("None"), {})["ipFamilyPolicy"] == "RequireDualStack"
     assert fields.with_policy(spec("None", selector={"a": "b"}), {})["ipFamilyPolicy"] == "SingleStack"
@@ -86,7 +86,7 @@ def ports(*numbered: tuple[str, int]) -> list[Spec]:
 
 
 def test_node_ports_are_kept_by_name() -> None:
-    """A port that is called as before has its number again, if no other port asks for it."""
+    """A port with an unchanged name keeps its number, unless another port requests it."""
     before = {"type": "NodePort", "ports": ports(("a", 30001), ("b", 30002))}
     now = {"type": "NodePort", "ports": ports(("b", 0), ("a", 0), ("c", 0))}
     kept = fields.carried_over(now, before)
@@ -104,7 +104,7 @@ BALANCED: Spec = {
 
 
 def test_type_change_clears_fields_of_the_old_type() -> None:
-    """Only what the client did not change as well."""
+    """Fields are cleared only if the client did not change them as well."""
     plain = fields.without_foreign({**BALANCED, "type": "ClusterIP"}, BALANCED)
     assert plain == {**spec("10.0.0.1", ipFamilies=["IPv4"], **SINGLE), "ports": ports(("a", 0))}
     named = fields.without_foreign({**BALANCED, "type": "ExternalName", "externalName": "n"}, BALANCED)
@@ -115,12 +115,12 @@ def test_type_change_clears_fields_of_the_old_type() -> None:
     assert fields.without_foreign({**fewer, "type": "ClusterIP"}, BALANCED)["ports"] == ports(("a", 0), ("b", 0))
     other = {**BALANCED, "type": "ClusterIP", "ports": ports(("a", 30009))}
     assert fields.without_foreign(other, BALANCED)["ports"] == other["ports"]
-    # Who no longer wants new ones has the old ones still.
+    # A client that requests no new values keeps the old ones.
     assert fields.without_foreign({**BALANCED, "allocateLoadBalancerNodePorts": False}, BALANCED)["ports"] == BALANCED["ports"]
 
 
 def test_cluster_ips_default_to_the_old_list() -> None:
-    """The list is what it was, and follows the single one."""
+    """clusterIPs keeps its value and follows clusterIP."""
     before = spec("10.0.0.1")
     moved = fields.normalize(fields.carried_over({"type": "ClusterIP", "clusterIP": "10.0.0.2"}, before), before)
     assert moved["clusterIPs"] == ["10.0.0.2"]
@@ -135,13 +135,13 @@ def fields_of(answer: Any) -> list[str]:
 
 
 def test_address_fields_are_validated_first(space: Any) -> None:
-    """Of a service whose addresses make no sense nothing else is said."""
+    """If the addresses of a service are invalid, no other error is reported."""
     answer = space("POST", "services", service("a", ports=[], clusterIP="x"))
     assert (answer.code, fields_of(answer)) == (422, ["spec.clusterIPs[0]"])
 
 
 def test_changed_address_is_refused_by_validation(space: Any) -> None:
-    """Validation says that it may not change, whether it is free or not."""
+    """Validation rejects the change, whether the address is free or not."""
     made = space.make("services", service("a"))
     for address in (space.make("services", service("b"))["spec"]["clusterIP"], "10.9.9.9"):
         answer = space("PUT", "services/a", {**made, "spec": {**made["spec"], "clusterIP": address, "clusterIPs": [address]}})
@@ -150,7 +150,7 @@ def test_changed_address_is_refused_by_validation(space: Any) -> None:
 
 
 def test_leading_zeros_are_ignored_in_addresses(space: Any) -> None:
-    """An address with leading zeros is kept as written, and is the same address as without them."""
+    """An address with leading zeros is kept as written, and equals the one without them."""
     address = space.make("services", service("a"))["spec"]["clusterIP"]
     padded = ".".join(octet.zfill(3) for octet in address.split("."))
     assert space("POST", "services", service("b", clusterIP=padded)).code == 422
@@ -159,7 +159,8 @@ def test_leading_zeros_are_ignored_in_addresses(space: Any) -> None:
 
 
 def test_health_check_node_port_is_allocated(space: Any) -> None:
-    """Given or found for a balancer that sends traffic to its own nodes; one that cannot be had is the server's failure."""
+    """A port is requested or allocated for load balancers with the traffic policy Local; a failed allocation is an
+    internal error."""
     local = {"type": "LoadBalancer", "externalTrafficPolicy": "Local"}
     made = space.make("services", service("a", **local))
     port = made["spec"]["healthCheckNodePort"]
@@ -175,7 +176,7 @@ def test_health_check_node_port_is_allocated(space: Any) -> None:
 
 
 def test_protocols_of_one_port_may_share_a_node_port(space: Any) -> None:
-    """Ports of different numbers do not."""
+    """Ports with different numbers cannot share one."""
     def two(first: int, second: int) -> Any:
         return service("a", type="NodePort", ports=[
             {"name": "a", "port": first, "nodePort": 30053}, {"name": "b", "port": second, "protocol": "UDP", "nodePort": 30053},
@@ -190,7 +191,7 @@ def test_protocols_of_one_port_may_share_a_node_port(space: Any) -> None:
 
 
 def test_status_updates_allocate_nothing(space: Any) -> None:
-    """What the spec of a status update says does not matter."""
+    """The spec of a status update is ignored."""
     made = space.make("services", service("a"))
     body = {**made, "spec": {**made["spec"], "clusterIP": "x"}, "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}]}}}
     answer = space("PUT", "services/a/status", body)
@@ -198,7 +199,7 @@ def test_status_updates_allocate_nothing(space: Any) -> None:
 
 
 def test_dry_run_allocations_are_not_reserved() -> None:
-    """They get what the reference's get: numbers from a place of their own, and the network's own address."""
+    """As in the reference, a dry run gets numbers from a separate range, and the network's own address."""
     numbers = NumberRange(30000, 32767, lambda: {30001}, Random(1))
     pretended = PretendedNumbers(numbers)
     assert [pretended.take_any(), pretended.take_any()] == [32769, 32770]

@@ -1,4 +1,4 @@
-"""Field managers of certificate signing requests: what each endpoint resets has no owner."""
+"""Field managers of certificate signing requests: fields that an endpoint resets have no owner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GROUP = ORCH("certificates.{abbr}.io")
 PATH = f"/apis/{GROUP}/v1/certificatesigningrequests"
 APPLY = "application/apply-patch+yaml"
 MERGE = "application/merge-patch+json"
-#: Members of a condition. Its times are always written.
+#: Fields of a condition, whose times are always set.
 MEMBERS = ("lastTransitionTime", "lastUpdateTime", "message", "reason", "status", "type")
 
 
@@ -66,20 +66,20 @@ def owned(obj: dict[str, Any]) -> dict[tuple[str, str, str], Any]:
 
 
 def test_creator_owns_labels_only(server: InProcessServer) -> None:
-    """The creator owns labels, and neither spec nor status: writes of the main endpoint reset both."""
+    """The creator owns labels, and neither spec nor status, which the main endpoint resets."""
     made = run(server.request("POST", f"{PATH}?fieldManager=m", body=wanted(pem(), labels={"a": "b"}))).json
     labels: dict[str, Any] = {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}}
     assert owned(made) == {("m", "Update", ""): labels}
 
 
 def test_create_without_labels_owns_nothing(server: InProcessServer) -> None:
-    """Nothing is owned."""
+    """Without labels nothing is owned."""
     made = run(server.request("POST", f"{PATH}?fieldManager=m", body=wanted(pem()))).json
     assert "managedFields" not in made["metadata"]
 
 
 def test_applier_owns_labels_only(server: InProcessServer) -> None:
-    """An applier owns labels, never spec; what it leaves out is removed, and spec stays."""
+    """An applier owns labels, never spec; labels that it omits are removed, and spec stays."""
     request = pem()
     made = patched(server, "r", "m", APPLY, wanted(request, labels={"a": "b"}))
     assert owned(made) == {("m", "Apply", ""): {"f:metadata": {"f:labels": {"f:a": {}}}}}
@@ -90,7 +90,7 @@ def test_applier_owns_labels_only(server: InProcessServer) -> None:
 
 
 def test_approval_and_status_own_separate_fields(server: InProcessServer) -> None:
-    """Approval owns conditions and not the certificate; status the certificate and not the conditions."""
+    """The approval endpoint owns conditions, the status endpoint the certificate."""
     run(server.request("POST", f"{PATH}?fieldManager=m", body=wanted(pem(), labels={"a": "b"})))
     condition = {"type": "Approved", "status": "True", "reason": "r", "message": "m"}
     made = patched(server, "r/approval", "approver", MERGE, {"status": {"conditions": [condition]}})

@@ -1,4 +1,4 @@
-"""Where kinds differ, by table; ranges; and what the stored services hold."""
+"""Strategies of kinds, by table; allocation ranges and stored services."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from orchd.server.registry.strategies import seccomp
 
 class TestRanges:
     def test_range_values_are_unique(self) -> None:
-        """Reserved or stored values are taken; settled ones are what the store says."""
+        """Reserved and stored values are in use; committed ones follow the store."""
         used: set[int] = {3}
         numbers = NumberRange(1, 4, lambda: used, Random(1))
         numbers.take(1)
@@ -42,7 +42,7 @@ class TestRanges:
 
     @pytest.mark.parametrize(("network", "first", "size"), [("10.0.0.0/29", "10.0.0.1", 6), ("fd00::/125", "fd00::1", 7)])
     def test_network_and_broadcast_addresses_are_not_allocated(self, network: str, first: str, size: int) -> None:
-        """The network's own address and the broadcast address of IPv4 are not handed out."""
+        """The network's own address and the IPv4 broadcast address are never allocated."""
         space = AddressRange(ip_network(network), set, Random(1))
         assert first_address(ip_network(network)) == first
         space.check(first)
@@ -56,7 +56,7 @@ class TestServices:
         return {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}}
 
     def test_deleted_service_frees_its_address(self, space: Any) -> None:
-        """An address is free again when its service is gone, and only then."""
+        """An address is free again only when its service is deleted."""
         made = space.make("services", self.service("a"))
         address = made["spec"]["clusterIP"]
         wanted = self.service("b", clusterIP=address)
@@ -67,7 +67,7 @@ class TestServices:
         assert space("POST", "services", wanted).json["spec"]["clusterIP"] == address
 
     def test_refused_write_frees_its_reservations(self, space: Any) -> None:
-        """What was reserved for a write that validation refused is free."""
+        """Values that were reserved for a rejected write are free again."""
         bad = self.service("NOT GOOD", type="NodePort", ports=[{"port": 80, "nodePort": 30999}])
         assert space("POST", "services", bad).code == 422
         good = self.service("good", type="NodePort", ports=[{"port": 80, "nodePort": 30999}])
@@ -76,7 +76,7 @@ class TestServices:
         assert not strategy.ports._reserved
 
     def test_update_keeps_allocated_values(self, space: Any) -> None:
-        """An update that leaves out address and node port keeps them; another type gives the node port back."""
+        """An update that omits address and node port keeps them; another type releases the node port."""
         made = space.make("services", self.service("a", type="NodePort"))
         port = made["spec"]["ports"][0]["nodePort"]
         body = {**self.service("a", type="NodePort"), "metadata": {"name": "a"}}
@@ -94,7 +94,7 @@ class TestServices:
         assert "clusterIP" not in named["spec"]
 
     def test_existing_services_are_read_once(self, space: Any) -> None:
-        """Services that exist are read once; after that a create costs the same however many there are."""
+        """Existing services are read once; afterwards the cost of a create does not depend on their number."""
         space.make("services", self.service("a"))
         resource = space.server.server.catalog.resource("", "v1", "services")
         cache = space.server.server.registry.cache(resource)
@@ -135,7 +135,7 @@ FULL = {"cpu": "1", "memory": "1Gi"}
     ],
 )
 def test_qos_class_of_pods(containers: Any, wanted: str) -> None:
-    """Guaranteed where every container's requests are its limits, BestEffort where there are none of either."""
+    """Guaranteed if all containers have equal requests and limits, BestEffort if there are none of either."""
     assert qos_class({"containers": containers}) == wanted
 
 
@@ -152,7 +152,7 @@ POD_KEY, CONTAINER_KEY = "seccomp.security.alpha.orch.io/pod", "container.seccom
 )
 @pytest.mark.parametrize("key", [POD_KEY, CONTAINER_KEY])
 def test_seccomp_annotation_and_field_are_synchronized(text: str, profile: Any, key: str) -> None:
-    """An annotation becomes the field and the field the annotation, for a pod and for its containers."""
+    """The annotation sets the field and the field the annotation, for pods and containers."""
     bare: Any = {"metadata": {}, "spec": {"containers": [{"name": "c"}]}}
     annotated = {**bare, "metadata": {"annotations": {key: text}}}
     context = {"securityContext": {"seccompProfile": profile}}
@@ -165,21 +165,21 @@ def test_seccomp_annotation_and_field_are_synchronized(text: str, profile: Any, 
 
 @pytest.mark.parametrize("text", ["localhost/", "else"])
 def test_invalid_seccomp_annotation_is_kept(text: str) -> None:
-    """An annotation that names no profile changes nothing; neither does a field beside another annotation."""
+    """An invalid annotation changes nothing; nor does a field beside a different annotation."""
     pod: Any = {"metadata": {"annotations": {POD_KEY: text}}, "spec": {"containers": []}}
     assert seccomp.sync_profiles(pod, ORCH) is pod
 
 
 class TestKinds:
     def test_gated_pod_fields_are_dropped(self, space: Any) -> None:
-        """What release 1.23 keeps behind gates is dropped from pods as from everything."""
+        """Pod fields of disabled feature gates of release 1.23 are dropped."""
         context = {"securityContext": {"procMount": "Odd"}}
         pod = {"metadata": {"name": "p"}, "spec": {"os": {"name": "linux"}, "containers": [{"name": "c", "image": "i", **context}]}}
         made = space.make("pods", pod)["spec"]
         assert "os" not in made and made["containers"][0]["securityContext"] == {"procMount": "Default"}
 
     def test_unsupported_claim_data_sources_are_dropped(self, space: Any) -> None:
-        """A claim keeps another claim as its source and drops anything else."""
+        """A claim may have another claim as its source; other sources are dropped."""
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
         for name, kind, kept in (("a", "PersistentVolumeClaim", True), ("b", "Other", False)):
             source = {"dataSource": {"kind": kind, "name": "x"}}
@@ -187,7 +187,7 @@ class TestKinds:
             assert ("dataSource" in made["spec"]) is kept and made["status"]["phase"] == "Pending"
 
     def test_job_selector_uses_the_uid(self, space: Any) -> None:
-        """A job's selector and its pods' labels name the job."""
+        """A job's selector and its pods' labels have the job's uid."""
         template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
         made = space.make("jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
         uid = made["metadata"]["uid"]
@@ -195,7 +195,7 @@ class TestKinds:
         assert made["spec"]["template"]["metadata"]["labels"] == {"controller-uid": uid, "job-name": "j"}
 
     def test_job_labels_default_to_the_templates(self, space: Any) -> None:
-        """A job without labels has all labels of its pods; labels that were given stay as they are."""
+        """A job without labels gets those of its template; existing labels stay."""
         spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
         template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
         for name, given in (("none", {}), ("same", {"labels": {"a": "b"}})):
@@ -205,7 +205,7 @@ class TestKinds:
             assert made["metadata"]["labels"] == {"a": "b", **own}
 
     def test_events_have_a_time_to_live(self, space: Any) -> None:
-        """Events are stored with the time to live of --event-ttl, again with every update."""
+        """Events are stored with a lease of --event-ttl, which every update renews."""
         store, times = space.server.server.registry.access.store, []
         create, update = store.create, store.update
 

@@ -1,4 +1,4 @@
-"""What single kinds outside the core group do on their way to the store."""
+"""Strategies of single kinds outside the core group."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class TestAutoscalers:
 
     @pytest.mark.parametrize("version", ["v2", "v2beta2"])
     def test_invalid_metric_target_is_refused_before_v1_storage(self, space: Any, version: str) -> None:
-        """A wrong type of target is lost in storage, but not on validation."""
+        """An invalid target type, which v1 storage cannot represent, is rejected by validation before."""
         metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "x", "averageUtilization": 5}}}
         answer = space("POST", "horizontalpodautoscalers", self.scaler(metrics=[metric]), group=HPA.format(version))
         assert answer.code == 422
         assert [c["field"] for c in answer.json["details"]["causes"]] == ["spec.metrics[0].resource.target.type"]
 
     def test_empty_policy_list_is_refused(self, space: Any) -> None:
-        """Where none is given there are defaults; an empty one is refused."""
+        """A missing list has defaults; an empty one is rejected."""
         path, group = "horizontalpodautoscalers", HPA.format("v2")
         answer = space("POST", path, self.scaler(behavior={"scaleUp": {"policies": []}}), group=group)
         assert "spec.behavior.scaleUp.policies: Required value" in answer.json["message"]
@@ -44,7 +44,7 @@ class TestAutoscalers:
         assert len(made["spec"]["behavior"]["scaleUp"]["policies"]) == 2
 
     def test_container_metrics_are_gated(self, space: Any) -> None:
-        """Beside another source they are dropped, alone they are missed."""
+        """Beside another source they are dropped; alone, the source is missing."""
         target = {"type": "Utilization", "averageUtilization": 5}
         gated = {"containerResource": {"name": "cpu", "container": "c", "target": target}}
         metric = {"type": "Resource", "resource": {"name": "memory", "target": target}}
@@ -55,7 +55,7 @@ class TestAutoscalers:
         assert "only allowed when HPAContainerMetrics" in space("POST", path, alone, group=group).json["message"]
 
     def test_invalid_autoscaler_annotations_are_dropped(self, space: Any) -> None:
-        """Annotations of version 1 are regenerated: invalid values are dropped, and a status in them is ignored."""
+        """The annotations of v1 are regenerated: invalid values are dropped, and a status in them is ignored."""
         notes = {
             ORCH("autoscaling.alpha.{long}.io/metrics"): "{", ORCH("autoscaling.alpha.{long}.io/conditions"):
             '[{"type":"ScalingActive","status":"True"}]', "mine": "x",
@@ -67,7 +67,7 @@ class TestAutoscalers:
         assert made["spec"]["targetCPUUtilizationPercentage"] == 80
 
     def test_autoscaler_status_survives_v1_updates(self, space: Any) -> None:
-        """Conditions are annotations in version 1, and only the status endpoint can change them."""
+        """In v1 conditions are annotations, which only the status endpoint can change."""
         path = "horizontalpodautoscalers"
         space.make(path, self.scaler(), group=HPA.format("v2"))
         condition = {"type": "ScalingActive", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}
@@ -89,7 +89,7 @@ class TestSlices:
         assert "deprecatedTopology" not in made["endpoints"][0]
 
     def test_topology_stays_with_unchanged_endpoints(self, space: Any) -> None:
-        """It stays while endpoints do; an endpoint that changes keeps its node."""
+        """Topology stays while endpoints are unchanged; a changed endpoint keeps its node."""
         node = ORCH("{long}.io/hostname")
         old, new = SLICES.format("v1beta1"), SLICES.format("v1")
         space.make("endpointslices", self.slice(topology={node: "n", "x": "y"}), group=old)
@@ -102,7 +102,7 @@ class TestSlices:
 
 class TestJobs:
     def test_existing_labels_are_kept(self, space: Any) -> None:
-        """A selector that cannot be is refused, not mended."""
+        """A selector that does not match is rejected, not corrected."""
         template = {**TEMPLATE, "metadata": {"labels": {"controller-uid": "x"}}}
         answer = space("POST", "jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
         assert answer.code == 422
@@ -112,14 +112,14 @@ class TestJobs:
 
     @pytest.mark.parametrize("given", [{}, {"app": "a"}])
     def test_labels_default_to_the_templates(self, space: Any, given: Any) -> None:
-        """A job without labels gets those of its template, with the two that the server adds there."""
+        """A job without labels gets those of its template, including the two that the server adds there."""
         template = {**TEMPLATE, "metadata": {"labels": given}}
         made = space.make("jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
         own = {"controller-uid": made["metadata"]["uid"], "job-name": "j"}
         assert made["metadata"]["labels"] == {**given, **own}
 
     def test_job_tracking_annotation_is_dropped_on_create(self, space: Any) -> None:
-        """The annotation that asks for it is dropped from new jobs."""
+        """The tracking annotation is dropped from new jobs."""
         metadata = {"name": "j", "annotations": {ORCH("batch.{long}.io/job-tracking"): ""}}
         made = space.make("jobs", {"metadata": metadata, "spec": {"template": TEMPLATE}}, group="batch/v1")
         assert "annotations" not in made["metadata"]
@@ -157,7 +157,7 @@ class TestStatusEndpoints:
 
 
 class TestRevisions:
-    """Bodies of the tests have blanks, what a patch makes has none."""
+    """Bodies of the tests have blanks, results of patches have none."""
 
     def test_unchanged_text_is_unchanged_data(self, space: Any) -> None:
         path, group = "controllerrevisions", "apps/v1"

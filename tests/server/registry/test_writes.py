@@ -14,7 +14,7 @@ APPLY = "application/apply-patch+yaml"
 
 
 def revision(space: Any) -> int:
-    """Revision of the store: unchanged if nothing was written."""
+    """The store's revision, which is unchanged if nothing was written."""
     found: int = space.server.server.storage.store.revision
     return found
 
@@ -28,14 +28,23 @@ class TestCreate:
         assert "deletionGracePeriodSeconds" not in metadata and metadata["namespace"] == space.name
 
     def test_generate_name_adds_five_characters(self, space: Any) -> None:
-        """The name is the prefix, cut to 58 characters, and five random characters."""
+        """The name is the prefix, truncated to 58 characters, and five random characters."""
         made = space.make("configmaps", {"metadata": {"generateName": "x" * 60}})
         assert made["metadata"]["name"].startswith("x" * 58) and len(made["metadata"]["name"]) == 63
         answer = space("POST", "configmaps?dryRun=All", {"metadata": {"generateName": "p-"}})
         assert answer.code == 201 and len(answer.json["metadata"]["name"]) == 7
 
+    def test_unnamed_limit_range_is_named_by_a_uuid(self, space: Any) -> None:
+        """A limit range without name and generateName gets a UUID as its name; a generateName counts as for every kind."""
+        made = space.make("limitranges", {"metadata": {}, "spec": {"limits": []}})["metadata"]
+        assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", made["name"]) and made["name"] != made["uid"]
+        assert space("GET", f"limitranges/{made['name']}").code == 200
+        prefixed = space.make("limitranges", {"metadata": {"generateName": "p-"}, "spec": {"limits": []}})
+        assert len(prefixed["metadata"]["name"]) == 7
+        assert space("POST", "configmaps", {"metadata": {}}).code == 422
+
     def test_existing_name_is_409(self, space: Any) -> None:
-        """An existing name is 409; a generated one comes with Retry-After. A dry run answers the same."""
+        """An existing name is 409; for a generated name with Retry-After. A dry run has the same response."""
         space.config("a")
         for query in ("", "?dryRun=All"):
             taken = space("POST", f"configmaps{query}", {"metadata": {"name": "a"}})
@@ -45,7 +54,7 @@ class TestCreate:
             assert both.json["details"]["retryAfterSeconds"] == 1 and both.headers["Retry-After"] == "1"
 
     def test_name_of_a_terminating_object_is_409(self, space: Any) -> None:
-        """A taken name is 409, also in a dry run and with a generated name."""
+        """The name of a terminating object is 409, also in a dry run and for a generated name."""
         space.config("a", finalizers=["example.com/hold"])
         space("DELETE", "configmaps/a")
         for query in ("", "?dryRun=All"):
@@ -76,13 +85,13 @@ class TestCreate:
         assert made["metadata"]["resourceVersion"] == str(revision(space))
 
     def test_dry_run_shows_the_sent_resource_version(self, space: Any) -> None:
-        """A dry run does not reach the store's check and shows the resourceVersion that was sent."""
+        """A dry run does not reach the store and returns the resourceVersion that was sent."""
         answer = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "a", "resourceVersion": "5"}})
         assert (answer.code, answer.json["metadata"]["resourceVersion"]) == (201, "5")
 
     @pytest.mark.parametrize(("version", "code"), [("0", 201), ("7", 201), ("text", 500), ("9" * 30, 500)])
     def test_creating_update_needs_a_readable_version(self, space: Any, version: str, code: int) -> None:
-        """PUT and apply that create refuse an unreadable resourceVersion and ignore a readable one."""
+        """PUT and apply that create reject an invalid resourceVersion and ignore a valid one."""
         meta = {"name": "a", "resourceVersion": version}
         limits = {"spec": {"limits": [{"type": "Pod"}]}, "metadata": meta}
         assert space("PUT", "limitranges/a", limits).code == code
@@ -90,7 +99,7 @@ class TestCreate:
         assert space("PATCH", "configmaps/a?fieldManager=m", config, content_type=APPLY).code == code
 
     def test_uid_of_a_missing_object_is_a_conflict(self, space: Any) -> None:
-        """The uid is checked before whether PUT may create; the key of a dry run lacks its prefix."""
+        """The uid is checked before whether PUT may create; in a dry run the key in the message has no prefix."""
         for query, root in (("", "/registry"), ("?dryRun=All", "")):
             for plural in ("configmaps", "limitranges"):
                 answer = space("PUT", f"{plural}/a{query}", {"metadata": {"name": "a", "uid": "u"}})
@@ -103,7 +112,7 @@ class TestCreate:
         assert (answer.code, answer.json["details"]["kind"]) == (404, "namespaces")
 
     def test_duplicate_owner_references_are_merged_with_a_warning(self, space: Any) -> None:
-        """Equal owner references are merged, and a warning names the uid."""
+        """Equal owner references are merged with a warning that has the uid."""
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u-1"}
         body = {"metadata": {"name": "a", "ownerReferences": [owner, owner, {**owner, "uid": "u-2"}]}}
         answer = space("POST", "configmaps", body)
@@ -121,7 +130,7 @@ class TestUpdate:
         assert space("GET", "configmaps/a").json["data"] == {"k": "1"}
 
     def test_update_without_a_version_replaces(self, space: Any) -> None:
-        """A PUT without resourceVersion replaces whatever is there, where the kind allows that."""
+        """A PUT without resourceVersion replaces the object in any version, if the kind allows that."""
         space.config("a")
         assert space("PUT", "configmaps/a", {"metadata": {"name": "a"}, "data": {"n": "1"}}).json["data"] == {"n": "1"}
 
@@ -151,14 +160,14 @@ class TestUpdate:
         ],
     )
     def test_refused_update_writes_nothing(self, space: Any, metadata: Any, code: int) -> None:
-        """Name, namespace, uid and version in the body must be the object's; clients cannot set deletion fields."""
+        """Name, namespace, uid and version in the body must equal the object's; clients cannot set deletion fields."""
         space.config("a")
         before = revision(space)
         assert space("PUT", "configmaps/a", {"metadata": metadata}).code == code
         assert revision(space) == before
 
     def test_update_of_a_missing_object_depends_on_the_kind(self, space: Any) -> None:
-        """PUT creates a Role but not a ConfigMap; a uid is a precondition that fails."""
+        """PUT creates a Role but not a ConfigMap; a uid is a failed precondition."""
         assert space("PUT", "configmaps/a", {"metadata": {"name": "a"}}).code == 404
         group = "rbac.authorization.orch.io/v1"
         assert space("PUT", "roles/b", {"metadata": {"name": "b", "uid": "u"}}, group=group).code == 409
@@ -166,7 +175,7 @@ class TestUpdate:
 
     @pytest.mark.parametrize("name", ["%2E%2E", "a%25b", "."])
     def test_invalid_name_in_the_path_is_400(self, space: Any, name: str) -> None:
-        """A name that no key may contain is 400 for every verb."""
+        """A name that is invalid in a key is 400 for every verb."""
         for method in ("GET", "DELETE"):
             answer = space(method, f"configmaps/{name}")
             assert answer.code == 400 and "Name parameter invalid" in answer.json["message"]
@@ -180,7 +189,7 @@ class TestPatch:
             assert space("PATCH", "configmaps/a", {"metadata": change}, content_type=MERGE).code == code
 
     def test_objects_of_other_releases(self, space: Any) -> None:
-        """A patch gives an object that this process has not written the defaults and the order of members of this release."""
+        """A patch of an object that another release wrote sets the defaults and member order of this release."""
         spec = {"containers": [{"name": "c", "image": "i"}]}
         space.make("podtemplates", {"metadata": {"name": "a"}, "template": {"spec": spec}})
         store = space.server.server.storage.store
@@ -193,7 +202,7 @@ class TestPatch:
         assert next(iter(patched)) == "containers" and list(patched["containers"][0])[:2] == ["name", "image"]
 
     def test_patch_is_reapplied_after_a_concurrent_write(self, space: Any) -> None:
-        """A patch without a version is applied again after a concurrent write."""
+        """A patch without a resourceVersion is applied again after a concurrent write."""
         space.config("a")
         registry = space.server.server.registry
         store = registry.access.store
@@ -245,7 +254,7 @@ class TestPatch:
 
 class TestDryRun:
     def test_dry_run_changes_nothing(self, space: Any) -> None:
-        """A dry run answers as the write and changes neither store nor ranges."""
+        """A dry run responds as the write and changes neither store nor ranges."""
         space.config("a")
         before = revision(space)
         made = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "b"}})
@@ -260,7 +269,7 @@ class TestDryRun:
         assert space("POST", "services", service).code == 201
 
     def test_invalid_dry_run_value_is_refused(self, space: Any) -> None:
-        """All is the only valid value of dryRun."""
+        """The only valid value of dryRun is All."""
         assert space("POST", "configmaps?dryRun=Some", {"metadata": {"name": "b"}}).code == 422
 
 
@@ -274,7 +283,7 @@ class TestStatusAndGeneration:
         return space.make("deployments", body, group=self.GROUP)
 
     def test_main_and_status_endpoints_write_separate_parts(self, space: Any) -> None:
-        """The main endpoint ignores status changes, the status endpoint everything else."""
+        """The main endpoint ignores changes of the status, the status endpoint all others."""
         made = self.deployment(space)
         assert made["status"] == {} and made["metadata"]["generation"] == 1
         both = {**made, "spec": {**made["spec"], "replicas": 3}, "status": {"replicas": 9}}
@@ -288,7 +297,7 @@ class TestStatusAndGeneration:
         assert space("GET", "deployments/d/status", group=self.GROUP).json == on_main
 
     def test_status_writes_have_their_own_owner(self, space: Any) -> None:
-        """Fields written through /status have an entry of their own for the same manager."""
+        """Fields written through /status have a separate entry of the same manager."""
         made = self.deployment(space)
         changed = {**made, "status": {"replicas": 2}}
         after = space("PUT", "deployments/d/status", changed, group=self.GROUP, user_agent="me/1").json
@@ -311,7 +320,7 @@ class TestStatusAndGeneration:
     ],
 )
 def test_errors_name_the_home_group_of_a_kind(space: Any, group: str, plural: str, body: Any, named: Any) -> None:
-    """Refusals name a kind by the group in which the reference has it at home, which may be another than that of the path."""
+    """Errors name a kind with the group in which the reference defines it, which may differ from the path's."""
     answer = space("POST", plural, {"metadata": {"name": "a"}, **body}, group=space.server.dialect(group))
     details = answer.json["details"]
     assert (answer.code, details.get("group"), details["kind"]) == (422, *named)
@@ -319,7 +328,7 @@ def test_errors_name_the_home_group_of_a_kind(space: Any, group: str, plural: st
 
 class TestKinds:
     def test_daemon_set_template_generation(self, space: Any) -> None:
-        """A daemon set may start with a template generation; an invalid number is 400."""
+        """A daemon set may be created with a template generation; an invalid number is 400."""
         template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
         spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template, "updateStrategy": {"rollingUpdate": {}}}
         key = "deprecated.daemonset.template.generation"
@@ -333,7 +342,7 @@ class TestKinds:
         assert refused.code == 400 and refused.json["message"].endswith('strconv.ParseInt: parsing "x": invalid syntax')
 
     def test_type_change_clears_the_load_balancer_status(self, space: Any) -> None:
-        """A service that is no load balancer any more loses its load balancer status."""
+        """A service that ceases to be a load balancer loses its load balancer status."""
         made = space.make("services", {"metadata": {"name": "s"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}})
         status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
         known = space("PUT", "services/s/status", {**made, "status": status}).json

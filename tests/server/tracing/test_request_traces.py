@@ -1,4 +1,4 @@
-"""Spans of requests, by an exporter that keeps them in memory."""
+"""Spans of requests, with an in-memory exporter."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def answers_errors(request: Request, then: Next) -> Response:
 
 
 class Server:
-    """A pipeline with traces around `answer`."""
+    """A pipeline with tracing around `answer`."""
 
     def __init__(self, ratio: float, answer: Callable[[Request], Any], user: User | None = ANN) -> None:
         self.exporter = InMemorySpanExporter()
@@ -121,7 +121,8 @@ def trace_id(span: ReadableSpan) -> str:
 
 
 def test_request_span_tree() -> None:
-    """The request is the root; authentication, authorization and the verb are below it, the store below the verb."""
+    """The request is the root span; authentication, authorization and the verb are its children, the store a child of
+    the verb."""
     memory = MemoryStore(Clock())
     memory.start()
     store: Any = TracedStore(memory)
@@ -146,7 +147,7 @@ def test_request_span_tree() -> None:
     assert parent(found["store create"]) == span_id(found["Get"])
     assert (found["Authorization"].attributes or {})["decision"] == "allow"
     assert (found["store create"].attributes or {})["key"] == "/pods/n/p"
-    # The span begins when the request arrived, before it was known whose it is.
+    # The span begins when the request arrives, before it is authenticated.
     began, known = root.start_time, found["Authentication"].start_time
     assert began is not None and known is not None and began < known
     assert current_span.get() is None
@@ -163,7 +164,7 @@ def test_request_span_tree() -> None:
     (None, 0.0, PARENT, False, False),
 ])  # fmt: skip
 def test_sampling_follows_trusted_clients(user: User | None, ratio: float, header: str, recorded: bool, followed: bool) -> None:
-    """The decision of trusted clients is followed, whatever the rate; other clients' traces are linked, and decide nothing."""
+    """The sampling decision of trusted clients is followed; traces of other clients are only linked."""
     passed: list[str] = []
 
     async def answer(request: Request) -> Response:
@@ -180,13 +181,13 @@ def test_sampling_follows_trusted_clients(user: User | None, ratio: float, heade
         links = [f"{link.context.trace_id:032x}" for link in root.links]
         assert links == ([TRACE] if header in (PARENT, UNSAMPLED) and not followed else [])
     if user is not None:
-        # The context is passed on even where nothing is recorded, so that others decide likewise.
+        # The context is propagated even if nothing is recorded, so that others decide likewise.
         _, trace, _, flags = passed[0].split("-")
         assert (trace == TRACE) is followed and bool(int(flags, 16) & 1) is recorded
 
 
 def test_failed_spans() -> None:
-    """Rejected credentials are a span as well; server errors and exceptions are failed spans."""
+    """Rejected credentials have a span; server errors and exceptions are failed spans."""
     rejected = Server(1.0, fine, None)
     assert result_of(rejected.get()).code == 401
     (root,) = (span for name, span in rejected.spans().items() if name.startswith("GET"))
@@ -204,7 +205,7 @@ def test_failed_spans() -> None:
 
 
 def test_client_input_is_bounded_in_spans_and_log(caplog: pytest.LogCaptureFixture) -> None:
-    """Long queries are cut and invalid headers ignored without a line of the library for each request."""
+    """Long queries are truncated and invalid headers ignored, without a log line of the library per request."""
     server = Server(1.0, fine)
     headers = {"traceparent": "ff" + PARENT[2:] + "-" + "b" * 1000, "tracestate": "=" * 1000}
     assert result_of(server.get(query="x" * 5000, **headers)).code == 200
@@ -214,7 +215,7 @@ def test_client_input_is_bounded_in_spans_and_log(caplog: pytest.LogCaptureFixtu
 
 
 def test_nested_requests_are_child_spans() -> None:
-    """A request of the server to itself is below the work that made it, or not there if that is not recorded."""
+    """A request of the server to itself is a child of the span that caused it, or not recorded if that one is not."""
 
     async def nested(request: Request) -> Response:
         if request.path == "/api/v1/nodes":
@@ -235,7 +236,7 @@ def test_nested_requests_are_child_spans() -> None:
 
 
 def test_background_work_after_the_request_records_nothing() -> None:
-    """Background work that a request began records nothing after the request has ended."""
+    """Background work that a request starts records nothing after the request has ended."""
     kept: list[Any] = []
 
     async def answer(request: Request) -> Response:
@@ -255,7 +256,7 @@ def test_background_work_after_the_request_records_nothing() -> None:
 
 
 def test_later_requests_begin_their_own_trace() -> None:
-    """A request that background work makes later begins a trace, below nothing; and the context stays as it was."""
+    """A request that background work makes later is the root of its own trace, and the context is unchanged."""
     kept: list[Any] = []
 
     async def answer(request: Request) -> Response:
@@ -277,7 +278,7 @@ def test_later_requests_begin_their_own_trace() -> None:
 
 
 def test_requests_without_a_collector_are_served() -> None:
-    """Without a connection to a collector requests are served without spans."""
+    """Without a connection to a collector requests are served as usual."""
     server = Server(1.0, fine)
     result_of(server.telemetry.stop())
     assert result_of(server.get()).code == 200 and server.exporter.get_finished_spans() == ()

@@ -1,4 +1,4 @@
-"""Static files of the page."""
+"""Static files of the web page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCRIPTS = sorted(path for path in FILES if path.endswith(".js"))
 
 
 def test_every_static_file_is_served() -> None:
-    """Every file of the folder is served under its name and with its type; the root serves index.html."""
+    """Every file is served under its name with its type; the root serves index.html."""
     names = {entry.name for entry in resources.files("orchd.server.ui").joinpath("static").iterdir()}
     assert {f"{ROOT}/{name}" for name in names} | {f"{ROOT}/"} == set(FILES)
     assert FILES[f"{ROOT}/"] is FILES[f"{ROOT}/index.html"]
@@ -33,14 +33,14 @@ def test_matching_etag_is_304() -> None:
 
 
 def test_files_are_read_only() -> None:
-    """Methods other than GET and HEAD are refused."""
+    """Methods other than GET and HEAD are rejected."""
     with pytest.raises(ApiError) as caught:
         FILES[f"{ROOT}/"].answer(ask("POST"))
     assert caught.value.code == 405
 
 
 def test_security_headers() -> None:
-    """The policy allows only own scripts and styles, no inline code, and no framing by other pages."""
+    """The content policy allows only own scripts and styles, no inline code, and no framing by other pages."""
     headers = dict(FILES[f"{ROOT}/"].answer(ask()).headers)
     policy = headers["Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'") and "frame-ancestors 'none'" in policy

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from twisted.internet import reactor
 
+from orchd.store.compaction import HistoryLimits
 from orchd.store.etcd.servers import TlsFiles, make_servers
-from orchd.store.etcd.store import EtcdStore
+from orchd.store.etcd.store import EtcdOptions, EtcdStore
 from orchd.testing.etcd import Etcd
 from orchd.testing.process import PATIENCE
 from tests.etcd import etcd_program, running_etcd
@@ -29,14 +30,14 @@ def program() -> str:
 
 @pytest.fixture(scope="module")
 def etcd(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
-    """One for all tests of a module, which keep to prefixes of their own."""
+    """One etcd for all tests of a module, each of which uses its own prefix."""
     with running_etcd(tmp_path_factory.mktemp("etcd")) as server:
         yield server
 
 
 @pytest.fixture
 def own_etcd(program: str, tmp_path: Path) -> Iterator[Etcd]:
-    """One that a test may ill-treat."""
+    """An etcd that the test may stop or break."""
     with running_etcd(tmp_path / "etcd") as server:
         yield server
 
@@ -49,10 +50,16 @@ def prefix() -> str:
 @pytest.fixture
 def opened(prefix: str) -> Open:
     @asynccontextmanager
-    async def opened(*urls: str, tls: TlsFiles | None = None, **more: Any) -> AsyncIterator[EtcdStore]:
+    async def opened(
+        *urls: str, tls: TlsFiles | None = None, dialect_name: str = "any", recent_events: int = 1000, **more: Any
+    ) -> AsyncIterator[EtcdStore]:
         patience = dict.fromkeys(("timeout", "health_timeout", "start_timeout"), PATIENCE)
-        settings = {**patience, "dialect_name": "any", "prefix": prefix, "compaction_interval": 0.0, "random": Random(1), **more}
-        store = EtcdStore(reactor, make_servers(reactor, urls, tls), **settings)
+        history = HistoryLimits(compaction_interval=0, recent_events=recent_events)
+        options = EtcdOptions(**{**patience, "prefix": prefix, **more})
+        store = EtcdStore(
+            reactor, make_servers(reactor, urls, tls), dialect_name=dialect_name, options=options, history=history,
+            random=Random(1),
+        )  # fmt: skip
         await store.start()
         try:
             yield store

@@ -1,4 +1,4 @@
-"""What the tests of this folder share."""
+"""Shared by the tests of this folder."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from orchd.store.etcd.store import EtcdStore
 from orchd.testing.process import PATIENCE
 from orchd.testing.store_contract import Subject
 
-#: Starts a store on the URLs given, and stops it in the end. Its calls do not time out unless told so.
+#: Starts a store on the given URLs, and stops it at the end. Its calls have no timeout unless one is given.
 Open = Callable[..., AbstractAsyncContextManager[EtcdStore]]
 
 
 @asynccontextmanager
 async def impatient(*stores: EtcdStore) -> AsyncIterator[None]:
-    """Calls that begin in here time out soon: for those that are meant to."""
+    """Calls that begin in this block have a short timeout, for tests in which they must time out."""
     before = [(store._timeout, store._health_timeout) for store in stores]
     for store in stores:
         store._timeout = store._health_timeout = 0.3
     for store in stores:
-        # A check that began before would wait for as long as it was meant to.
+        # A health check that began earlier would have the long timeout.
         await _idle(store)
     try:
         yield
@@ -38,6 +38,6 @@ async def _idle(store: EtcdStore) -> None:
 
 
 async def until(true: Callable[[], bool], *, seconds: float = PATIENCE) -> None:
-    """Let the reactor turn until something holds."""
+    """Run the reactor until a condition holds."""
     nothing: Any = None
     await Subject(store=nothing, reactor=reactor).until(true, seconds=seconds)

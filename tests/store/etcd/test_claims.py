@@ -1,4 +1,4 @@
-"""What only one key may hold: claimed with the write that needs it, whichever server writes."""
+"""Claims: values that only one key may hold, claimed together with a write, on any server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from tests.store.etcd.etcd_support import Open
 
 @pytest_twisted.ensureDeferred
 async def test_claim_lasts_from_write_to_write(etcd: Etcd, opened: Open) -> None:
-    """A claim is its key's from the write that took it to the one that leaves it, and a refused write changes nothing."""
+    """A claim belongs to its key from the write that makes it to the write that drops it; a rejected write changes
+    nothing."""
     async with opened(etcd.url) as one, opened(etcd.url) as two:
         verifyObject(ISharedStore, one)
         made = await one.write("/services/a", b"a", expected=0, take=["ip/1", "port/1"], leave=[])
@@ -27,11 +28,11 @@ async def test_claim_lasts_from_write_to_write(etcd: Etcd, opened: Open) -> None
             await two.write("/services/b", b"b", expected=0, take=["ip/2", "port/1"], leave=[])
         assert (refused.value.claim, refused.value.holder, refused.value.revision) == ("port/1", "/services/a", made)
         assert await one.get("/services/b") is None
-        # What it would have taken besides is free.
+        # Its other claims are free.
         other = await two.write("/services/b", b"b", expected=0, take=["ip/2"], leave=[])
         changed = await one.write("/services/a", b"A", expected=made, take=["ip/3"], leave=["ip/1", "ip/none"])
         await two.write("/services/b", b"B", expected=other, take=["ip/1"], leave=["ip/2"])
-        # The guard on the key comes before claims.
+        # The guard on the key is checked before the claims.
         with pytest.raises(RevisionConflictError) as stale:
             await two.write("/services/a", b"x", expected=made, take=["ip/1"], leave=[])
         assert stale.value.current == await one.get("/services/a")
@@ -46,7 +47,7 @@ async def test_claim_lasts_from_write_to_write(etcd: Etcd, opened: Open) -> None
 @pytest.mark.parametrize("trusted", [True, False])
 @pytest_twisted.ensureDeferred
 async def test_claims_cause_no_watch_events(etcd: Etcd, opened: Open, trusted: bool) -> None:
-    """Watches see the write and nothing of its claims; each write has one revision."""
+    """Watches show the write but not its claims; each write has one revision."""
     async with opened(etcd.url, trust_progress=trusted) as store:
         seen = Seen()
         seen.watch(store, "", store.revision)
@@ -58,7 +59,7 @@ async def test_claims_cause_no_watch_events(etcd: Etcd, opened: Open, trusted: b
 
 @pytest_twisted.ensureDeferred
 async def test_one_of_concurrent_claims_wins(etcd: Etcd, opened: Open) -> None:
-    """Of any number of writes on two servers that want the same, one gets it."""
+    """Of any number of concurrent writes on two servers with the same claim, one succeeds."""
     async with opened(etcd.url) as one, opened(etcd.url) as two:
         writes = [
             Deferred.fromCoroutine((one, two)[n % 2].write(f"/{n}", b"", expected=0, take=[f"ip/{n // 10}"], leave=[]))
@@ -74,14 +75,14 @@ async def test_one_of_concurrent_claims_wins(etcd: Etcd, opened: Open) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_claim_is_freed_only_unchanged(etcd: Etcd, opened: Open) -> None:
-    """An unused claim can be freed, unless it has been claimed again."""
+    """An unused claim can be freed, unless it was claimed again."""
     async with opened(etcd.url) as store:
         await store.write("/a", b"", expected=0, take=["x"], leave=[])
         with pytest.raises(ClaimedError) as first:
             await store.write("/b", b"", expected=0, take=["x"], leave=[])
         await store.free(first.value)
         await store.write("/b", b"", expected=0, take=["x"], leave=[])
-        # An answer from before: /b has it now.
+        # A stale result: /b holds it now.
         await store.free(first.value)
         with pytest.raises(ClaimedError) as second:
             await store.write("/c", b"", expected=0, take=["x"], leave=[])
@@ -92,7 +93,7 @@ async def test_claim_is_freed_only_unchanged(etcd: Etcd, opened: Open) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_claims_work_with_encrypted_values(etcd: Etcd, opened: Open) -> None:
-    """Encryption does not stand in the way, and conflicts show values in clear."""
+    """Claims work with encrypted values, and conflicts have the decrypted value."""
     rule = Rule("services", (AesGcm(b"sealed:", b"k" * 16),), b"sealed:")
     async with opened(etcd.url) as inner:
         store = SharedEncryptedStore(inner, {"/services/": rule}, mark=b"sealed:")

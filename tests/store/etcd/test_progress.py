@@ -1,4 +1,4 @@
-"""How far a watch is, asked of releases of etcd that tell it in order and of those that do not."""
+"""Progress requests of watches, with etcd releases that answer in order and those that do not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPACE = Space("/ours")
 
 
 class Stream:
-    """One watch on the double: what it has been sent, and what is on its way."""
+    """One watch on the double: what was sent to it, and what is in transit."""
 
     def __init__(self, double: Double, on_message: Callable[[bytes], object]) -> None:
         self.double = double
@@ -49,7 +49,7 @@ class Stream:
         self.over = True
 
     def catch_up(self) -> None:
-        """Send what has happened since: whole revisions, perhaps not all of them at once."""
+        """Send events that happened since: whole revisions, possibly not all at once."""
         double = self.double
         events = []
         upto = double.random.choice((double.revision, double.random.randint(min(self.next, double.revision), double.revision)))
@@ -65,7 +65,7 @@ class Stream:
             double.later(self.catch_up)
 
     def progress(self) -> None:
-        """A strict etcd answers once the watch has everything, and until then not at all; another one at once."""
+        """A strict etcd answers once the watch has all events; others answer at once."""
         if not self.double.strict or self.next > self.double.revision:
             self._tell()
 
@@ -77,8 +77,8 @@ class Stream:
 
 
 class Double:
-    """Watches of etcd and nothing else. `strict` as releases from 3.4.25 and 3.5.8 on, otherwise as those before (etcd
-    issue 15220)."""
+    """A double of etcd's watches. `strict` as releases from 3.4.25 and 3.5.8 on, otherwise as earlier ones (etcd issue
+    15220)."""
 
     def __init__(self, clock: Clock, random: Random, *, strict: bool) -> None:
         self.revision = 1
@@ -89,7 +89,7 @@ class Double:
         self._current: dict[bytes, Any] = {}
         self.streams: list[Stream] = []
 
-    # As `Channel`.
+    # The interface of `Channel`.
     failure = ""
 
     def stream(self, path: str, on_message: Callable[[bytes], object], on_end: object) -> Stream:
@@ -101,7 +101,7 @@ class Double:
         raise AssertionError(reason)
 
     def later(self, call: Callable[[], object]) -> None:
-        """After as long as answers may take on their way, and therefore not in the order of the questions."""
+        """Deliver after a random delay, and so not in the order of requests."""
         self._clock.callLater(self.random.uniform(0, 0.3), call)
 
     def put(self, key: bytes) -> int:
@@ -122,7 +122,7 @@ class Double:
 
 
 class Consumer:
-    """A watch that holds progress to what it says."""
+    """A watch that checks progress against the events that it received."""
 
     def __init__(self, feed: Feed, prefix: str, after: int) -> None:
         self.events: list[Event] = []
@@ -145,9 +145,10 @@ class Consumer:
 
 
 def run(seed: int, *, strict: bool, trusted: bool, steps: int = 150) -> tuple[Double, list[Consumer], list[int]]:
-    """Writes of ours and of others, questions how far it is and watches that begin, all at random, until it is quiet.
+    """Random local and foreign writes, progress requests and new watches, until nothing happens.
 
-    Gives also the revisions that somebody waits for in vain."""
+    Also returns the revisions that are awaited in vain.
+    """
     random, clock = Random(seed), Clock()
     double = Double(clock, random, strict=strict)
     channel: Any = double
@@ -187,8 +188,8 @@ def check(double: Double, consumers: list[Consumer]) -> None:
 @example(seed=0, release=(True, True))
 @example(seed=0, release=(False, False))
 def test_progress_follows_events_in_any_order(seed: int, release: tuple[bool, bool]) -> None:
-    """Whatever the order in which answers arrive: progress is never told before the events up to it, and whoever waits
-    for a revision gets there, whether it is ours or somebody else's. Releases that answer too early are not asked."""
+    """In any order of answers, progress is never reported before the events up to it, and all waiters for a revision
+    are called, whoever wrote it. Releases that answer too early are not asked."""
     double, consumers, in_vain = run(seed, strict=release[0], trusted=release[1])
     check(double, consumers)
     assert not in_vain
@@ -203,8 +204,8 @@ def test_early_progress_of_old_releases_loses_events() -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_progress_with_a_real_etcd_under_load(etcd: Etcd, opened: Open) -> None:
-    """With the etcd that is installed: two of ours and a stranger write without pause, and what reads and watches are
-    told is never ahead of the events that they were sent."""
+    """With the installed etcd, while two stores and a foreign client write, reads and watches are never told progress
+    ahead of their events."""
     async with opened(etcd.url) as one, opened(etcd.url) as two, opened(etcd.url, prefix="/stranger") as stranger:
         stop: list[bool] = []
         ours: list[int] = []
@@ -244,7 +245,7 @@ async def test_progress_with_a_real_etcd_under_load(etcd: Etcd, opened: Open) ->
 
 
 def test_waiters_are_called_once_when_one_of_them_stops_the_feed() -> None:
-    """A waiter may stop the feed while the others are still to be called: each of them is called, none twice."""
+    """If a waiter stops the feed while others are pending, each of them is called once."""
     clock = Clock()
     channel: Any = Double(clock, Random(1), strict=True)
     feed = Feed(clock, channel, SPACE, lost=lambda error: None, recent_events=10, recent_bytes=1000)

@@ -1,4 +1,4 @@
-"""Addresses and node ports of services, handed out by several servers on one etcd."""
+"""Cluster IPs and node ports of services, allocated by several servers on one etcd."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.store.etcd.test_two_servers import serving
 
 SERVICES = ResourceRef("", "v1", "services")
 ROUNDS = int(os.environ.get("ORCHD_LINEAR_ROUNDS", "1"))
-#: 14 addresses, of which the API's own service has one, and 10 node ports.
+#: 14 addresses, one of which the API service has, and 10 node ports.
 RANGES = ("--service-cluster-ip-range=10.1.0.0/28", "--service-node-port-range=30000-30009")
 
 
@@ -33,8 +33,8 @@ def service(name: str, **spec: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def taken(services: list[Any]) -> tuple[list[str], list[int]]:
-    """Every address and every node port of a list."""
+def allocations(services: list[Any]) -> tuple[list[str], list[int]]:
+    """Every address and node port of a list."""
     specs = [each["spec"] for each in services]
     return (
         sorted(address for spec in specs for address in spec.get("clusterIPs", ())),
@@ -53,7 +53,8 @@ def why(failure: Any) -> str:
 
 @pytest_twisted.ensureDeferred
 async def test_concurrent_servers_allocate_uniquely(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
-    """Two servers start at once and hand out all that there is at once: each address and port to one service."""
+    """Two servers that start together allocate the whole range concurrently: each address and port goes to one service.
+    """
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
         servers = (one, two)
@@ -71,10 +72,10 @@ async def test_concurrent_servers_allocate_uniquely(etcd: Etcd, tmp_path: Path, 
             assert sum(ok for ok, _ in plain) == 3
             listed = [(await server.client.list(SERVICES))["items"] for server in servers]
             assert listed[0] == listed[1]
-            addresses, ports = taken(listed[0])
+            addresses, ports = allocations(listed[0])
             assert addresses == sorted(f"10.1.0.{n}" for n in range(1, 15)), "all, and each once"
             assert ports == list(range(30000, 30010))
-            # What is freed on one server can be had on the other.
+            # What one server frees the other can allocate.
             gone = await together(
                 *(
                     servers[(n + turn) % 2].client.delete(SERVICES, "default", each["metadata"]["name"])
@@ -85,13 +86,13 @@ async def test_concurrent_servers_allocate_uniquely(etcd: Etcd, tmp_path: Path, 
 
 
 def one_of_ours(server: ApiServer) -> str:
-    """The API's own service."""
+    """The API's service."""
     return server.settings.dialect("{long}")
 
 
 @pytest_twisted.ensureDeferred
 async def test_one_of_concurrent_requests_for_a_value_wins(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
-    """Of concurrent requests for the same address or port one succeeds; the others get the usual error."""
+    """Of concurrent requests for one address or port one succeeds; the others get the usual error."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
         servers = (one, two)
@@ -105,7 +106,7 @@ async def test_one_of_concurrent_requests_for_a_value_wins(etcd: Etcd, tmp_path:
             assert Counter(ok for ok, _ in made) == {True: 1, False: 5}
             assert all(message in why(failure) for ok, failure in made if not ok)
             (winner,) = (result for ok, result in made if ok)
-            # A change of type gives up the port, a change of the port takes another.
+            # A changed type frees the port, a changed port takes another.
             name = winner["metadata"]["name"]
             if "ports" in wish:
                 changed = {**winner, "spec": {**winner["spec"], "ports": [{"port": 80, "nodePort": 30006}]}}
@@ -118,7 +119,7 @@ async def test_one_of_concurrent_requests_for_a_value_wins(etcd: Etcd, tmp_path:
 
 @pytest_twisted.ensureDeferred
 async def test_leaked_allocations_are_released(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
-    """The allocations of a service that was deleted directly in etcd are released."""
+    """Allocations of a service that was deleted directly in etcd are released."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
     async with serving(tmp_path / "one", *flags) as one:
         wish = {"ports": [{"port": 80, "nodePort": 30001}], "clusterIP": "10.1.0.5"}
@@ -126,14 +127,14 @@ async def test_leaked_allocations_are_released(etcd: Etcd, tmp_path: Path, prefi
         kind = one.catalog.resource("", "v1", "services")
         assert kind is not None
         key = f"/{kind.key}/default/a"
-        # As etcdctl would: the store, without the registry.
+        # As etcdctl would: through the store, without the registry.
         await one.storage.store.delete(key, expected=int(made["metadata"]["resourceVersion"]))
         again = await one.client.create(SERVICES, "default", service("b", **wish))
         assert again["spec"]["clusterIP"] == "10.1.0.5"
 
 
 def test_killed_servers_leak_and_duplicate_nothing(program: str, tmp_path: Path) -> None:
-    """Servers are killed amid creates and deletes: nothing is handed out twice, and nothing is lost for ever."""
+    """Servers are killed during creates and deletes: no value is allocated twice, and none is lost."""
     url = "/api/v1/namespaces/default/services"
     stop = threading.Event()
     with Trio(tmp_path, *RANGES) as trio:
@@ -146,7 +147,7 @@ def test_killed_servers_leak_and_duplicate_nothing(program: str, tmp_path: Path)
                     made += server.request("POST", url, service(f"s{number}"))[0] == 201
                     server.request("DELETE", f"{url}/s{number}")
                 except OSError:
-                    # Killed; perhaps back soon.
+                    # Killed; may come back soon.
                     stop.wait(0.1)
             return made
 
@@ -157,17 +158,17 @@ def test_killed_servers_leak_and_duplicate_nothing(program: str, tmp_path: Path)
                     for victim in (one, two):
                         stop.wait(0.3)
                         victim.kill()
-                        addresses, ports = taken(three.request("GET", "/api/v1/services")[1]["items"])
+                        addresses, ports = allocations(three.request("GET", "/api/v1/services")[1]["items"])
                         assert len(set(addresses)) == len(addresses)
                         assert len(set(ports)) == len(ports)
                         victim.start()
             finally:
                 stop.set()
             assert sum(each.result() for each in running) > 8
-        # All that there is can be had.
+        # The whole range can be allocated.
         for number in range(8):
             three.request("DELETE", f"{url}/s{number}")
         codes = [three.request("POST", url, service(f"t{n}"))[0] for n in range(11)]
         assert codes == [201] * 10 + [500]
-        addresses, ports = taken(three.request("GET", "/api/v1/services")[1]["items"])
+        addresses, ports = allocations(three.request("GET", "/api/v1/services")[1]["items"])
         assert (len(set(addresses)), ports) == (11, list(range(30000, 30010)))

@@ -1,4 +1,4 @@
-"""Several stores on one etcd, and others on it too."""
+"""Several stores, and foreign clients, on one etcd."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from tests.store.etcd.etcd_support import Open, until
 
 @pytest_twisted.ensureDeferred
 async def test_two_stores_share_revisions_and_watches(etcd: Etcd, opened: Open) -> None:
-    """What one store wrote the other reads at once, sees in its watches and guards against, under the same revisions."""
+    """What one store writes the other reads at once, gets in its watches and checks in guards, under the same
+    revisions."""
     async with opened(etcd.url) as one, opened(etcd.url) as two:
         seen = Seen()
         seen.watch(two, "/", two.revision)
@@ -43,7 +44,7 @@ async def test_two_stores_share_revisions_and_watches(etcd: Etcd, opened: Open) 
 
 @pytest_twisted.ensureDeferred
 async def test_guarded_updates_of_two_stores_lose_nothing(etcd: Etcd, opened: Open) -> None:
-    """Guarded updates through two stores lose no step, and both see the same history."""
+    """No guarded update through two stores is lost, and both have the same history."""
     async with opened(etcd.url) as one, opened(etcd.url) as two:
         await one.create("/n", b"0")
         first, second = Seen(), Seen()
@@ -71,7 +72,7 @@ async def test_guarded_updates_of_two_stores_lose_nothing(etcd: Etcd, opened: Op
 @pytest.mark.parametrize("trusted", [False, True])
 @pytest_twisted.ensureDeferred
 async def test_foreign_writes_raise_the_revision(etcd: Etcd, opened: Open, trusted: bool) -> None:
-    """Writes of other users of etcd raise the revision; consistent reads reach it, and watches report progress."""
+    """Writes of foreign clients raise the revision; consistent reads reach it, and watches report progress."""
     async with opened(etcd.url, trust_progress=trusted) as store, opened(etcd.url, prefix="/elsewhere") as other:
         seen, late = Seen(), Seen()
         made = await store.create("/a", b"1")
@@ -91,7 +92,7 @@ async def test_foreign_writes_raise_the_revision(etcd: Etcd, opened: Open, trust
 
 @pytest_twisted.ensureDeferred
 async def test_new_store_serves_earlier_revisions(etcd: Etcd, opened: Open) -> None:
-    """A store that has just started serves watches and ranges from revisions before its start, among foreign writes."""
+    """A new store serves watches and ranges from revisions before its start, among foreign writes."""
     async with opened(etcd.url) as store, opened(etcd.url, prefix="/elsewhere-2") as other:
         begin = store.revision
         made = []
@@ -113,7 +114,7 @@ async def test_new_store_serves_earlier_revisions(etcd: Etcd, opened: Open) -> N
 
 @pytest_twisted.ensureDeferred
 async def test_large_range_has_one_revision(etcd: Etcd, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A range that takes several answers is of one revision all the same, limits included."""
+    """A range in several responses is of one revision, also with a limit."""
     monkeypatch.setattr("orchd.store.etcd.store._PAGE", 7)
     async with opened(etcd.url) as store:
         await outcomes([store.create(f"/n/{i:03}", b"") for i in range(50)])
@@ -129,7 +130,7 @@ async def test_large_range_has_one_revision(etcd: Etcd, opened: Open, monkeypatc
 
 @pytest_twisted.ensureDeferred
 async def test_leases_are_shared(etcd: Etcd, opened: Open) -> None:
-    """Keys with one time to live share a lease, so they end in one revision; watches get all of it together."""
+    """Keys with the same time to live share a lease and expire in one revision; watches get all of them together."""
     async with opened(etcd.url) as store:
         seen = Seen()
         seen.watch(store, "/", store.revision)
@@ -144,7 +145,7 @@ async def test_leases_are_shared(etcd: Etcd, opened: Open) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_foreign_compaction_is_noticed(etcd: Etcd, opened: Open) -> None:
-    """A store learns from etcd that history is gone, at start and when it asks."""
+    """A store detects compacted history, at start and in requests."""
     async with opened(etcd.url) as one, opened(etcd.url, recent_events=1) as two:
         first = await one.create("/a", b"1")
         second = await one.update("/a", b"2", expected=first)
@@ -166,7 +167,7 @@ async def test_foreign_compaction_is_noticed(etcd: Etcd, opened: Open) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_foreign_prefixes_are_refused(etcd: Etcd, opened: Open, prefix: str) -> None:
-    """A prefix of the other dialect, or with keys of another program, is not touched; the messages say what to do."""
+    """A prefix of the other dialect, or with keys of another program, is rejected; the messages say what to do."""
     async with opened(etcd.url, dialect_name="one"):
         pass
 
@@ -188,7 +189,7 @@ async def test_foreign_prefixes_are_refused(etcd: Etcd, opened: Open, prefix: st
 
 @pytest_twisted.ensureDeferred
 async def test_oversized_value_names_the_flag(etcd: Etcd, opened: Open) -> None:
-    """A value that etcd does not take is refused with the flag to change, and nothing else suffers."""
+    """A value above etcd's limit is rejected with the flag to change; other writes are not affected."""
     async with opened(etcd.url) as store:
         error = await raises(ValueTooLargeError, store.create("/large", b"x" * 5_000_000))
         assert "--max-request-bytes" in str(error)
@@ -199,7 +200,7 @@ async def test_oversized_value_names_the_flag(etcd: Etcd, opened: Open) -> None:
 
 @pytest_twisted.ensureDeferred
 async def test_unavailable_member_is_skipped(etcd: Etcd, opened: Open) -> None:
-    """A member that is away is passed over."""
+    """An unavailable member is skipped."""
     async with opened("http://127.0.0.1:1", etcd.url, "http://127.0.0.1:2") as store:
         await store.create("/a", b"")
         assert store.healthy() == ""
@@ -211,12 +212,12 @@ async def test_unavailable_member_is_skipped(etcd: Etcd, opened: Open) -> None:
      ("4.0.0", True), ("3.3.27", False), ("", False)],
 )  # fmt: skip
 def test_progress_is_requested_from_fixed_releases_only(version: str, told: bool) -> None:
-    """Only releases with the correction of etcd issue 15220 are asked how far a watch is."""
+    """Only releases with the fix of etcd issue 15220 are asked for the progress of a watch."""
     assert tells_progress(version) is told
 
 
 def _certificates(folder: Path) -> dict[str, str]:
-    """A CA, a server's and a client's certificate in files; their names."""
+    """Create a CA, a server and a client certificate; returns the names of their files."""
     from datetime import UTC, datetime, timedelta
     from ipaddress import ip_address
 
@@ -254,7 +255,7 @@ def _certificates(folder: Path) -> dict[str, str]:
 
 @pytest_twisted.ensureDeferred
 async def test_mutual_tls_with_etcd(program: str, opened: Open, tmp_path: Path) -> None:
-    """With https the server's certificate is checked, and ours is shown."""
+    """With https the server's certificate is verified, and the client certificate is sent."""
     names = _certificates(tmp_path)
     server = Etcd(
         program, tmp_path / "etcd",
@@ -272,8 +273,8 @@ async def test_mutual_tls_with_etcd(program: str, opened: Open, tmp_path: Path) 
             async with opened(server.url, tls=tls, start_timeout=seconds):
                 raise AssertionError("opened")
 
-        async def refused(tls: TlsFiles | None, text: str) -> bool:
-            """Does the error say so? It does once a handshake has failed within the time limit."""
+        async def is_handshake_error(tls: TlsFiles | None, text: str) -> bool:
+            """Whether the error says that a handshake failed within the time limit."""
             seconds = 0.5
             while text not in str(await raises(UnavailableError, opening(tls, seconds))):
                 seconds *= 2
@@ -281,10 +282,10 @@ async def test_mutual_tls_with_etcd(program: str, opened: Open, tmp_path: Path) 
                     return False
             return True
 
-        assert await refused(TlsFiles(authorities=names["ca"]), "--etcd-certfile"), "the message names what is missing"
+        assert await is_handshake_error(TlsFiles(authorities=names["ca"]), "--etcd-certfile"), "the message names what is missing"
         (tmp_path / "others").mkdir()
         others = TlsFiles(authorities=_certificates(tmp_path / "others")["ca"])
-        assert await refused(others, "not signed by an authority of --etcd-cafile")
+        assert await is_handshake_error(others, "not signed by an authority of --etcd-cafile")
         await raises(UnavailableError, opening(None, 0.5))
         with pytest.raises(StoreError):
             make_servers(reactor, [server.url], TlsFiles(authorities=str(tmp_path / "none")))

@@ -12,7 +12,8 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 def test_three_servers_serve_the_same_objects(program: str, tmp_path: Path) -> None:
-    """All three serve the same objects under the same versions, a killed one is not missed, and a second start goes on."""
+    """Three servers serve the same objects with the same versions; one that is killed does not affect clients, and a
+    restart continues."""
     with Trio(tmp_path) as trio:
         one, two, three = trio.servers
         code, made = one.request("POST", MAPS, {"metadata": {"name": "a"}, "data": {"x": "1"}})
@@ -35,32 +36,32 @@ LEASE = "/apis/coordination.orch.io/v1/namespaces/orch-system/leases/orch-contro
 NAMESPACES = "/api/v1/namespaces"
 
 
-def leads(server: DaemonProcess) -> bool:
-    """Does this process run the controllers, as its metrics say?"""
+def is_leader(server: DaemonProcess) -> bool:
+    """Whether this process runs the controllers, by its metrics."""
     code, text = server.request("GET", "/metrics")
     assert code == 200
     return 'leader_election_master_status{name="orch-controller-manager"} 1.0' in str(text)
 
 
 def test_one_of_three_runs_the_controllers(program: str, tmp_path: Path) -> None:
-    """Exactly one server leads; when it is killed another one does, and the controllers' work goes on."""
+    """Exactly one server leads; when it is killed another one takes over, and the controllers continue."""
     with Trio(tmp_path, *ELECTION) as trio:
         servers = list(trio.servers)
-        until(lambda: any(map(leads, servers)))
-        (leader,) = [server for server in servers if leads(server)]
+        until(lambda: any(map(is_leader, servers)))
+        (leader,) = [server for server in servers if is_leader(server)]
         holder = leader.request("GET", LEASE)[1]["spec"]["holderIdentity"]
         leader.kill()
         servers.remove(leader)
-        until(lambda: any(map(leads, servers)))
-        assert [leads(server) for server in servers].count(True) == 1
+        until(lambda: any(map(is_leader, servers)))
+        assert [is_leader(server) for server in servers].count(True) == 1
         lease = servers[0].request("GET", LEASE)[1]["spec"]
         assert lease["holderIdentity"] != holder
         assert lease["leaseTransitions"] == 1
-        # The controllers of the new leader make the account that every namespace has.
+        # The controllers of the new leader create the service account of the namespace.
         assert servers[0].request("POST", NAMESPACES, {"metadata": {"name": "after"}})[0] == 201
         until(lambda: servers[1].request("GET", f"{NAMESPACES}/after/serviceaccounts/default")[0] == 200)
-        # An orderly end gives the lock away.
-        (second,) = [server for server in servers if leads(server)]
+        # An orderly stop releases the lock.
+        (second,) = [server for server in servers if is_leader(server)]
         second.terminate()
         servers.remove(second)
-        until(lambda: leads(servers[0]))
+        until(lambda: is_leader(servers[0]))

@@ -1,4 +1,4 @@
-"""etcd that is restarted, paused, or out of reach for a while."""
+"""An etcd that is restarted, suspended or unreachable for a while."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.store.etcd.etcd_support import Open, impatient, until
 
 
 class Relay:
-    """A way to etcd that can be closed."""
+    """A relay in front of etcd that can be closed."""
 
     def __init__(self, url: str) -> None:
         host, port = url.partition("://")[2].split(":")
@@ -43,7 +43,7 @@ class Relay:
         return f"http://127.0.0.1:{self._number}"
 
     async def close(self) -> None:
-        """Cut all connections and take no more."""
+        """Cut all connections and accept no more."""
         await self._port.stopListening()
         for relay in self._open:
             relay.transport.abortConnection()
@@ -55,13 +55,13 @@ class Relay:
 
 @pytest.fixture(autouse=True)
 def frequent_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Health is looked at often: these tests wait for what it says."""
+    """Health is checked frequently, since these tests wait for its result."""
     monkeypatch.setattr("orchd.store.etcd.store._CHECK", 0.5)
 
 
 @pytest_twisted.ensureDeferred
 async def test_watches_continue_after_an_etcd_restart(own_etcd: Etcd, opened: Open) -> None:
-    """After a restart of etcd watches go on where they were; while it is away health says so and writes fail in time."""
+    """After a restart of etcd watches continue; meanwhile health reports it and writes time out."""
     async with opened(own_etcd.url, recent_events=5) as store:
         seen = Seen()
         begin = store.revision
@@ -86,7 +86,7 @@ async def test_watches_continue_after_an_etcd_restart(own_etcd: Etcd, opened: Op
 
 @pytest_twisted.ensureDeferred
 async def test_paused_member_is_noticed(own_etcd: Etcd, opened: Open) -> None:
-    """A member that stops answering is noticed although its connection stands; nothing is lost when it goes on."""
+    """A suspended member is detected although its connection is open; no event is lost when it resumes."""
     async with opened(own_etcd.url) as store:
         seen = Seen()
         seen.watch(store, "/", store.revision)
@@ -100,14 +100,14 @@ async def test_paused_member_is_noticed(own_etcd: Etcd, opened: Open) -> None:
         await until(lambda: not store.healthy())
         made.append(await store.create("/c", b"x"))
         found = await store.range("/")
-        # What was under way when it stopped may have happened, and then watches have seen it too.
+        # Pending calls may have been applied, and then watches have received them too.
         await until(lambda: seen.revisions() == sorted(item.revision for item in found.items))
         assert set(made) <= set(seen.revisions())
 
 
 @pytest_twisted.ensureDeferred
 async def test_writes_during_a_partition_arrive_in_order(etcd: Etcd, opened: Open) -> None:
-    """What others write while the way to etcd is cut comes when it is back, in order, none twice."""
+    """Writes of others during a partition arrive afterwards, in order, once."""
     relay = Relay(etcd.url)
     async with opened(etcd.url) as other, opened(await relay.open()) as store:
         seen = Seen()
@@ -132,7 +132,7 @@ async def test_writes_during_a_partition_arrive_in_order(etcd: Etcd, opened: Ope
 
 @pytest_twisted.ensureDeferred
 async def test_watch_ends_after_a_missed_compaction(own_etcd: Etcd, opened: Open) -> None:
-    """A watch that missed what is compacted ends and says so; the store goes on from the present."""
+    """A watch that missed compacted events ends with an error; the store continues at the current revision."""
     relay = Relay(own_etcd.url)
     async with opened(own_etcd.url) as other, opened(await relay.open()) as store:
         seen = Seen()
@@ -158,7 +158,7 @@ async def test_watch_ends_after_a_missed_compaction(own_etcd: Etcd, opened: Open
 
 @pytest_twisted.ensureDeferred
 async def test_guarded_updates_survive_failures(own_etcd: Etcd, opened: Open) -> None:
-    """Guarded steps of a counter through a pause and a restart: every acknowledged one counts once, in order."""
+    """Guarded updates of a counter through a suspension and a restart: every acknowledged one counts once, in order."""
     keys = ["/n/a", "/n/b"]
     async with opened(own_etcd.url) as store, opened(own_etcd.url) as two:
         seen = Seen()
@@ -186,7 +186,7 @@ async def test_guarded_updates_survive_failures(own_etcd: Etcd, opened: Open) ->
         counting = [ensureDeferred(count(via, key)) for via in (store, two) for key in keys for _ in range(2)]
         await until(lambda: len(acknowledged) > 50)
         async with impatient(store, two):
-            # Calls that begin now are those that time out.
+            # Calls that begin now will time out.
             done = len(acknowledged)
             await until(lambda: len(acknowledged) > done + 10)
             own_etcd.pause()
@@ -216,7 +216,7 @@ async def test_guarded_updates_survive_failures(own_etcd: Etcd, opened: Open) ->
 
 @pytest_twisted.ensureDeferred
 async def test_store_stops_while_etcd_is_away(own_etcd: Etcd, opened: Open) -> None:
-    """A store can be stopped while etcd is away; what waits then fails."""
+    """A store stops while etcd is unavailable; pending calls fail."""
     async with opened(own_etcd.url) as store:
         seen = Seen()
         seen.watch(store, "/", store.revision)
@@ -235,7 +235,7 @@ async def _all(work: list[Any]) -> list[Any]:
 
 @pytest_twisted.ensureDeferred
 async def test_exhausted_stream_numbers_open_a_new_connection(etcd: Etcd, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When a connection has no stream numbers left another takes its place, and no call fails."""
+    """When a connection has used up its stream numbers another one replaces it, and no call fails."""
     monkeypatch.setattr("orchd.store.etcd.connection._LAST_STREAM", 61)
     async with opened(etcd.url) as store:
         seen = Seen()

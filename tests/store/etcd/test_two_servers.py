@@ -1,4 +1,4 @@
-"""Two API servers in one process, on one etcd: one cluster."""
+"""Two API servers in one process, on one etcd."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def serving(folder: Path, *flags: str) -> AsyncIterator[ApiServer]:
 
 @pytest_twisted.ensureDeferred
 async def test_write_is_visible_on_the_other_server(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
-    """A write on one server is in the other's watches, and in its consistent reads as soon as it is acknowledged."""
+    """A write on one server is in the other's watches, and in its consistent reads once it is acknowledged."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", "--storage-backend=etcd3")
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
         assert isinstance(one.storage.store, EtcdStore)
@@ -67,7 +67,7 @@ async def test_write_is_visible_on_the_other_server(etcd: Etcd, tmp_path: Path, 
         stream = await two.client.watch(MAPS, "default", resource_version=version, bookmarks=False)
         for i in range(20):
             changed = await one.client.update(MAPS, "default", "a", config_map("a", x=f"new {i}"))
-            # Acknowledged there, so it is here in any consistent read.
+            # Acknowledged by one, so visible in consistent reads of the other.
             assert (await two.client.get(MAPS, "default", "a")) == changed
             items = (await two.client.list(MAPS, "default"))["items"]
             assert [item["data"] for item in items if item["metadata"]["name"] == "a"] == [changed["data"]]
@@ -89,7 +89,7 @@ async def test_write_is_visible_on_the_other_server(etcd: Etcd, tmp_path: Path, 
 
 @pytest_twisted.ensureDeferred
 async def test_concurrent_first_starts(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
-    """Any number of servers may make a new cluster together: each comes up, and what they make is there once."""
+    """Servers that create a new cluster together all start, and each default object exists once."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", "--authorization-mode=RBAC")
     servers = [make(tmp_path / str(number), *flags) for number in range(3)]
     try:
@@ -114,7 +114,7 @@ async def test_concurrent_first_starts(etcd: Etcd, tmp_path: Path, prefix: str) 
 
 @pytest_twisted.ensureDeferred
 async def test_readiness_needs_etcd(own_etcd: Etcd, tmp_path: Path) -> None:
-    """Without etcd the server says that it is not ready, and answers consistent reads and writes with an error."""
+    """Without etcd the server is not ready, and consistent reads and writes are errors."""
     async with serving(tmp_path, f"--etcd-servers={own_etcd.url}", "--etcd-healthcheck-timeout=1s") as server:
         store = server.storage.store
         assert isinstance(store, EtcdStore)
@@ -134,8 +134,8 @@ async def test_readiness_needs_etcd(own_etcd: Etcd, tmp_path: Path) -> None:
 async def test_service_endpoints_are_the_live_servers(
     etcd: Etcd, tmp_path: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The API's own service leads to every server that is there: one that stops is out at once, one that was killed
-    when its key has ended, and the last one stays."""
+    """The API service's endpoints are the running servers: one that stops is removed at once, one that was killed when
+    its lease expires, and the last one stays."""
     monkeypatch.setattr(api_endpoints, "_INTERVAL", 0.5)
     monkeypatch.setattr(api_endpoints, "_TTL", 2)
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", f"--secure-port={free_port()}")
@@ -164,13 +164,13 @@ async def test_service_endpoints_are_the_live_servers(
         await leads_to(one, "192.0.2.1")
         async with serving(tmp_path / "two", *flags, *at(2)) as two:
             await leads_to(one, "192.0.2.1", "192.0.2.2")
-            # As if it had been killed: no more signs of life, and no word.
+            # As after a kill: no renewals, and no deregistration.
             two.bootstrap.endpoints._loop.stop()
             await leads_to(one, "192.0.2.1")
-        # What remains of one that stops.
+        # What remains of a server that stops.
         async with serving(tmp_path / "three", *flags, *at(3)):
             await leads_to(one, "192.0.2.1", "192.0.2.3")
         assert await led(one) == (["192.0.2.1"], ["192.0.2.1"])
     async with serving(tmp_path / "four", *flags) as four:
-        # It listens on loopback alone, and does not say otherwise.
+        # It listens on loopback only, and has no --advertise-address.
         assert await led(four) == (["192.0.2.1"], ["192.0.2.1"])

@@ -142,7 +142,7 @@ def _ingress(metadata: Object, spec: Object, report: Report) -> None:
     meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
     rules, backend = spec.get("rules") or [], spec.get("defaultBackend")
     if not rules and backend is None:
-        shown = dump("[]networking.IngressRule", None)
+        shown = dump("[]networking.IngressRule", spec.get("rules"))
         report.invalid(SPEC, shown, "either `defaultBackend` or `rules` must be specified")
     if backend is not None:
         _backend(backend, SPEC / "defaultBackend", report)

@@ -54,9 +54,17 @@ class Assigned:
     headers: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkEstimates:
+    """Estimates of the work of a request: the number of objects that a list reads, which determines its seats, and the number of watches
+    that are told of a write, for metrics."""
+
+    objects: Callable[[RequestInfo], int]
+    watches: Callable[[RequestInfo], int] = lambda info: 0
+
+
 class Fairness:
-    """Priority and fairness with `total` seats for all levels; a request waits at most `patience` seconds. `count`
-    estimates the number of objects of a resource, which determines the seats of a list, `watchers` its watches. `mandatory` are the flow
+    """Priority and fairness with `total` seats for all levels; a request waits at most `patience` seconds. `mandatory` are the flow
     schemas and priority levels that apply even when they are not stored."""
 
     def __init__(
@@ -67,16 +75,14 @@ class Fairness:
         *,
         total: int,
         patience: float,
-        count: Callable[[RequestInfo], int],
-        watchers: Callable[[RequestInfo], int] = lambda info: 0,
+        estimates: WorkEstimates,
         mandatory: tuple[Iterable[ObjectView], Iterable[ObjectView]],
     ) -> None:
         self._clock = clock
         self._underway = underway
         self._total = total
         self._patience = patience
-        self._count = count
-        self._watchers = watchers
+        self._estimates = estimates
         self._schema_header = dialect("X-{Long}-PF-FlowSchema-UID")
         self._level_header = dialect("X-{Long}-PF-PriorityLevel-UID")
         self._mandatory = tuple({each["metadata"]["name"]: each for each in objects} for objects in mandatory)
@@ -157,7 +163,7 @@ class Fairness:
         assigned, flow = self.assign(user, info)
         half, underway = mutating(info), self._underway
         if half and info.is_resource:
-            assigned.numbers.watchers.observe(WATCHERS, self._watchers(info))
+            assigned.numbers.watchers.observe(WATCHERS, self._estimates.watches(info))
         level = assigned.level
         if level is None:
             underway.executing[half].add()
@@ -260,7 +266,7 @@ class Fairness:
         """Number of seats of a request: more than one for large lists."""
         if info.verb != "list" or info.name:
             return 1
-        objects = self._count(info)
+        objects = self._estimates.objects(info)
         limit = request.param("limit")
         if _NUMBER.fullmatch(limit) and not (request.param("labelSelector") or request.param("fieldSelector")):
             objects = min(objects, integer(limit))

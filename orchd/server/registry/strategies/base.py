@@ -53,6 +53,7 @@ class Strategy:
         self.settings = settings
         self.type: Type = catalog.storage_type(resource)
         self.creates_on_update = row.creates_on_update
+        self.creates_unnamed = row.creates_unnamed
         self.unconditional_update = row.unconditional_update
         self.returns_object = row.returns_deleted
         collected = row.collected and settings.garbage_collection

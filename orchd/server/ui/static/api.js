@@ -1,22 +1,34 @@
 // Requests to the API, with the credentials of the user.
 
+import {doubt} from './connection.js';
 import {getToken} from './session.js';
+
+/** Milliseconds until an answer has to begin; more than the server itself allows for a request. */
+const LIMIT = 65_000;
 
 /** An answer that is no success. `status` is the Status object of the server, or one made of the answer. */
 export class ApiError extends Error {
   /** @param {number} code @param {Object} status */
-  constructor(code, status) {
+  constructor(code, status, retryAfter = 0) {
     super(status.message || `the server answered ${code}`);
     this.code = code;
     this.status = status;
+    /** Seconds that the server asks to wait before another attempt. */
+    this.retryAfter = retryAfter;
   }
 }
 
 let signedOut = () => {};
+let forbidden = () => {};
 
 /** Call `listener(message)` when the server no longer knows the user. */
 export function onSignedOut(listener) {
   signedOut = listener;
+}
+
+/** Call `listener()` when a request was forbidden. */
+export function onForbidden(listener) {
+  forbidden = listener;
 }
 
 /** A path with encoded segments. */
@@ -25,10 +37,11 @@ export function path(...segments) {
 }
 
 /**
- * Send a request. Raises ApiError for an answer of 400 or above, TypeError when the server cannot be reached.
+ * Send a request. Raises ApiError for an answer of 400 or above, TypeError when the server cannot be reached, a TimeoutError
+ * when no answer begins within `limit` milliseconds.
  * @param {string} method
  * @param {string} where  a path without a query
- * @param {{query?: Object, body?: string, type?: string, accept?: string, signal?: AbortSignal, quiet?: boolean}} [options]
+ * @param {{query?: Object, body?: string, type?: string, accept?: string, signal?: AbortSignal, quiet?: boolean, limit?: number}} [options]
  *   `quiet`: a 401 does not sign out
  * @returns {Promise<Response>}
  */
@@ -46,11 +59,10 @@ export async function request(method, where, options = {}) {
     if (value !== '' && value !== undefined && value !== null) query.append(name, value);
   }
   const text = query.toString();
-  const answer = await fetch(text ? `${where}?${text}` : where, {
+  const answer = await send(text ? `${where}?${text}` : where, options.signal, options.limit || LIMIT, {
     method,
     headers,
     body: options.body,
-    signal: options.signal,
     // With a token the browser must not add a client certificate, which would decide who the user is.
     credentials: token ? 'omit' : 'same-origin',
     cache: 'no-store',
@@ -58,9 +70,28 @@ export async function request(method, where, options = {}) {
     referrerPolicy: 'no-referrer',
   });
   if (answer.ok) return answer;
-  const error = new ApiError(answer.status, await failure(answer));
+  const error = new ApiError(answer.status, await failure(answer), Number(answer.headers.get('Retry-After')) || 0);
   if (answer.status === 401 && !options.quiet) signedOut('The server no longer accepts the credentials: sign in again.');
+  if (answer.status === 403) forbidden();
   throw error;
+}
+
+/** `fetch` with a limit for the beginning of the answer. */
+async function send(where, signal, limit, options) {
+  const stop = new AbortController();
+  const abort = () => stop.abort(signal.reason);
+  // The body of the answer ends with the signal as well.
+  if (signal) signal.addEventListener('abort', abort, {once: true});
+  if (signal && signal.aborted) abort();
+  const timer = setTimeout(() => stop.abort(new DOMException(`no answer within ${limit / 1000} s`, 'TimeoutError')), limit);
+  try {
+    return await fetch(where, {...options, signal: stop.signal});
+  } catch (error) {
+    if (!signal || !signal.aborted) doubt();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function failure(answer) {
@@ -84,5 +115,6 @@ export async function json(method, where, options = {}) {
 export function explain(error) {
   if (error instanceof ApiError) return `${error.code}: ${error.message}`;
   if (error instanceof TypeError) return 'the server cannot be reached';
+  if (error && error.name === 'TimeoutError') return 'the server does not answer';
   return String(error && error.message ? error.message : error);
 }

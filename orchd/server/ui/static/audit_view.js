@@ -1,15 +1,18 @@
 // The tail of the audit events: who asks what, as the server records it.
 
-import {ApiError, explain, request} from './api.js';
+import {announce} from './announce.js';
+import {explain, request} from './api.js';
+import {whileConnected} from './connection.js';
+import {detailOf} from './detail.js';
 import {button, h} from './dom.js';
 import {Grid} from './grid.js';
 import {jsonLines} from './lines.js';
-import {toYaml} from './yaml_write.js';
+import {Backoff, isFinal} from './retry.js';
+import {StateLine} from './state_line.js';
 
 const AUDIT = '/debug/audit';
 /** Events that are kept, the newest ones. */
 const MOST = 2000;
-const AGAIN = 3000;
 
 /** @returns {import('./frame.js').View} */
 export function auditView() {
@@ -19,18 +22,20 @@ export function auditView() {
   let lost = 0;
   let paused = false;
   let frame = 0;
+  /** The number of events is spoken after the filter has changed, not after each event. */
+  let spoken = true;
   const count = h('span', {class: 'count', id: 'count'});
-  const state = h('span', {class: 'state', id: 'state', role: 'status'}, 'loading');
-  const text = h('input', {type: 'search', id: 'text', placeholder: 'Filter (/)', 'aria-label': 'Text filter', on: {input: () => later()}});
+  const state = new StateLine({id: 'state'});
+  const text = h('input', {type: 'search', id: 'text', placeholder: 'Filter (/)', 'aria-label': 'Text filter', on: {input: () => (later(), (spoken = false))}});
   const own = h('input', {type: 'checkbox', on: {change: () => later()}});
-  const detail = h('pre', {class: 'yaml', id: 'detail', tabindex: 0, 'aria-label': 'Audit event', hidden: true});
   const pause = button('Pause', () => toggle(), {id: 'pause', 'aria-pressed': 'false', title: 'Pause (p)'});
-  const grid = new Grid({label: 'Audit events', key: (event) => event.serial, open: show, empty: 'loading'});
+  const grid = new Grid({label: 'Audit events', key: (event) => event.serial, open: (event) => detail.show(event.event), empty: 'loading'});
+  const detail = detailOf('Audit event', () => grid.focus());
   grid.setColumns([
     {title: 'Time', text: (event) => event.time},
     {title: 'User', text: (event) => event.user},
     {title: 'Verb', text: (event) => event.verb},
-    {title: 'Request', text: (event) => event.uri},
+    {title: 'Request', main: true, text: (event) => event.uri},
     {title: 'Code', text: (event) => event.code, tone: (event) => (event.code >= '400' ? 'bad' : '')},
     {title: 'Client', text: (event) => event.agent},
     {title: 'Stage', text: (event) => event.stage},
@@ -46,17 +51,14 @@ export function auditView() {
     const rows = events.filter((event) => (own.checked || !event.own) && words.every((word) => event.search.includes(word)));
     grid.setRows(rows.reverse());
     count.textContent = `${rows.length} events${lost ? `, ${lost} lost: more than this page could take` : ''}`;
+    if (!spoken) announce(count.textContent);
+    spoken = true;
   }
 
   function toggle() {
     paused = !paused;
     pause.setAttribute('aria-pressed', String(paused));
     pause.textContent = paused ? 'Go on' : 'Pause';
-  }
-
-  function show(event) {
-    detail.hidden = false;
-    detail.textContent = toYaml(event.event);
   }
 
   function put(event) {
@@ -69,23 +71,37 @@ export function auditView() {
   }
 
   async function run() {
+    const backoff = new Backoff();
     while (!stopping.signal.aborted) {
+      const connected = whileConnected(stopping.signal);
+      let failure = null;
+      backoff.begin();
       try {
-        const answer = await request('GET', AUDIT, {accept: 'application/x-ndjson', signal: stopping.signal});
-        state.textContent = '● live';
-        grid.setEmpty('No requests yet');
-        state.classList.add('live');
+        const answer = await request('GET', AUDIT, {accept: 'application/x-ndjson', signal: connected.signal});
+        tell('live', true);
         events.length = 0;
         for await (const event of jsonLines(answer)) put(event);
+        tell('the stream has ended; trying again');
       } catch (error) {
-        if (stopping.signal.aborted) return;
-        state.classList.remove('live');
-        state.textContent = error.code === 403 ? `You may not read ${AUDIT}.` : `${explain(error)}; trying again`;
-        grid.setEmpty(state.textContent);
-        if (error instanceof ApiError && error.code < 500 && error.code !== 429) return;
+        failure = error;
+      } finally {
+        connected.release();
       }
-      await new Promise((resolve) => setTimeout(resolve, AGAIN));
+      if (stopping.signal.aborted) return;
+      if (failure && isFinal(failure)) {
+        events.length = 0;
+        later();
+        await new Promise((resolve) => tell(failure.code === 403 ? `You may not read ${AUDIT}.` : explain(failure), false, resolve));
+        continue;
+      }
+      if (failure) tell(`${explain(failure)}; trying again`);
+      await backoff.pause(stopping.signal, failure);
     }
+  }
+
+  function tell(text, live = false, again = null) {
+    state.show(text, live, again);
+    grid.setEmpty(live ? 'No requests yet' : text);
   }
 
   run();
@@ -94,9 +110,9 @@ export function auditView() {
     element: h(
       'section',
       {class: 'fillview'},
-      h('div', {class: 'bar'}, h('h1', {}, 'Audit events'), text, h('label', {class: 'check'}, own, 'Requests of this page'), pause, count, state),
+      h('div', {class: 'bar'}, h('h1', {}, 'Audit events'), text, h('label', {class: 'check'}, own, 'Requests of this page'), pause, count, state.element),
       grid.element,
-      detail,
+      detail.element,
     ),
     focus: () => grid.focus(),
     stop: () => (stopping.abort(), cancelAnimationFrame(frame), grid.stop()),

@@ -1,5 +1,7 @@
 // Builds elements. Text from the server enters the document as text nodes only; nothing here parses markup.
 
+import {visible} from './visible.js';
+
 /**
  * An element. `props`: `class`, `on` ({event: listener}), `props` (DOM properties), anything else is an attribute;
  * attributes that are null, undefined or false are left out.
@@ -22,12 +24,12 @@ export function h(tag, props = {}, ...children) {
   return element;
 }
 
-/** Append children: nodes, texts, or lists of them. */
+/** Append children: nodes, texts, or lists of them. Characters that are not seen are shown as their numbers. */
 export function add(element, children) {
   for (const child of children) {
     if (child === null || child === undefined || child === false) continue;
     if (Array.isArray(child)) add(element, child);
-    else element.append(child instanceof Node ? child : String(child));
+    else element.append(child instanceof Node ? child : visible(String(child)));
   }
 }
 

@@ -5,6 +5,7 @@ import {ApiError, explain, json} from './api.js';
 import {conflictsElement, isConflict} from './conflicts.js';
 import {diffElement} from './diff.js';
 import {button, fill, h} from './dom.js';
+import {draftOf, keepDraft} from './drafts.js';
 import {editable, intentOf, MANAGER, same} from './intent.js';
 import {may} from './rights.js';
 import {YamlError, fromYaml} from './yaml_read.js';
@@ -20,6 +21,8 @@ export class Editor {
   constructor({resource, object, where, tell, applied, isNew = false}) {
     Object.assign(this, {resource, where, tell, applied, isNew});
     this.stopping = new AbortController();
+    this.running = false;
+    this.draft = isNew ? `new ${resource.group}/${resource.name}` : where;
     this.text = h('textarea', {class: 'editor', id: 'editor', spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-label': 'YAML of the object', on: {input: () => this.edited(), keydown: (e) => this.keyed(e)}});
     this.problem = h('div', {role: 'alert', id: 'problem'});
     this.result = h('div', {id: 'result', 'aria-live': 'polite'});
@@ -28,10 +31,12 @@ export class Editor {
     this.replacing = h('input', {type: 'checkbox', id: 'replace', on: {change: () => this.edited()}});
     this.check = button('Dry run', () => this.run(true), {id: 'dry-run', title: 'Ask the server what would change (Ctrl+Enter)'});
     this.save = button('Apply', () => this.run(false), {id: 'apply', class: 'primary'});
-    this.stale = h('p', {class: 'note', id: 'stale', hidden: true}, 'The object has changed on the server. ', button('Load it again', () => this.load(this.newest), {id: 'reload'}));
+    this.stale = h('p', {class: 'note', id: 'stale', hidden: true}, 'The object has changed on the server. ', button('Load it again', () => this.reload(), {id: 'reload'}));
+    this.restored = h('p', {class: 'note', id: 'restored', role: 'status', hidden: true}, 'This text was edited before and is not stored. ', button('Discard it', () => this.reload(), {id: 'discard'}));
     this.element = h(
       'div',
       {class: 'panelpart editing'},
+      this.restored,
       this.stale,
       this.text,
       h(
@@ -39,15 +44,26 @@ export class Editor {
         {class: 'actions'},
         this.check,
         this.save,
-        isNew ? null : button('Revert', () => this.load(this.newest), {id: 'revert'}),
+        isNew ? null : button('Revert', () => this.reload(), {id: 'revert'}),
         isNew ? null : h('label', {class: 'check'}, this.replacing, 'Replace the whole object (also removes fields of other owners)'),
         this.forcing,
       ),
       this.problem,
       this.result,
     );
+    const draft = draftOf(this.draft);
     this.load(object);
+    if (draft) this.restore(draft, object);
     this.permissions();
+  }
+
+  /** Go on with a text that was left before it was stored; what it changes is measured by the object that it was made from. */
+  restore(draft, object) {
+    this.put(draft.object);
+    this.text.value = draft.text;
+    this.edited();
+    this.restored.hidden = false;
+    this.changed(object);
   }
 
   stop() {
@@ -69,11 +85,17 @@ export class Editor {
     this.edited();
   }
 
+  /** Show the newest object in place of the text; the button that asked for it may be hidden by that. */
+  reload() {
+    this.load(this.newest);
+    this.text.focus();
+  }
+
   put(object) {
     this.object = this.newest = object;
     this.start = toYaml(editable(object));
     this.text.value = this.start;
-    this.stale.hidden = true;
+    this.stale.hidden = this.restored.hidden = true;
   }
 
   /** The object has changed on the server: shown at once unless the user has edited it. */
@@ -81,13 +103,18 @@ export class Editor {
     this.newest = object;
     if (object.metadata.resourceVersion === this.object.metadata.resourceVersion) return;
     // Only the status, or managers: what is edited is the same.
-    if (same(editable(object), editable(this.object))) this.object = object;
+    if (sameObject(object, this.object) && same(editable(object), editable(this.object))) {
+      this.object = object;
+      if (this.text.value !== this.start) keepDraft(this.draft, {text: this.text.value, object});
+    }
     // The messages of the last edit remain visible.
     else if (this.text.value === this.start) this.put(object);
     else this.stale.hidden = false;
   }
 
   edited() {
+    const {value} = this.text;
+    keepDraft(this.draft, value === this.start ? null : {text: value, object: this.object});
     fill(this.problem);
     fill(this.result);
     this.forcing.hidden = true;
@@ -129,13 +156,16 @@ export class Editor {
   }
 
   async run(dry) {
+    if (this.running || this.check.disabled) return;
     const edited = this.read();
-    if (!edited || this.check.disabled) return;
+    if (!edited) return;
     fill(this.problem);
     const replace = this.replacing.checked && !this.isNew;
     const {intent, kept} = this.isNew ? {intent: edited, kept: []} : intentOf(this.object, edited);
-    this.check.disabled = this.save.disabled = true;
+    // Not `disabled`: a button that is disabled loses the focus.
+    this.busy(true);
     try {
+      if (this.isNew) await this.refuseExisting(edited);
       const answer = await (replace ? this.replace(edited, dry) : this.apply(intent, edited, dry));
       if (this.stopping.signal.aborted) return;
       if (dry) this.showChanges(answer, replace ? [] : kept, edited);
@@ -145,8 +175,26 @@ export class Editor {
       this.failed(error);
       if (dry && !replace && isConflict(error)) await this.showForced(intent, edited, kept);
     } finally {
-      this.check.disabled = this.save.disabled = false;
+      this.busy(false);
     }
+  }
+
+  busy(on) {
+    this.running = on;
+    for (const each of [this.check, this.save]) each.setAttribute('aria-disabled', String(on));
+    this.element.setAttribute('aria-busy', String(on));
+  }
+
+  /** Apply would change an object that has the name already. */
+  async refuseExisting(edited) {
+    let found = false;
+    try {
+      await json('GET', this.where(edited), {signal: this.stopping.signal});
+      found = true;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code >= 500 || error.code === 401) throw error;
+    }
+    if (found) throw new ApiError(409, {message: `${edited.kind} ${edited.metadata.name} exists already`});
   }
 
   /** After conflicts: what would change with force. */
@@ -161,7 +209,9 @@ export class Editor {
   apply(intent, edited, dry, force = this.force.checked) {
     const query = {fieldManager: MANAGER, force: force ? 'true' : '', dryRun: dry ? 'All' : '', fieldValidation: 'Strict'};
     const where = this.isNew ? this.where(edited) : this.where;
-    return json('PATCH', where, {query, data: intent, type: APPLY, signal: this.stopping.signal});
+    // With the uid an object that was deleted meanwhile is not created anew from the part that was edited.
+    const data = this.isNew ? intent : {...intent, metadata: {...intent.metadata, uid: this.object.metadata.uid}};
+    return json('PATCH', where, {query, data, type: APPLY, signal: this.stopping.signal});
   }
 
   replace(edited, dry) {
@@ -185,6 +235,7 @@ export class Editor {
   }
 
   stored(answer, kept) {
+    keepDraft(this.draft, null);
     this.applied(answer);
     if (this.isNew) return;
     this.load(answer);
@@ -201,10 +252,15 @@ export class Editor {
     const causes = (error instanceof ApiError && error.status.details && error.status.details.causes) || [];
     fill(
       this.problem,
-      h('p', {class: 'problem'}, explain(error)),
+      h('p', {class: 'problem'}, explain(error), error instanceof ApiError ? '' : '. It is not known whether the server has received the request.'),
       causes.length > 1 ? h('ul', {}, causes.map((each) => h('li', {}, h('code', {}, each.field || ''), ` ${each.message}`))) : null,
     );
   }
+}
+
+/** Is it the same object, not another one of its name? */
+function sameObject(one, other) {
+  return one.metadata.uid === other.metadata.uid;
 }
 
 /** What stays although the user removed it. */

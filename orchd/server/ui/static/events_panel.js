@@ -1,11 +1,14 @@
 // Events about an object, as they are recorded.
 
 import {age} from './ages.js';
-import {compare} from './order.js';
+import {path} from './api.js';
+import {detailOf} from './detail.js';
+import {h} from './dom.js';
 import {follow} from './follow.js';
 import {Grid} from './grid.js';
-import {h} from './dom.js';
-import {path} from './api.js';
+import {compare} from './order.js';
+import {withoutManagers} from './shown.js';
+import {StateLine} from './state_line.js';
 
 /** Events that are kept, the newest ones. */
 const MOST = 1000;
@@ -13,16 +16,17 @@ const MOST = 1000;
 export function eventsPanel(object) {
   const stopping = new AbortController();
   const found = new Map();
-  const state = h('p', {class: 'note', role: 'status'});
+  const state = new StateLine();
   const moment = (event) => event.lastTimestamp || event.eventTime || event.firstTimestamp || event.metadata.creationTimestamp;
-  const grid = new Grid({label: 'Events', key: (event) => event.metadata.uid, open: () => {}, empty: 'No events'});
+  const grid = new Grid({label: 'Events', key: (event) => event.metadata.uid, open: (event) => detail.show(withoutManagers(event)), empty: 'No events'});
+  const detail = detailOf('Event', () => grid.focus());
   grid.setColumns([
     {title: 'Last seen', text: (event) => age(moment(event))},
     {title: 'Type', text: (event) => event.type || '', tone: (event) => (event.type === 'Warning' ? 'bad' : '')},
     {title: 'Reason', text: (event) => event.reason || ''},
     {title: 'Count', text: (event) => String((event.series && event.series.count) || event.count || 1)},
     {title: 'From', text: (event) => event.reportingComponent || (event.source && event.source.component) || ''},
-    {title: 'Message', text: (event) => event.message || ''},
+    {title: 'Message', main: true, text: (event) => event.message || ''},
   ]);
   let frame = 0;
   const draw = () => {
@@ -38,8 +42,8 @@ export function eventsPanel(object) {
     }
     frame = frame || requestAnimationFrame(draw);
   };
-  const status = (text, live) => {
-    state.textContent = live ? '' : text;
+  const status = (text, live, again) => {
+    state.show(text, live, again);
     grid.setEmpty(live ? 'No events' : text);
   };
   follow({
@@ -50,5 +54,5 @@ export function eventsPanel(object) {
     signal: stopping.signal,
   });
   const timer = setInterval(() => grid.refresh(), 5000);
-  return {element: h('div', {class: 'panelpart filling'}, state, grid.element), stop: () => (clearInterval(timer), stopping.abort(), grid.stop())};
+  return {element: h('div', {class: 'panelpart filling'}, h('p', {}, state.element), grid.element, detail.element), stop: () => (clearInterval(timer), stopping.abort(), grid.stop())};
 }

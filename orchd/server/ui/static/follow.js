@@ -1,63 +1,83 @@
 // A list that stays current: pages of a list, then a watch from where the list ended.
 
 import {ApiError, explain, request} from './api.js';
+import {whileConnected} from './connection.js';
 import {jsonLines} from './lines.js';
+import {Backoff, isFinal} from './retry.js';
 
 const PAGE = 500;
-const FIRST_WAIT = 500;
-const LONGEST_WAIT = 15_000;
 /** Seconds of one watch; the server ends it, and it is taken up again where it ended. */
 const WATCH_SECONDS = 290;
+/** Milliseconds that taking a watch up again may take before the list is no longer called live. */
+const UNNOTICED = 2_000;
 
 /**
  * @typedef {Object} Listener
  * @property {() => void} begin  a list begins: objects that are not `put` until `complete` are gone
  * @property {(answer: Object, type: string) => void} put  a page of the list, or the object of a watch event
  * @property {() => void} complete  all pages have been put
- * @property {(text: string, live: boolean) => void} status  what is going on, for people
+ * @property {(text: string, live: boolean, again?: () => void) => void} status  what is going on, for people; with `again`
+ *   the server has refused, and nothing more happens until that is called
  */
 
 /**
  * Follow a collection until `signal` aborts.
  *
  * States: list -> watch; watch -> watch when it ends, -> list when the server forgot the version (410);
- * a failure waits, twice as long each time, and goes on where it was. 403 and 404 and other refusals end it.
+ * a failure waits, longer each time, and goes on where it was. After 403, 404 and other refusals the objects are gone, and it
+ * begins anew when `again` is called.
  * @param {{where: string, query?: Object, accept: string, listener: Listener, signal: AbortSignal}} options
  */
 export async function follow({where, query = {}, accept, listener, signal}) {
+  const backoff = new Backoff();
   let version = '';
-  let wait = FIRST_WAIT;
   while (!signal.aborted) {
-    const begin = Date.now();
+    const connected = whileConnected(signal);
+    let failure = null;
+    backoff.begin();
     try {
-      if (!version) version = await list(where, query, accept, listener, signal);
-      const answer = await watch(where, query, accept, version, signal);
-      listener.status('live', true);
-      for await (const event of jsonLines(answer)) {
+      if (!version) version = await list(where, query, accept, listener, connected.signal);
+      for (let ended = false; !ended; ) {
+        const begin = Date.now();
+        const late = setTimeout(() => listener.status('taking the watch up again', false), UNNOTICED);
+        const answer = await watch(where, query, accept, version, connected.signal).finally(() => clearTimeout(late));
         if (signal.aborted) return;
-        if (event.type === 'ERROR') throw new ApiError(event.object.code || 500, event.object);
-        version = versionOf(event.object) || version;
-        if (event.type !== 'BOOKMARK') listener.put(event.object, event.type);
+        listener.status('live', true);
+        for await (const event of jsonLines(answer)) {
+          if (signal.aborted) return;
+          if (event.type === 'ERROR') throw new ApiError(event.object.code || 500, event.object);
+          version = versionOf(event.object) || version;
+          if (event.type !== 'BOOKMARK') listener.put(event.object, event.type);
+        }
+        // A watch that lasted is taken up again at once; one that ends again and again is tried less and less often.
+        ended = Date.now() - begin < UNNOTICED;
       }
       listener.status('taking the watch up again', false);
     } catch (error) {
-      if (signal.aborted) return;
-      if (isFinal(error)) {
-        listener.status(explain(error), false);
-        return;
-      }
-      if (error instanceof ApiError && error.code === 410) version = '';
-      listener.status(`${explain(error)}; trying again`, false);
+      failure = error;
+    } finally {
+      connected.release();
     }
-    // What has lasted begins anew at once; what fails again and again is tried less and less often.
-    wait = Date.now() - begin > LONGEST_WAIT ? FIRST_WAIT : Math.min(wait * 2, LONGEST_WAIT);
-    await pause((wait / 2) * (0.5 + Math.random() / 2), signal);
+    if (signal.aborted) return;
+    if (failure && isFinal(failure)) {
+      version = '';
+      await refused(failure, listener, signal);
+      continue;
+    }
+    if (failure instanceof ApiError && failure.code === 410) version = '';
+    if (failure) listener.status(`${explain(failure)}; trying again`, false);
+    await backoff.pause(signal, failure);
   }
 }
 
-/** Would the same request fail again? */
-function isFinal(error) {
-  return error instanceof ApiError && error.code < 500 && error.code !== 410 && error.code !== 429;
+/** The user may not, or there is no such thing: wait until somebody wants to try again. */
+function refused(error, listener, signal) {
+  listener.begin();
+  listener.complete();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', resolve, {once: true});
+    listener.status(explain(error), false, resolve);
+  });
 }
 
 async function list(where, query, accept, listener, signal) {
@@ -67,6 +87,7 @@ async function list(where, query, accept, listener, signal) {
   for (;;) {
     listener.status(count ? `loading, ${count} so far` : 'loading', false);
     const answer = await (await request('GET', where, {query: {...query, limit: PAGE, continue: next}, accept, signal})).json();
+    if (signal.aborted) throw signal.reason;
     listener.put(answer, 'LIST');
     count += (answer.rows || answer.items || []).length;
     const metadata = answer.metadata || {};
@@ -91,11 +112,4 @@ function versionOf(object) {
   if (own) return own;
   const row = object.rows && object.rows[0];
   return (row && row.object && row.object.metadata && row.object.metadata.resourceVersion) || '';
-}
-
-function pause(milliseconds, signal) {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds);
-    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), {once: true});
-  });
 }

@@ -2,6 +2,7 @@
 
 import {showHelp} from './help.js';
 import {auditView} from './audit_view.js';
+import {lostSince, onConnection} from './connection.js';
 import {discover, listable, resourceOf} from './discovery.js';
 import {button, fill, h} from './dom.js';
 import {setShortcuts} from './keys.js';
@@ -40,12 +41,13 @@ export class Frame {
       audit: h('a', {href: '#/audit', hidden: true}, 'Audit'),
       metrics: h('a', {href: '#/metrics', hidden: true}, 'Metrics'),
     };
-    this._main = h('main', {id: 'main', tabindex: -1});
+    this._main = h('main', {id: 'main', tabindex: -1, 'aria-label': 'Content'});
     this._search = h('input', {type: 'search', id: 'find', placeholder: 'Find a resource (r)', 'aria-label': 'Find a resource', on: {focus: () => this._renew(), input: () => this._filter(), keydown: (e) => this._searched(e)}});
     this._list = h('ul', {});
     this._menu = button('☰', () => this._toggle(), {class: 'menu', 'aria-label': 'Resources', 'aria-expanded': 'false', 'aria-controls': 'resources'});
-    this._side = h('nav', {id: 'resources', 'aria-label': 'Resources'}, this._search, this._list);
+    this._side = h('nav', {id: 'resources', 'aria-label': 'Resources'}, this._search, this._list, h('p', {class: 'who small'}, `Signed in as ${session().user.name}`));
     this._told = h('div', {role: 'status', class: 'told', 'aria-live': 'polite'});
+    this._lost = h('div', {role: 'alert', class: 'lost', id: 'lost'});
     const user = session().user;
     this.element = h(
       'div',
@@ -61,21 +63,24 @@ export class Frame {
         button('?', showHelp, {'aria-label': 'Help', title: 'Help and shortcuts (?)'}),
         button('Sign out', () => signOut()),
       ),
+      this._lost,
       this._side,
       this._main,
       this._told,
     );
     this._navigate = () => this._show();
+    this._connected = () => {};
   }
 
   start() {
     addEventListener('hashchange', this._navigate);
+    this._connected = onConnection(() => this._connection());
     setShortcuts('page', [
       {key: 'r', text: 'find a resource', run: () => this._openSearch()},
       {key: 'n', text: 'nodes', run: () => this._follow('nodes')},
       {key: 'a', text: 'audit events', run: () => this._follow('audit')},
       {key: 'm', text: 'metrics', run: () => this._follow('metrics')},
-      {key: 'c', text: 'content: focus the table', run: () => this._focus()},
+      {key: 'c', text: 'to the content: table, text or tree', run: () => this._content()},
       {key: 'Escape', text: 'leave a field; back to the list', run: () => this._escape()},
       {key: '?', text: 'this help', run: showHelp},
     ]);
@@ -85,6 +90,7 @@ export class Frame {
 
   stop() {
     removeEventListener('hashchange', this._navigate);
+    this._connected();
     this._turn++;
     if (this._view) this._view.stop();
     this._view = null;
@@ -95,6 +101,11 @@ export class Frame {
     this._told.textContent = text;
   }
 
+  _connection() {
+    const since = lostSince();
+    this._lost.textContent = since ? `The server does not answer since ${new Date(since).toLocaleTimeString()}. What is shown may be out of date; trying again.` : '';
+  }
+
   _follow(name) {
     if (!this._links[name].hidden) location.hash = this._links[name].getAttribute('href');
   }
@@ -102,6 +113,13 @@ export class Frame {
   _focus() {
     if (this._view && this._view.focus) this._view.focus();
     else this._main.focus();
+  }
+
+  /** Focus what the view is about: a table, a text, a tree. */
+  _content() {
+    const found = this._main.querySelector('[role="tabpanel"] :is([tabindex="0"], textarea)');
+    if (found) found.focus();
+    else this._focus();
   }
 
   _escape() {

@@ -1,11 +1,21 @@
 // A table of any number of rows: only those in sight are in the document.
 
 import {fill, h} from './dom.js';
+import {visible} from './visible.js';
 
 const OVERSCAN = 8;
 const SAMPLE = 200;
 const NARROWEST = 5;
 const WIDEST = 46;
+/** Pixels of width below which a row has two lines: the name, then the state and the rest. */
+const TWO_LINES = 560;
+/** Milliseconds without scrolling after which the elements of rows are put in the order in which they are seen. */
+const SETTLED = 300;
+/** The second line of a narrow row begins with the first of these columns that there is. */
+/** Characters below which no column is made to fit the others in. */
+const SQUEEZED = 24;
+const STATES = ['Status', 'Phase', 'Condition', 'Reason', 'Ready', 'Available', 'Type', 'Code', 'Pods'];
+const LAST = ['Namespace', 'Labels'];
 
 /**
  * @typedef {Object} Column
@@ -14,6 +24,7 @@ const WIDEST = 46;
  * @property {(row: Object) => string} [tone]  "", "good", "bad" or "busy": how the cell is shown
  * @property {string} [hint]
  * @property {number} [least]  characters for which there is room in any case
+ * @property {boolean} [main]  names the row; without one it is the column "Name", or the first
  */
 
 let serial = 0;
@@ -28,7 +39,9 @@ export class Grid {
     this._sort = sort;
     this._key = key;
     this._id = `grid${++serial}`;
-    this._height = matchMedia('(pointer: coarse)').matches ? 44 : 30;
+    this._narrow = false;
+    this._height = this._rowHeight();
+    this._settling = 0;
     /** @type {Column[]} */
     this._columns = [];
     this._rows = [];
@@ -49,7 +62,7 @@ export class Grid {
     this._body.addEventListener('click', (event) => this._clicked(event));
     // The whole text of a cell that is cut off.
     this._body.addEventListener('mouseover', ({target}) => target.scrollWidth > target.clientWidth && (target.title = target.textContent));
-    this._observer = new ResizeObserver(() => this._later());
+    this._observer = new ResizeObserver(() => this._resized());
     this._observer.observe(this.element);
   }
 
@@ -65,16 +78,55 @@ export class Grid {
   stop() {
     this._observer.disconnect();
     cancelAnimationFrame(this._frame);
+    clearTimeout(this._settling);
   }
 
   /** @param {Column[]} columns @param {{column: number, down: boolean}} [sorted] */
   setColumns(columns, sorted = {column: -1, down: false}) {
     this._columns = columns;
+    const heads = [...this._head.children];
+    const focused = heads.findIndex((each) => each.contains(document.activeElement));
     fill(this._head, columns.map((column, at) => this._header(column, at, sorted)));
-    this._pool.forEach((each) => each.element.remove());
-    this._pool = [];
+    // A heading that was used to sort keeps the focus.
+    if (focused >= 0 && this._head.children[focused]) this._head.children[focused].firstChild.focus();
+    this.element.setAttribute('aria-colcount', String(columns.length));
+    this._emptyPool();
     this._widths();
     this._later();
+  }
+
+  _emptyPool() {
+    this._pool.forEach((each) => each.element.remove());
+    this._pool = [];
+  }
+
+  _rowHeight() {
+    if (this._narrow) return 48;
+    return matchMedia('(pointer: coarse)').matches ? 44 : 30;
+  }
+
+  /** Choose between one line per row and two; what was at the top stays there. */
+  _resized() {
+    const narrow = this.element.clientWidth > 0 && this.element.clientWidth < TWO_LINES;
+    if (narrow !== this._narrow) {
+      const top = this.element.scrollTop / this._height;
+      this._narrow = narrow;
+      this._height = this._rowHeight();
+      this.element.classList.toggle('narrow', narrow);
+      this._emptyPool();
+      this._body.style.height = `${this._rows.length * this._height}px`;
+      this.element.scrollTop = top * this._height;
+    }
+    this._widths();
+    this._later();
+  }
+
+  /** How each cell is placed in a narrow row. */
+  _places() {
+    const titles = this._columns.map((each) => each.title);
+    const main = Math.max(0, this._columns.some((each) => each.main) ? this._columns.findIndex((each) => each.main) : titles.indexOf('Name'));
+    const aside = STATES.map((title) => titles.indexOf(title)).find((at) => at >= 0 && at !== main);
+    return titles.map((title, at) => (at === main ? 'main' : at === aside ? 'aside' : LAST.includes(title) ? 'more last' : 'more'));
   }
 
   /** Show these rows. The active row stays the same one, where it still is. */
@@ -124,9 +176,20 @@ export class Grid {
       for (const row of sample) most = Math.max(most, column.text(row).length);
       return Math.min(WIDEST, Math.max(NARROWEST, most)) + 2;
     });
-    const total = widths.reduce((sum, each) => sum + each, 0);
+    let total = widths.reduce((sum, each) => sum + each, 0);
+    const room = Math.floor(this.element.clientWidth / this._character());
+    for (; room && total > room && Math.max(...widths) > SQUEEZED; total--) widths[widths.indexOf(Math.max(...widths))]--;
     this.element.style.setProperty('--columns', widths.map((each) => `minmax(${each}ch, ${each}fr)`).join(' '));
     this.element.style.setProperty('--width', `${total}ch`);
+  }
+
+  /** Pixels of one "ch" in a row. */
+  _character() {
+    const probe = h('div', {class: 'row probe'});
+    this._body.append(probe);
+    const found = probe.clientWidth / 100;
+    probe.remove();
+    return found || 8;
   }
 
   _later() {
@@ -155,14 +218,32 @@ export class Grid {
     const active = this._rows.length && this._index >= first && this._index < last;
     if (active) this.element.setAttribute('aria-activedescendant', this._pool[this._index % size].element.id);
     else this.element.removeAttribute('aria-activedescendant');
+    clearTimeout(this._settling);
+    this._settling = setTimeout(() => this._settle(), SETTLED);
+  }
+
+  /** Put the elements of rows in the order of the rows: screen readers read them so. */
+  _settle() {
+    const wanted = this._pool.filter((each) => !each.element.hidden).sort((one, other) => one.at - other.at);
+    const seen = [...this._body.children].filter((each) => !each.hidden);
+    if (wanted.some((each, at) => each.element !== seen[at])) this._body.append(...wanted.map((each) => each.element));
+  }
+
+  /** Make a row the active one, and show it, if there is one of this key. */
+  activate(key) {
+    const found = this._rows.findIndex((row) => this._key(row) === key);
+    if (found >= 0) this._go(found);
+    return found >= 0;
   }
 
   _grow() {
-    const cells = this._columns.map(() => h('div', {role: 'gridcell', class: 'cell'}));
+    const places = this._narrow ? this._places() : [];
+    const base = this._columns.map((_, at) => (this._narrow ? `cell ${places[at]}` : 'cell'));
+    const cells = this._columns.map((column, at) => h('div', {role: 'gridcell', class: base[at], 'data-title': this._narrow ? column.title : null}));
     const element = h('div', {class: 'row', role: 'row', id: `${this._id}r${this._pool.length}`}, cells);
     element.style.height = `${this._height}px`;
     this._body.append(element);
-    this._pool.push({element, cells, at: -1, texts: cells.map(() => null), tones: cells.map(() => '')});
+    this._pool.push({element, cells, base, at: -1, texts: cells.map(() => null), tones: cells.map(() => '')});
   }
 
   _show(each, at) {
@@ -178,13 +259,14 @@ export class Grid {
       const text = column.text(row);
       const cell = each.cells[index];
       if (each.texts[index] !== text) {
-        each.texts[index] = cell.textContent = text;
+        each.texts[index] = text;
+        cell.textContent = visible(text);
         if (cell.title) cell.title = '';
       }
       const tone = column.tone ? column.tone(row) : '';
       if (each.tones[index] !== tone) {
         each.tones[index] = tone;
-        cell.className = tone ? `cell ${tone}` : 'cell';
+        cell.className = tone ? `${each.base[index]} ${tone}` : each.base[index];
       }
     });
   }

@@ -8,6 +8,11 @@ const GRID = [
   ['↑ ↓ or k j', 'previous, next row'],
   ['Page Up, Page Down, Home, End', 'further rows'],
   ['Enter', 'open the row'],
+  ['← →', 'scroll to the side'],
+];
+const EDITOR = [
+  ['Ctrl Enter', 'dry run'],
+  ['Escape', 'leave the text, which is kept'],
 ];
 
 /** Open the help dialog. */
@@ -20,6 +25,8 @@ export function showHelp() {
     shortcuts().map(([part, list]) => [h('h3', {}, TITLES[part] || part), keysOf(list.map((each) => [each.key, each.text]))]),
     h('h3', {}, 'In tables'),
     keysOf(GRID),
+    h('h3', {}, 'In the editor'),
+    keysOf(EDITOR),
     h('label', {class: 'check'}, toggle, 'Single-key shortcuts'),
     button('Close', () => dialog.close(), {class: 'primary'}),
   );

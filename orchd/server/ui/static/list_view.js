@@ -3,16 +3,22 @@
 import {age} from './ages.js';
 import {cellText} from './cells.js';
 import {collection, resourceOf} from './discovery.js';
-import {button, fill, h} from './dom.js';
+import {announce} from './announce.js';
+import {button, h} from './dom.js';
 import {Grid} from './grid.js';
 import {compare} from './order.js';
 import {namespaceField} from './namespace_field.js';
 import {may} from './rights.js';
-import {listAddress, objectAddress} from './routes.js';
+import {listAddress, objectAddress, rememberList} from './routes.js';
+import {StateLine} from './state_line.js';
 import {byName, TableRows} from './table_rows.js';
 import {toneOf} from './tones.js';
 
 const AGES = 10_000;
+/** Lists whose way of being shown is kept. */
+const MOST = 50;
+/** How lists were shown when they were left, by their addresses. @type {Map<string, {wide: boolean, sorted: Object, active: string}>} */
+const before = new Map();
 
 /** @returns {import('./frame.js').View} */
 export function listView(address, {tell}) {
@@ -27,8 +33,11 @@ class ListView {
     this.resource = resource;
     this.filters = filters;
     this.tell = tell;
-    this.wide = false;
-    this.sorted = {column: -1, down: false};
+    const left = before.get(this.address(filters.text || ''));
+    this.wide = !!left && left.wide;
+    this.sorted = left ? left.sorted : {column: -1, down: false};
+    /** The row that was active when this list was left, until it is there again. */
+    this.wanted = left ? left.active : null;
     this.cells = [];
     this.shown = '';
     this.grid = new Grid({
@@ -39,23 +48,24 @@ class ListView {
       empty: 'No objects',
     });
     this.count = h('span', {class: 'count', id: 'count'});
-    this.state = h('span', {class: 'state', id: 'state', role: 'status'});
-    this.text = h('input', {type: 'search', id: 'text', placeholder: 'Filter (/)', 'aria-label': 'Text filter', props: {value: filters.text || ''}, on: {input: () => this.filtered()}});
+    this.state = new StateLine({id: 'state'});
+    this.text = h('input', {type: 'search', id: 'text', placeholder: 'Filter (/)', 'aria-label': 'Text filter', props: {value: filters.text || ''}, on: {input: () => this.typed()}});
     this.create = h('a', {class: 'button', hidden: true, href: `#/new/${resource.group || '-'}/${resource.name}${filters.namespace ? `?namespace=${encodeURIComponent(filters.namespace)}` : ''}`}, 'New');
     this.rows = new TableRows({
       where: collection(resource, filters.namespace),
       query: {labelSelector: filters.labels, fieldSelector: filters.fields},
       changed: () => this.draw(),
-      status: (text, live) => this.status(text, live),
+      status: (text, live, again) => this.status(text, live, again),
     });
     this.timer = setInterval(() => this.grid.refresh(), AGES);
+    rememberList(resource, this.address(filters.text || ''));
     may('create', resource, filters.namespace || '').then((allowed) => (this.create.hidden = !allowed)).catch(() => {});
   }
 
   view() {
     const {resource} = this;
     return {
-      title: resource.name,
+      title: this.filters.namespace ? `${resource.name} in ${this.filters.namespace}` : resource.name,
       element: h('section', {class: 'list', 'aria-labelledby': 'title'}, this.bar(), this.grid.element),
       focus: () => this.grid.focus(),
       stop: () => this.stop(),
@@ -84,10 +94,24 @@ class ListView {
       h('h1', {id: 'title'}, resource.name, h('small', {}, ` ${resource.group ? `${resource.group}/` : ''}${resource.version}`)),
       this.create,
       h('form', {role: 'search', on: {submit}}, this.namespace && this.namespace.element, this.text, this.labels, this.fields, h('button', {type: 'submit'}, 'Select')),
-      button('Wide', () => this.widen(), {'aria-pressed': 'false', id: 'wide', title: 'More columns (w)'}),
+      button('Wide', () => this.widen(), {'aria-pressed': String(this.wide), id: 'wide', title: 'More columns (w)'}),
       this.count,
-      this.state,
+      this.state.element,
     );
+  }
+
+  /** The address of this list with a text filter. */
+  address(text) {
+    const {namespace, labels, fields} = this.filters;
+    return listAddress(this.resource, {namespace, labels, fields, text});
+  }
+
+  /** The text filter has changed: it is part of the address, which is not a new one. */
+  typed() {
+    history.replaceState(null, '', this.address(this.text.value.trim()));
+    rememberList(this.resource, location.hash);
+    this.filtered();
+    announce(this.count.textContent);
   }
 
   apply() {
@@ -134,6 +158,7 @@ class ListView {
     const all = this.all || [];
     const rows = wanted.length ? all.filter((row) => wanted.every((word) => row.search.includes(word))) : all;
     this.grid.setRows(rows);
+    if (this.wanted && (this.grid.activate(this.wanted) || this.rows.complete)) this.wanted = null;
     this.count.textContent = rows.length === all.length ? `${all.length} objects` : `${rows.length} of ${all.length} objects`;
   }
 
@@ -156,16 +181,25 @@ class ListView {
     this.draw();
   }
 
-  status(text, live) {
-    fill(this.state, live ? '● live' : text);
-    this.state.classList.toggle('live', live);
+  status(text, live, again) {
+    this.state.show(text, live, again);
     const hint = text.startsWith('403:') && this.namespace && !this.filters.namespace ? '. Perhaps you may in one namespace: choose it above.' : '';
     this.grid.setEmpty(live ? 'No objects' : text + hint);
   }
 
   stop() {
+    const {active} = this.grid;
+    const address = this.address(this.text.value.trim());
+    before.delete(address);
+    if (before.size >= MOST) before.delete(before.keys().next().value);
+    before.set(address, {wide: this.wide, sorted: this.sorted, active: this.wanted || (active ? active.uid : '')});
     clearInterval(this.timer);
     this.rows.stop();
     this.grid.stop();
   }
+}
+
+/** Forget how lists were shown: another user. */
+export function forgetListStates() {
+  before.clear();
 }

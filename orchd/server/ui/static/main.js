@@ -1,21 +1,34 @@
 // The entry: signs in, reads what is served, and shows the view of the address.
 
-import {explain, onSignedOut} from './api.js';
+import {explain, onForbidden, onSignedOut} from './api.js';
+import {startAsking, stopAsking} from './connection.js';
 import {discover} from './discovery.js';
-import {fill, h} from './dom.js';
+import {button, fill, h} from './dom.js';
+import {claimDrafts, forgetDrafts, hasDrafts} from './drafts.js';
 import {Frame} from './frame.js';
+import {openDialog} from './help.js';
 import {setShortcuts} from './keys.js';
+import {forgetListStates} from './list_view.js';
+import {Backoff, isFinal} from './retry.js';
 import {forgetRights} from './rights.js';
+import {forgetLists} from './routes.js';
 import {getToken, session, setSession, setToken} from './session.js';
-import {readSession, signIn} from './signin.js';
+import {askWho, readSession, signIn} from './signin.js';
 
+const REFUSED = 'The server no longer accepts the credentials: sign in again.';
 const app = document.getElementById('app');
 /** @type {Frame|null} */
 let frame = null;
+/** Ends what waits for the server while nobody is signed in. */
+let starting = new AbortController();
 
 function leave() {
   if (frame) frame.stop();
   frame = null;
+  stopAsking();
+  starting.abort();
+  starting = new AbortController();
+  for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close();
   setShortcuts('view', []);
   setShortcuts('page', []);
   forgetRights();
@@ -24,24 +37,68 @@ function leave() {
 
 async function askToSignIn(message = '') {
   leave();
+  const {signal} = starting;
   const view = await signIn(message, enter);
+  if (signal.aborted) return;
+  document.title = 'Sign in · orchd';
   fill(app, view.element);
   view.focus();
 }
 
+/** Show what is waited for. */
+function showWaiting(text) {
+  document.title = 'orchd';
+  fill(app, h('main', {class: 'center'}, h('div', {}, h('p', {role: 'status'}, text), button('Sign in anew', () => signOut()))));
+}
+
+/** The result of `call`, which is tried until the server answers; undefined after an abort. Raises errors that are final. */
+async function patiently(call) {
+  const {signal} = starting;
+  const backoff = new Backoff();
+  while (!signal.aborted) {
+    backoff.begin();
+    try {
+      const found = await call();
+      return signal.aborted ? undefined : found;
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (isFinal(error)) throw error;
+      showWaiting(`${explain(error)}; trying again`);
+      await backoff.pause(signal, error);
+    }
+  }
+  return undefined;
+}
+
 async function enter() {
-  fill(app, h('main', {class: 'center'}, h('p', {role: 'status'}, `Loading as ${session().user.name}`)));
+  showWaiting(`Loading as ${session().user.name}`);
   let missing;
   try {
-    missing = await discover();
+    missing = await patiently(discover);
   } catch (error) {
-    if (error.code !== 401) await askToSignIn(`The server does not tell what it serves: ${explain(error)}`);
+    await (error.code === 401 ? signOut(REFUSED) : askToSignIn(`The server does not tell what it serves: ${explain(error)}`));
     return;
   }
-  frame = new Frame({signOut: () => signOut()});
+  if (!missing) return;
+  claimDrafts();
+  frame = new Frame({signOut: leaveOnPurpose});
   fill(app, frame.element);
+  startAsking(stillKnown);
   frame.start();
   if (missing.length) frame.tell(`not available: ${missing.join(', ')}`);
+}
+
+/** Rejects when the server does not answer; signs out when it takes the user for somebody else. */
+async function stillKnown() {
+  const before = session().user;
+  let found;
+  try {
+    found = (await askWho()).user;
+  } catch (error) {
+    if (isFinal(error)) return;
+    throw error;
+  }
+  if (frame && before && (!found || found.name !== before.name)) signOut(REFUSED);
 }
 
 function signOut(message = '') {
@@ -49,12 +106,29 @@ function signOut(message = '') {
   return askToSignIn(message);
 }
 
-onSignedOut((message) => frame && signOut(message));
+/** Sign out; asks first when that loses text. */
+function leaveOnPurpose() {
+  const end = () => (forgetDrafts(), forgetLists(), forgetListStates(), signOut());
+  if (!hasDrafts()) return end();
+  const dialog = h(
+    'dialog',
+    {'aria-labelledby': 'leave-title'},
+    h('h2', {id: 'leave-title'}, 'Sign out?'),
+    h('p', {}, 'Text in the editor that was not stored will be lost.'),
+    h('div', {class: 'actions'}, button('Sign out', end, {class: 'danger', id: 'confirm-leave'}), button('Cancel', () => dialog.close(), {autofocus: true})),
+  );
+  return openDialog(dialog);
+}
+
+// The text of the editor outlives this: it is there again after the same user has signed in.
+onSignedOut(() => frame && signOut(REFUSED));
+onForbidden(forgetRights);
 
 async function start() {
   try {
-    if (getToken() && (await readSession())) await enter();
-    else await askToSignIn();
+    const known = getToken() && (await patiently(readSession));
+    if (known) await enter();
+    else if (known !== undefined) await askToSignIn();
   } catch (error) {
     await askToSignIn(explain(error));
   }

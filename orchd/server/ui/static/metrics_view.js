@@ -4,8 +4,11 @@ import {explain, request} from './api.js';
 import {h} from './dom.js';
 import {Plot} from './plot.js';
 import {quantile, samples, sums} from './prometheus.js';
+import {isFinal} from './retry.js';
+import {StateLine} from './state_line.js';
 
 const EVERY = 5000;
+const LIMIT = 10_000;
 const SPAN = 10 * 60_000;
 /** The time axis begins with this and grows. */
 const LEAST_SPAN = 60_000;
@@ -66,7 +69,7 @@ function latency(list, memory) {
 /** @returns {import('./frame.js').View} */
 export function metricsView() {
   const stopping = new AbortController();
-  const state = h('span', {class: 'state', id: 'state', role: 'status'}, 'loading');
+  const state = new StateLine({id: 'state'});
   const plots = PLOTS.map((each) => ({...each, plot: new Plot(each), points: [], last: null}));
   const holder = h('div', {class: 'plots'}, plots.map((each) => each.plot.element));
   const memory = {};
@@ -74,16 +77,17 @@ export function metricsView() {
 
   async function poll() {
     try {
-      const text = await (await request('GET', '/metrics', {accept: 'text/plain', signal: stopping.signal})).text();
+      const text = await (await request('GET', '/metrics', {accept: 'text/plain', signal: stopping.signal, limit: LIMIT})).text();
       take(samples(text, NAMES), Date.now());
-      state.textContent = '● live';
-      state.classList.add('live');
+      state.show('live', true);
+      holder.hidden = false;
     } catch (error) {
       if (stopping.signal.aborted) return;
-      state.textContent = error.code === 403 ? 'You may not read /metrics.' : `${explain(error)}; trying again`;
-      state.classList.remove('live');
-      holder.hidden = error.code === 403;
-      if (error.code === 403 || error.code === 401) return;
+      if (isFinal(error)) {
+        holder.hidden = true;
+        return state.show(error.code === 403 ? 'You may not read /metrics.' : explain(error), false, poll);
+      }
+      state.show(`${explain(error)}; trying again. The plots end with the last answer.`);
     }
     if (!stopping.signal.aborted) timer = setTimeout(poll, EVERY);
   }
@@ -102,7 +106,7 @@ export function metricsView() {
   poll();
   return {
     title: 'Metrics',
-    element: h('section', {}, h('div', {class: 'bar'}, h('h1', {}, 'Metrics'), h('span', {class: 'note'}, 'since this view was opened, ten minutes at most'), state), holder),
+    element: h('section', {}, h('div', {class: 'bar'}, h('h1', {}, 'Metrics'), h('span', {class: 'note'}, 'since this view was opened, ten minutes at most'), state.element), holder),
     stop: () => (stopping.abort(), clearTimeout(timer)),
   };
 }

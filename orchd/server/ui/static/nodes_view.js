@@ -7,6 +7,7 @@ import {h} from './dom.js';
 import {Grid} from './grid.js';
 import {podColumns} from './pods_panel.js';
 import {objectAddress} from './routes.js';
+import {StateLine} from './state_line.js';
 import {TableRows} from './table_rows.js';
 import {toneOf} from './tones.js';
 
@@ -23,7 +24,7 @@ class NodesView {
   constructor() {
     this.nodes = resourceOf('', 'nodes');
     this.pods = resourceOf('', 'pods');
-    this.state = h('span', {class: 'state', id: 'state', role: 'status'}, 'loading');
+    this.state = new StateLine({id: 'state'});
     this.title = h('h2', {id: 'chosen'});
     this.byNode = new Map();
     this.chosen = null;
@@ -36,16 +37,17 @@ class NodesView {
   }
 
   follow(resource, name) {
-    return new TableRows({where: collection(resource), changed: () => this.draw(), status: (text, live) => this.status(name, live ? '' : text)});
+    return new TableRows({where: collection(resource), changed: () => this.draw(), status: (text, live, again) => this.status(name, live ? '' : text, again)});
   }
 
-  status(name, text) {
-    this.states[name] = text;
-    this.left.setEmpty(this.states.nodes || 'No nodes');
-    this.right.setEmpty(this.states.pods || 'No pods here');
-    const problem = Object.values(this.states).find(Boolean);
-    this.state.textContent = problem || '● live';
-    this.state.classList.toggle('live', !problem);
+  status(name, text, again) {
+    this.states[name] = {text, again};
+    const {nodes, pods} = this.states;
+    this.left.setEmpty((nodes && nodes.text) || 'No nodes');
+    this.right.setEmpty((pods && pods.text) || 'No pods here');
+    const problem = Object.values(this.states).find((each) => each.text);
+    const retry = Object.values(this.states).map((each) => each.again).filter(Boolean);
+    this.state.show(problem ? problem.text : 'live', !problem, retry.length ? () => retry.forEach((each) => each()) : null);
   }
 
   view() {
@@ -54,7 +56,7 @@ class NodesView {
       element: h(
         'section',
         {class: 'fillview'},
-        h('div', {class: 'bar'}, h('h1', {}, 'Nodes'), h('span', {class: 'note'}, 'Enter shows the pods of a node, and for a pod why it is there'), this.state),
+        h('div', {class: 'bar'}, h('h1', {}, 'Nodes'), h('span', {class: 'note'}, 'Enter shows the pods of a node, and for a pod why it is there'), this.state.element),
         h('div', {class: 'two'}, h('div', {}, this.left.element), h('div', {}, h('div', {class: 'bar'}, this.title), this.right.element)),
       ),
       focus: () => this.left.focus(),
@@ -120,7 +122,7 @@ class NodesView {
   nodeColumns(columns) {
     const counted = (row) => this.byNode.get(row.uid === NOWHERE ? NOWHERE : row.name) || {rows: [], running: 0};
     const found = [
-      {title: 'Node', text: (row) => row.name, least: NO_NODE.length},
+      {title: 'Node', main: true, text: (row) => row.name, least: NO_NODE.length},
       {title: 'Pods', text: (row) => String(counted(row).rows.length)},
       {title: 'Running', text: (row) => String(counted(row).running)},
     ];

@@ -10,9 +10,11 @@ import {follow} from './follow.js';
 import {ownersPanel} from './owners_panel.js';
 import {placementPanel} from './placement_panel.js';
 import {podsPanel} from './pods_panel.js';
+import {Backoff, isFinal} from './retry.js';
 import {may} from './rights.js';
-import {listAddress} from './routes.js';
+import {listAddress, listBefore, objectAddress} from './routes.js';
 import {withoutManagers} from './shown.js';
+import {StateLine} from './state_line.js';
 import {tabList} from './tabs.js';
 import {toYaml} from './yaml_write.js';
 
@@ -20,7 +22,7 @@ import {toYaml} from './yaml_write.js';
 export function objectView(address, {tell}) {
   const [group, plural, namespace, name] = address.parts;
   const resource = resourceOf(group, plural);
-  if (!resource || !name) return {title: '', element: h('p', {class: 'problem', role: 'alert'}, 'There is no such resource.'), stop() {}};
+  if (!resource || !name) return {title: 'Unknown resource', element: h('p', {class: 'problem', role: 'alert'}, 'There is no such resource.'), stop() {}};
   return new ObjectView(resource, namespace, name, address.query.tab || 'yaml', tell).view();
 }
 
@@ -30,8 +32,9 @@ class ObjectView {
     this.where = item(resource, namespace, name);
     this.object = null;
     this.panel = null;
+    this.gone = false;
     this.stopping = new AbortController();
-    this.state = h('span', {class: 'state', role: 'status'}, 'loading');
+    this.state = new StateLine();
     this.deleting = button('Delete', () => this.remove(), {class: 'danger', id: 'delete', disabled: true});
     this.tabs = tabList(this.choices(), tab, (chosen) => this.show(chosen));
     this.load();
@@ -52,9 +55,9 @@ class ObjectView {
 
   view() {
     const {resource, namespace, name} = this;
-    const back = listAddress(resource, {namespace});
+    const back = listBefore(resource) || listAddress(resource, {namespace});
     return {
-      title: name,
+      title: `${name} · ${resource.kind}${namespace ? ` in ${namespace}` : ''}`,
       back,
       element: h(
         'section',
@@ -65,7 +68,7 @@ class ObjectView {
           h('h1', {}, name, h('small', {}, ` ${resource.kind}${namespace ? ` in ${namespace}` : ''}`)),
           h('a', {class: 'button', href: back}, `All ${resource.name}`),
           this.deleting,
-          this.state,
+          this.state.element,
         ),
         this.tabs.element,
         this.tabs.panel,
@@ -80,12 +83,21 @@ class ObjectView {
     };
   }
 
+  /** Read the object until the server answers; a refusal is shown with a way to try again. */
   async load() {
-    try {
-      this.object = await json('GET', this.where, {signal: this.stopping.signal});
-    } catch (error) {
-      if (!this.stopping.signal.aborted) fill(this.state, explain(error));
-      return;
+    const {signal} = this.stopping;
+    const backoff = new Backoff();
+    while (!this.object) {
+      backoff.begin();
+      try {
+        this.object = await json('GET', this.where, {signal});
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isFinal(error)) return this.refused(error);
+        this.state.show(`${explain(error)}; trying again`);
+        await backoff.pause(signal, error);
+      }
+      if (signal.aborted) return;
     }
     this.tabs.select(this.tabs.selected);
     this.follow();
@@ -93,47 +105,85 @@ class ObjectView {
     this.deleting.title = this.deleting.disabled ? 'You may not delete this' : 'Delete (d)';
   }
 
+  refused(error) {
+    const again = button('Try again', () => (this.tabs.focus(), this.state.show('loading'), this.show(null), this.load()), {id: 'again'});
+    this.state.show(error.code === 404 ? 'not found' : `refused (${error.code})`);
+    fill(this.tabs.panel, h('p', {class: 'problem', role: 'alert'}, explain(error)), h('p', {}, again));
+  }
+
   /** Keep the object current. */
   async follow() {
     const {resource} = this;
-    if (!(await may('watch', resource, this.namespace, this.name).catch(() => false))) return fill(this.state, 'not live: you may not watch this');
+    if (!(await may('watch', resource, this.namespace, this.name).catch(() => false))) return this.unwatched();
     const listener = {
       begin() {},
       complete() {},
       put: (answer, type) => this.changed(answer, type),
-      status: (text, live) => {
-        fill(this.state, live ? '● live' : text);
-        this.state.classList.toggle('live', live);
-      },
+      status: (text, live, again) => this.state.show(live && this.gone ? 'deleted' : text, live && !this.gone, again),
     };
     const where = this.where.slice(0, this.where.lastIndexOf('/'));
     follow({where, query: {fieldSelector: `metadata.name=${this.name}`}, accept: 'application/json', listener, signal: this.stopping.signal});
   }
 
+  /** The user may read the object, but not watch it. */
+  unwatched(text = 'not live: you may not watch this') {
+    this.state.show(text, false, async () => {
+      try {
+        const found = await json('GET', this.where, {signal: this.stopping.signal});
+        this.changed(found, 'MODIFIED');
+        this.unwatched(`read at ${new Date().toLocaleTimeString()}: you may not watch this`);
+      } catch (error) {
+        if (error.code === 404) this.vanish();
+        if (!this.stopping.signal.aborted) this.unwatched(explain(error));
+      }
+    });
+  }
+
   changed(answer, type) {
     const found = type === 'LIST' ? (answer.items || [])[0] : answer;
-    if (type === 'DELETED') {
-      this.tell(`${this.resource.kind} ${this.name} was deleted`);
-      this.deleting.disabled = true;
-    }
-    if (!found || (this.object && found.metadata.resourceVersion === this.object.metadata.resourceVersion)) return;
+    // Absent from a list after a break: it went meanwhile.
+    if (type === 'DELETED' || !found) return this.vanish();
+    if (this.gone) this.revive();
+    if ((this.object && found.metadata.resourceVersion === this.object.metadata.resourceVersion)) return;
     if (type === 'LIST') Object.assign(found, {apiVersion: this.object.apiVersion, kind: this.object.kind});
     this.object = found;
     if (this.panel && this.panel.changed) this.panel.changed(found);
+  }
+
+  vanish() {
+    if (this.gone) return;
+    this.gone = true;
+    this.tell(`${this.resource.kind} ${this.name} was deleted`);
+    this.deleting.disabled = true;
+    this.state.show('deleted');
+  }
+
+  /** There is an object of this name again. */
+  revive() {
+    this.gone = false;
+    this.tell(`${this.resource.kind} ${this.name} was created again`);
+    this.deleting.disabled = this.deleting.title !== 'Delete (d)';
+    this.state.show('live', true);
   }
 
   show(choice) {
     if (this.panel && this.panel.stop) this.panel.stop();
     this.panel = null;
     if (!this.object) return fill(this.tabs.panel, h('p', {class: 'note'}, 'Loading'));
+    // The tab is part of the address, for reloads and for those who are sent it.
+    history.replaceState(null, '', objectAddress(this.resource, this.namespace, this.name, choice.id === 'yaml' ? '' : choice.id));
     this.panel = choice.make();
     return fill(this.tabs.panel, this.panel.element);
   }
 
   yamlPanel() {
     const managers = h('input', {type: 'checkbox', id: 'managers'});
-    const text = h('pre', {class: 'yaml', tabindex: 0, 'aria-label': 'YAML'});
-    const draw = () => (text.textContent = toYaml(managers.checked ? this.object : withoutManagers(this.object)));
+    const text = h('pre', {class: 'yaml', tabindex: 0, role: 'region', 'aria-label': 'YAML'});
+    const draw = () => {
+      const found = toYaml(managers.checked ? this.object : withoutManagers(this.object));
+      // A selection in an unchanged text stays.
+      if (text.textContent !== found) text.textContent = found;
+    };
     managers.addEventListener('change', draw);
     draw();
     const copy = button('Copy', () => navigator.clipboard.writeText(text.textContent).then(() => this.tell('copied'), () => this.tell('the browser does not allow to copy')));
@@ -155,7 +205,7 @@ class ObjectView {
     if (this.deleting.disabled || !this.object) return;
     confirmDelete({kind: this.resource.kind, name: this.name, where: this.where, uid: this.object.metadata.uid, deleted: () => {
       this.tell(`${this.resource.kind} ${this.name}: deletion requested`);
-      location.hash = listAddress(this.resource, {namespace: this.namespace});
+      location.hash = listBefore(this.resource) || listAddress(this.resource, {namespace: this.namespace});
     }});
   }
 

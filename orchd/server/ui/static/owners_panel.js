@@ -1,7 +1,8 @@
 // The tree of owners: what owns an object, and what it owns.
 
+import {announce} from './announce.js';
 import {explain} from './api.js';
-import {fill, h} from './dom.js';
+import {button, fill, h} from './dom.js';
 import {ownersOf, ownedBy} from './owner_graph.js';
 import {objectAddress} from './routes.js';
 
@@ -9,13 +10,23 @@ import {objectAddress} from './routes.js';
 
 export function ownersPanel(resource, object) {
   const stopping = new AbortController();
-  const state = h('p', {class: 'note', role: 'status'}, 'Looking for owners and dependents');
+  const state = h('p', {class: 'note'});
   const holder = h('div', {});
-  build(resource, object, stopping.signal, (text) => (state.textContent = text)).then(
-    (tree) => !stopping.signal.aborted && fill(holder, treeElement(tree, object.metadata.uid)),
-    (error) => !stopping.signal.aborted && fill(state, explain(error)),
-  );
-  return {element: h('div', {class: 'panelpart'}, state, holder), stop: () => stopping.abort()};
+  const load = async () => {
+    state.textContent = 'Looking for owners and dependents';
+    try {
+      const tree = await build(resource, object, stopping.signal, (text) => (state.textContent = text));
+      if (stopping.signal.aborted) return;
+      fill(holder, treeElement(tree, object.metadata.uid));
+      announce(state.textContent || 'The tree is complete');
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      fill(state, explain(error));
+      announce(state.textContent);
+    }
+  };
+  load();
+  return {element: h('div', {class: 'panelpart'}, h('div', {class: 'actions'}, button('Look again', load)), state, holder), stop: () => stopping.abort()};
 }
 
 async function build(resource, object, signal, tell) {
@@ -34,7 +45,7 @@ function treeElement({top, children}, here) {
     const more = each.below ? [each.below] : below;
     const element = h(
       'li',
-      {role: 'treeitem', tabindex: -1, 'aria-level': level, 'aria-expanded': more.length ? 'true' : null, class: each.uid === here ? 'here' : '', 'data-href': each.resource ? objectAddress(each.resource, each.namespace, each.name) : null},
+      {role: 'treeitem', tabindex: -1, 'aria-label': `${each.kind} ${each.name} ${each.note || ''}`.trim(), 'aria-level': level, 'aria-expanded': more.length ? 'true' : null, class: each.uid === here ? 'here' : '', 'data-href': each.resource ? objectAddress(each.resource, each.namespace, each.name) : null},
       each.resource
         ? h('a', {class: 'node', tabindex: -1, href: objectAddress(each.resource, each.namespace, each.name)}, `${each.kind} ${each.name}`)
         : h('span', {class: 'node'}, `${each.kind} ${each.name}`),

@@ -17,7 +17,7 @@ export class Plot {
     this._top = h('span', {class: 'note'});
     this._drawing = svg('svg', {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': title});
     this._legend = h('ul', {});
-    this.element = h('figure', {class: 'plot', id}, h('figcaption', {}, title, ' ', this._top), this._drawing, this._legend);
+    this.element = h('figure', {class: 'plot', id, 'aria-label': title}, h('figcaption', {}, title, ' ', this._top), this._drawing, this._legend);
   }
 
   /** @param {Point[]} points  oldest first @param {number} span  milliseconds */

@@ -6,12 +6,13 @@ import {collection, resourceOf} from './discovery.js';
 import {h} from './dom.js';
 import {Grid} from './grid.js';
 import {objectAddress} from './routes.js';
+import {StateLine} from './state_line.js';
 import {TableRows} from './table_rows.js';
 import {toneOf} from './tones.js';
 
 export function podsPanel(node) {
   const pods = resourceOf('', 'pods');
-  const state = h('p', {class: 'note', role: 'status'});
+  const state = new StateLine();
   const grid = new Grid({label: `Pods of ${node}`, key: (row) => row.uid, open: (row) => (location.hash = objectAddress(pods, row.namespace, row.name, 'placement')), empty: 'No pods'});
   let columns = 0;
   const rows = new TableRows({
@@ -24,12 +25,12 @@ export function podsPanel(node) {
       }
       grid.setRows(rows.sorted());
     },
-    status: (text, live) => {
-      state.textContent = live ? '' : text;
+    status: (text, live, again) => {
+      state.show(text, live, again);
       grid.setEmpty(live ? 'No pods' : text);
     },
   });
-  return {element: h('div', {class: 'panelpart filling'}, state, grid.element), stop: () => (rows.stop(), grid.stop())};
+  return {element: h('div', {class: 'panelpart filling'}, h('p', {}, state.element), grid.element), stop: () => (rows.stop(), grid.stop())};
 }
 
 /** The server's columns of priority 0, with the namespace. */

@@ -7,6 +7,24 @@ export function listAddress(resource, filters = {}) {
   return `#/list/${resource.group || CORE}/${encodeURIComponent(resource.name)}${query(filters)}`;
 }
 
+/** Addresses of the lists that were shown last, by group and name of the resource. */
+const lists = new Map();
+
+/** Note the address of a list, for the way back from its objects. */
+export function rememberList(resource, address) {
+  lists.set(`${resource.group}/${resource.name}`, address);
+}
+
+/** Address of the list of a resource that was shown last, with its filters; undefined without one. */
+export function listBefore(resource) {
+  return lists.get(`${resource.group}/${resource.name}`);
+}
+
+/** Forget the lists: another user. */
+export function forgetLists() {
+  lists.clear();
+}
+
 /** Address of an object. */
 export function objectAddress(resource, namespace, name, tab = '') {
   const parts = [resource.group || CORE, resource.name, namespace || CORE, name].map(encodeURIComponent);

@@ -5,11 +5,19 @@ import {button, h} from './dom.js';
 import {getToken, session, setSession, setToken} from './session.js';
 
 const SESSION = '/ui/session';
+/** Milliseconds for the answer to a question that the server answers at once. */
+const LIMIT = 10_000;
+const SENDABLE = /^[\x21-\x7e]+$/;
+
+/** Whom the server takes the user for: {user, certificate, names}. A 401 signs out, unless `quiet`. */
+export function askWho(quiet = false) {
+  return json('GET', SESSION, {quiet, limit: LIMIT});
+}
 
 /** Ask the server who the user is. True if a user is signed in. Raises the errors of `json` except 401. */
 export async function readSession() {
   try {
-    setSession(await json('GET', SESSION, {quiet: true}));
+    setSession(await askWho(true));
   } catch (error) {
     if (error.code !== 401) throw error;
     setSession({user: null, certificate: false, names: {}});
@@ -23,22 +31,27 @@ export async function readSession() {
  * @param {() => void} done
  */
 export async function signIn(message, done) {
-  const problem = h('p', {role: 'alert', class: 'problem', hidden: !message}, message);
-  const token = h('input', {id: 'token', type: 'password', autocomplete: 'off', spellcheck: 'false', required: true});
+  const problem = h('p', {role: 'alert', class: 'problem', id: 'refusal', hidden: !message}, message);
+  const token = h('input', {id: 'token', type: 'password', autocomplete: 'off', spellcheck: 'false', required: true, 'aria-describedby': 'refusal'});
   const keep = h('input', {id: 'keep', type: 'checkbox'});
   const submit = async (event) => {
     event.preventDefault();
-    setToken(token.value.trim(), keep.checked);
+    const given = token.value.trim();
     let known = false;
     try {
+      // Browsers refuse to send other characters.
+      if (!SENDABLE.test(given)) throw new Error('A token has ASCII characters alone, without spaces.');
+      setToken(given, keep.checked);
       known = await readSession();
       problem.textContent = known ? '' : 'The server does not accept this token.';
     } catch (error) {
       problem.textContent = explain(error);
     }
     problem.hidden = known;
-    if (known) done();
-    else setToken('', false);
+    token.setAttribute('aria-invalid', String(!known));
+    if (known) return done();
+    setToken('', false);
+    return token.select();
   };
   const form = h(
     'form',

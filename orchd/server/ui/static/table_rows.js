@@ -1,5 +1,6 @@
 // The rows of a followed Table: kept by uid, in order of namespace and name, and given to a view once per frame.
 
+import {bounded} from './cells.js';
 import {follow} from './follow.js';
 import {compare} from './order.js';
 import {session} from './session.js';
@@ -22,12 +23,14 @@ export function tableType() {
 /** Rows of a collection that follow the server. */
 export class TableRows {
   /**
-   * @param {{where: string, query?: Object, changed: () => void, status: (text: string, live: boolean) => void}} options
+   * @param {{where: string, query?: Object, changed: () => void, status: (text: string, live: boolean, again?: () => void) => void}} options
    *   `changed` is called after rows have changed, at most once per frame
    */
   constructor({where, query, changed, status}) {
     /** @type {Map<string, Row>} */
     this.rows = new Map();
+    /** The same rows by namespace and name; null where that order has to be found. */
+    this._sorted = [];
     /** @type {{name: string, priority: number, type: string, format: string, description: string}[]} */
     this.columns = [];
     this.complete = false;
@@ -54,24 +57,47 @@ export class TableRows {
     cancelAnimationFrame(this._frame);
   }
 
-  /** All rows by namespace and name. */
+  /** All rows by namespace and name, in a new list. */
   sorted() {
-    return [...this.rows.values()].sort(byName);
+    this._sorted = this._sorted || [...this.rows.values()].sort(byName);
+    return this._sorted.slice();
   }
 
-  _put(table, type) {
+  _put(answer, type) {
+    const table = asTable(answer, type);
     if (table.columnDefinitions && table.columnDefinitions.length) this.columns = table.columnDefinitions;
     for (const each of table.rows || []) {
       const row = toRow(each);
-      if (type === 'DELETED') this.rows.delete(row.uid);
-      else this.rows.set(row.uid, row);
+      if (type === 'DELETED') this._delete(row.uid);
+      else this._set(row, type !== 'LIST');
       if (this._seen) this._seen.add(row.uid);
     }
     this._later();
   }
 
+  /** Add or update a row. The order changes by new rows alone: a name is for life. `one`: no page of a list. */
+  _set(row, one) {
+    const known = this.rows.get(row.uid);
+    if (known) {
+      Object.assign(known, row);
+      return;
+    }
+    this.rows.set(row.uid, row);
+    if (one && this._sorted) this._sorted.splice(placeOf(this._sorted, row), 0, row);
+    else this._sorted = null;
+  }
+
+  _delete(uid) {
+    const known = this.rows.get(uid);
+    if (!known || !this.rows.delete(uid) || !this._sorted) return;
+    const at = placeOf(this._sorted, known);
+    if (this._sorted[at] === known) this._sorted.splice(at, 1);
+    else this._sorted = null;
+  }
+
   _complete() {
     for (const uid of this.rows.keys()) if (!this._seen.has(uid)) this.rows.delete(uid);
+    this._sorted = null;
     this._seen = null;
     this.complete = true;
     this._later();
@@ -99,16 +125,38 @@ export function byName(one, other) {
   return compare(one.namespace, other.namespace) || compare(one.name, other.name);
 }
 
+/** The place of a row in sorted rows: its own, or where it would be. */
+function placeOf(rows, row) {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (byName(rows[middle], row) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const PLAIN_COLUMNS = [{name: 'Name', type: 'string', priority: 0, description: ''}, {name: 'Age', type: 'string', priority: 0, description: ''}];
+
+/** A Table; made of the objects where a server of another group has none. */
+function asTable(answer, type) {
+  if (answer.rows || answer.columnDefinitions || answer.kind === 'Table') return answer;
+  const objects = type === 'LIST' ? answer.items || [] : [answer];
+  return {columnDefinitions: PLAIN_COLUMNS, rows: objects.map((object) => ({object, cells: [object.metadata.name, object.metadata.creationTimestamp || '']}))};
+}
+
 function toRow(each) {
   const metadata = (each.object && each.object.metadata) || {};
   const labels = Object.entries(metadata.labels || {}).map(([key, value]) => `${key}=${value}`);
   const name = metadata.name || String(each.cells[0]);
+  const cells = each.cells.map(bounded);
   return {
     uid: metadata.uid || `${metadata.namespace || ''}/${name}`,
     namespace: metadata.namespace || '',
     name,
     created: metadata.creationTimestamp || '',
-    cells: each.cells,
-    search: [metadata.namespace || '', ...each.cells, ...labels].join(' ').toLowerCase(),
+    cells,
+    search: [metadata.namespace || '', ...cells, ...labels].join(' ').toLowerCase(),
   };
 }

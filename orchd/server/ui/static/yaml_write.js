@@ -2,8 +2,9 @@
 
 /** Texts that readers of YAML 1.1 or 1.2 take for something else. */
 const AMBIGUOUS = /^(?:~|null|true|false|yes|no|on|off|y|n|[-+.]?\d.*|[-+]?\.(?:inf|nan)|=|<<|\.\.\..*)$/i;
-const PLAIN = /^[A-Za-z0-9_./(<$][^\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff]*$/;
-const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff\ud800-\udfff]/;
+const PLAIN = /^[A-Za-z0-9_./(<$][^\u0000-\u001f]*$/;
+/** Also what is not seen or changes the writing direction: in quotes it is an escape. */
+const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/;
 
 /** The document of a value. */
 export function toYaml(value) {
@@ -55,5 +56,5 @@ function scalarText(text) {
 
 /** A double-quoted text: JSON's escapes are YAML's. */
 function quoted(text) {
-  return JSON.stringify(text).replace(/[\u007f-\u009f\u2028\u2029\ufeff]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(text).replace(/[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,4 +1,4 @@
-"""Schemas in definitions: what may be said in them."""
+"""Schemas in definitions: validation of the schema itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAP = "x-orch-map-type"
 
 
 def wrong(schema: dict[str, Any], options: Options | None = None, *, status: bool = False) -> list[str]:
-    """What is wrong with a schema that is called ``s``."""
+    """The errors of a schema named ``s``."""
     report = Report(SETTINGS)
     check(schema, root("s"), report, options or Options(), status=status)
     return [f"{cause.field.removeprefix('s.properties')}: {cause.message}" for cause in report.causes]
@@ -132,7 +132,7 @@ KEYWORDS: list[tuple[dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("schema", "expected"), KEYWORDS)
 def test_keyword_rules(schema: dict[str, Any], expected: list[str]) -> None:
-    """Every keyword has its rules."""
+    """Each keyword has its rules."""
     assert wrong(schema) == expected
 
 
@@ -203,7 +203,7 @@ STRUCTURE: list[tuple[dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("schema", "expected"), STRUCTURE)
 def test_structural_schema_rules(schema: dict[str, Any], expected: list[str]) -> None:
-    """A structural schema says what everything is, and says nothing new under a junctor."""
+    """A structural schema specifies every type, and specifies none inside allOf, anyOf, oneOf and not."""
     if "not-" in (inner := (schema.get("properties") or {}).get("a") or {}):
         inner["not"] = inner.pop("not-")
     assert wrong(schema) == expected
@@ -262,7 +262,7 @@ DEFAULTS: list[tuple[dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("schema", "expected"), DEFAULTS)
 def test_defaults_must_fit_their_schema(schema: dict[str, Any], expected: list[str]) -> None:
-    """A default is a value that its own schema takes whole."""
+    """A default must be valid under its own schema."""
     found = wrong(schema)
     assert len(found) == len(expected)
     assert all(one.startswith(other.replace("metadata: metadata", "metadata: [metadata")) for one, other in zip(found, expected, strict=True)), found
@@ -278,8 +278,8 @@ RULES = [
 
 @pytest.mark.parametrize(("rule", "said"), RULES)
 def test_validation_rules_are_checked_or_refused(rule: dict[str, str], said: str) -> None:
-    """Rules are checked as far as that goes without knowing what they mean; with the gate on they are refused, since
-    nobody would evaluate them."""
+    """Validation rules are checked as far as possible without evaluation; with the gate on they are rejected, since
+    they would not be evaluated."""
     schema = member(type="string", x_orch_validations=[rule])
     (first,) = wrong(schema)
     report = Report(ObjectSettings(dialect=ORCH, features={"CustomResourceValidationExpressions": True}))
@@ -294,7 +294,7 @@ def test_validation_rules_are_checked_or_refused(rule: dict[str, str], said: str
 
 
 def test_root_keywords_with_a_status_subresource() -> None:
-    """Where status is a subresource the root may only say what holds for each part of it."""
+    """With a status subresource the root may only have keywords that apply to each part of it."""
     assert wrong({"type": "object", "required": ["spec"]}, status=True) == []
     (found,) = wrong({"type": "object", "nullable": False, "allOf": [{"required": ["a"]}], KEEP: True}, status=True)
     assert found.startswith('s: Invalid value: apiextensions.JSONSchemaProps{ID:"", Schema:"", Ref:(*string)(nil), Description:"", Type:"object", Nullable:false')
@@ -318,11 +318,11 @@ OLD: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("schema", "rule"), OLD)
 def test_existing_violations_are_accepted_on_update(schema: dict[str, Any], rule: str) -> None:
-    """A rule that the stored definition breaks is not held against a change of it."""
+    """An update of a definition may keep a violation of the stored one."""
     options = options_after([schema], ORCH)
     assert not getattr(options, rule)
     if rule != "structural":
-        # Here structure is asked for in any case: the keywords that make it necessary are checked elsewhere.
+        # Structure is required here in any case: the keywords that require it are checked elsewhere.
         assert wrong(schema)
     assert wrong(schema, options) == []
     assert options_after([{"type": "object"}], ORCH) == Options()
@@ -341,12 +341,12 @@ PATTERNS = [
 
 @pytest.mark.parametrize(("text", "why"), PATTERNS)
 def test_pattern_errors_are_re2s(text: str, why: str) -> None:
-    """Expressions are RE2's, and so is what is said about those that are none."""
+    """Patterns have RE2 syntax, and errors have RE2's messages."""
     assert pattern_error(text) == (f"error parsing regexp: {why}" if why else "")
 
 
 def test_pattern_matching_takes_linear_time() -> None:
-    """An expression that makes others try every way through a text does not."""
+    """A pattern that causes backtracking elsewhere is matched in linear time."""
     assert pattern("^(a+)+$").search("a" * 100_000 + "!") is None
     assert pattern("é$").search("caf\u00e9") is not None
     assert pattern("a$").search("a\n") is None
@@ -354,7 +354,7 @@ def test_pattern_matching_takes_linear_time() -> None:
 
 @given(st.text(alphabet="ab()[]*+?{}12,|^$\\-.dpLQE<:i", max_size=12))
 def test_any_pattern_is_accepted_or_refused(text: str) -> None:
-    """Any text is an expression or is refused with a reason."""
+    """Any text is a valid pattern or is rejected with a reason."""
     try:
         pattern(text)
     except PatternError as error:

@@ -1,4 +1,4 @@
-"""Custom objects against their schema."""
+"""Validation of custom objects against their schema."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SETTINGS = ObjectSettings(dialect=ORCH)
 
 
 def found(schema: dict[str, Any], value: Any) -> list[str]:
-    """What is wrong with a value that is called ``v``."""
+    """The errors of a value named ``v``."""
     return [f"{c.field}: {c.message}" for c in objects.causes(compile_schema(schema, ORCH)(value), "v")]
 
 
@@ -85,7 +85,7 @@ TABLE: list[tuple[dict[str, Any], Any, list[str]]] = [
 
 @pytest.mark.parametrize(("schema", "value", "wrong"), TABLE, ids=lambda each: repr(each)[:40])
 def test_keyword_violations_are_reported(schema: dict[str, Any], value: Any, wrong: list[str]) -> None:
-    """Each keyword refuses what it should in the reference's words."""
+    """Violations of each keyword are reported with the reference's messages."""
     assert found(schema, value) == wrong
 
 
@@ -115,17 +115,17 @@ def test_keyword_violations_are_reported(schema: dict[str, Any], value: Any, wro
     ],
 )
 def test_formats_accept_and_refuse(name: str, good: str, bad: str) -> None:
-    """Formats that are checked accept one and refuse the other."""
+    """Each checked format accepts one value and rejects the other."""
     assert FORMATS[name](good) and not FORMATS[name](bad)
 
 
 def test_format_checks_take_linear_time() -> None:
-    """The time that a format takes grows with the text: this one would take hours if it grew with its square."""
+    """Formats are checked in time linear in the text: with quadratic time this test would take hours."""
     assert not any(FORMATS[name]("1" * 1_000_000 + "!") for name in FORMATS if name != "password")
 
 
 def test_re2_pattern_syntax() -> None:
-    """Classes by name, the very end of a text and quoted runs mean what they mean in RE2."""
+    """Named classes, the absolute end of text and quoted sequences have RE2's meaning."""
     assert pattern("^[[:alpha:]]+$").search("ab")
     assert not pattern("^[[:alpha:]_]+$").search("ab\n")
     assert pattern(r"^\Qa.b\E\z").search("a.b") and not pattern(r"^\Qa.b\E").search("axb")
@@ -158,14 +158,14 @@ schemas = st.recursive(
 
 @given(schemas, json_values)
 def test_any_value_and_schema_can_be_checked(schema: dict[str, Any], value: Any) -> None:
-    """No value and no schema make a check fail in any other way, and ``not`` is its opposite."""
+    """Any value can be checked against any schema without an exception, and ``not`` inverts the result."""
     wrong = found(schema, value)
     if value is not None:
         assert bool(found({"not": schema}, value)) != bool(wrong)
 
 
 def test_recorded_refusals(reference: Callable[[str], Any]) -> None:
-    """Every recorded object of a custom kind is refused for the recorded reasons, in the recorded words."""
+    """Every recorded rejection of a custom object has the recorded causes and messages."""
     facts = reference("validation")
     fixture = facts["fixtures"]["crd ws.wx.com"]
     names = {**fixture["spec"]["names"], "listKind": "WList", "singular": "w"}
@@ -205,7 +205,7 @@ def _object(**members: Any) -> dict[str, Any]:
 
 
 def test_existing_duplicates_are_accepted_on_update() -> None:
-    """An object whose set has an item twice since before may be changed; a new one is refused."""
+    """An object whose set already had a duplicate item may be updated; a new one is rejected."""
     resource = _thing(
         {"type": "object", "properties": {"s": {"type": "array", "x-orch-list-type": "set", "items": {"type": "string"}}}}
     )
@@ -216,7 +216,7 @@ def test_existing_duplicates_are_accepted_on_update() -> None:
 
 
 def test_scale_replicas_must_be_numbers() -> None:
-    """Replicas that the scale subresource shows must be numbers that it can show."""
+    """Replicas that the scale subresource shows must be integers within its range."""
     scale = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n", "labelSelectorPath": ".status.s"}
     schema = {"type": "object", "x-orch-preserve-unknown-fields": True}
     resource = _thing(schema, subresources={"scale": scale, "status": {}})

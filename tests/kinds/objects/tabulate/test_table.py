@@ -1,4 +1,4 @@
-"""Every recorded row, and what a Table is made of."""
+"""Tables: every recorded row, columns and cells."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _same(cell: Any, want: Any) -> bool:
     return isinstance(cell, str) and re.fullmatch(pattern, cell) is not None
 
 
-#: What a server fills in before it stores an object; rows whose object is given as it was sent lack it.
+#: What a server sets before it stores an object; objects that were recorded as requests lack it.
 _DEFAULTED = {
     "Pod": {"status": {"phase": "Pending"}},
     "Namespace": {"status": {"phase": "Active"}},
@@ -83,7 +83,7 @@ _DEFAULTED = {
 }
 
 
-#: What controllers inside the server had written by the time a sample was printed.
+#: What controllers in the server had written when a sample was recorded.
 _WRITTEN = {
     ORCH("flowcontrol.apiserver.{abbr}.io/v1beta1/FlowSchema/minimal"): {
         "conditions": [{"type": "Dangling", "status": "False"}]
@@ -102,7 +102,7 @@ def _filled(value: Any, default: Any) -> Any:
 
 
 def test_rows_match_the_recorded_ones(reference: Load) -> None:
-    """Every cell that the reference printed is printed for the object that it had."""
+    """Every cell of every recorded row is reproduced."""
     samples = {entry["id"]: entry["stored"] for entry in reference("defaults")["objects"]}
     wrong = []
     count = 0
@@ -137,7 +137,7 @@ def test_rows_match_the_recorded_ones(reference: Load) -> None:
 
 
 def test_columns_match_the_recorded_ones(reference: Load) -> None:
-    """Names, types, formats and priorities are those recorded, and nothing is printed without being recorded."""
+    """Names, types, formats and priorities of columns are those recorded, and there are no others."""
     seen = set()
     for entry in reference("columns")["resources"]:
         resource = _resource(entry)
@@ -155,7 +155,7 @@ def test_columns_match_the_recorded_ones(reference: Load) -> None:
 
 
 def test_human_durations(reference: Load) -> None:
-    """Durations are written as recorded."""
+    """Durations are formatted as recorded."""
     for seconds, text in reference("columns")["human_duration_seconds"]:
         assert human_duration(seconds) == text
     assert (human_duration(-1), human_duration(-2)) == ("0s", "<invalid>")
@@ -175,7 +175,7 @@ def _custom(printer_columns: Any) -> Resource:
 
 
 def test_recorded_custom_columns(reference: Load) -> None:
-    """Custom kinds print what their definition says; without columns, name and age."""
+    """Custom kinds have the columns of their definition, by default name and age."""
     for case in reference("columns")["custom_resources"]:
         resource = _custom(case.get("printer"))
         got = [{k: v for k, v in c.items() if k != "description"} for c in columns(resource, ORCH)]
@@ -203,13 +203,13 @@ def test_recorded_custom_columns(reference: Load) -> None:
     ],
 )
 def test_custom_cells_have_the_columns_type(type_: str, value: Any, cell: Any) -> None:
-    """A custom cell has the column's type or is empty; as a string anything can be shown."""
+    """A custom cell has the column's type or is empty; a string column shows any value."""
     resource = _custom([{"name": "X", "type": type_, "jsonPath": ".x"}])
     assert row_cells({"metadata": {"name": "a"}, "x": value}, resource, NOW, ORCH) == ["a", cell]
 
 
 def test_parts_of_a_table() -> None:
-    """A row carries the object that it is given, or none; later events of a watch carry no columns."""
+    """A row includes the object that it is given, or none; later watch events have no column definitions."""
     resource = CATALOG.resource("", "v1", "configmaps")
     assert resource is not None
     o = {"metadata": {"name": "a", "creationTimestamp": CREATED}, "data": {"x": "y"}}
@@ -222,7 +222,7 @@ def test_parts_of_a_table() -> None:
 
 
 def test_kind_without_printer() -> None:
-    """A kind without columns shows its name and creation time."""
+    """A kind without columns has its name and creation time."""
     resource = Resource(
         group="", version="v1", kind="Odd", plural="odds", type=Type("struct", members=()), namespaced=False
     )
@@ -231,7 +231,7 @@ def test_kind_without_printer() -> None:
 
 
 def test_descriptions_follow_the_dialect() -> None:
-    """Texts that name the product do so in the dialect in force."""
+    """Texts with the product's name use the dialect's."""
     resource = builtin_catalog(KUBERNETES).resource("", "v1", "persistentvolumes")
     assert resource is not None
     assert any(KUBERNETES("https://{long}.io/") in c["description"] for c in columns(resource, KUBERNETES))
@@ -274,14 +274,15 @@ def _pod(status: Any, **spec: Any) -> dict[str, Any]:
     ],
 )
 def test_pod_status_column(status: Any, cells: list[str]) -> None:
-    """A pod's reason goes before its phase; restarts say when the last one was; init containers' do not stay."""
+    """A pod's reason takes precedence over its phase; restarts show the time of the last one; restarts of finished init
+    containers are not counted."""
     resource = CATALOG.resource("", "v1", "pods")
     assert resource is not None
     assert row_cells(_pod(status), resource, NOW, ORCH)[1:4] == cells
 
 
 def test_autoscaler_of_v1_keeps_metrics_in_annotations() -> None:
-    """Metrics that v1 cannot express are printed from the annotations that hold them."""
+    """Metrics that v1 cannot represent are printed from the annotations that hold them."""
     resource = CATALOG.resource("autoscaling", "v1", "horizontalpodautoscalers")
     assert resource is not None
     kept = '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"10"}}]'
@@ -319,7 +320,7 @@ def test_autoscaler_of_v1_keeps_metrics_in_annotations() -> None:
     ],
 )
 def test_ingress_shows_three_hosts(hosts: list[str | None], cell: str) -> None:
-    """Three hosts are shown; rules after them count, with a host or without."""
+    """Three hosts are shown; further rules are counted, with or without a host."""
     resource = CATALOG.resource(ORCH("networking.{abbr}.io"), "v1", "ingresses")
     assert resource is not None
     rules = [{"host": host} if host else {} for host in hosts]
@@ -329,7 +330,7 @@ def test_ingress_shows_three_hosts(hosts: list[str | None], cell: str) -> None:
 
 @pytest.mark.parametrize(("port", "cell"), [({}, "*"), ({"name": ""}, "<unset>"), ({"name": "a"}, "a"), ({"name": "a", "port": 1}, "1")])
 def test_slice_ports_by_number_or_name(port: Any, cell: str) -> None:
-    """A port is shown by its number, else by its name; without either it stands for all."""
+    """A port is shown by its number, else by its name; one without either means all ports."""
     resource = CATALOG.resource(ORCH("discovery.{abbr}.io"), "v1", "endpointslices")
     assert resource is not None
     o = {"metadata": {"name": "s", "creationTimestamp": CREATED}, "addressType": "IPv4", "ports": [port]}

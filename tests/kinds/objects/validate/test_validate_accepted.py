@@ -1,4 +1,4 @@
-"""What a reference server accepted and stored is fine here too; what is nearly empty breaks no rule's code."""
+"""Validation accepts what the reference accepted, and does not fail on nearly empty objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETTINGS = ObjectSettings(dialect=ORCH, allow_privileged=True)
 
 
 def test_stored_objects_are_valid(reference: Callable[[str], Any]) -> None:
-    """Every object that was stored has no causes, new or unchanged."""
+    """Every stored object is valid as a new and as an unchanged one."""
     catalog = builtin_catalog(ORCH, enabled=lambda group, version, default: True)
     wrong = []
     count = 0
@@ -42,7 +42,7 @@ def test_stored_objects_are_valid(reference: Callable[[str], Any]) -> None:
 
 
 def test_validation_accepts_empty_objects() -> None:
-    """Rules take objects without any member, defaulted or not."""
+    """Validation does not raise for objects without any member, defaulted or not."""
     catalog = builtin_catalog(ORCH, enabled=lambda group, version, default: True)
     for resource in catalog.resources:
         for obj in (shape.canonical({}, resource.type), {}):

@@ -1,4 +1,4 @@
-"""Rules of the core group by table: an object, and everything that is wrong with it in order."""
+"""Validation of the core group by table: an object and all of its errors in order."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def _complete(plural: str, obj: Object) -> Object:
 
 
 def causes(plural: str, obj: Object, old: Object | None = None, sub: str = "") -> list[str]:
-    """``field: Reason`` of everything wrong, in order."""
-    return [line.partition(" | ")[0] for line in told(plural, obj, old, sub)]
+    """``field: Reason`` of every error, in order."""
+    return [line.partition(" | ")[0] for line in messages(plural, obj, old, sub)]
 
 
-def told(plural: str, obj: Object, old: Object | None = None, sub: str = "") -> list[str]:
-    """``field: Reason | message`` of everything wrong, in order."""
+def messages(plural: str, obj: Object, old: Object | None = None, sub: str = "") -> list[str]:
+    """``field: Reason | message`` of every error, in order."""
     resource = CATALOG.resource("", "v1", plural)
     assert resource is not None
     if old is None:
@@ -62,7 +62,7 @@ BAD_PROBE: Object = {"exec": {"command": []}}
 
 
 @pytest.mark.parametrize(("obj", "wanted"), [
-    # One source each; two of them have another name where they are one too many.
+    # One source each; two sources have another name in the error for having too many.
     (pod({"name": "v", "emptyDir": {}, "cephfs": {"monitors": ["m"]}}), [f"{V}.cephFS: Forbidden"]),
     (pod({"name": "v", "emptyDir": {}, "downwardAPI": {}}), [f"{V}.downwarAPI: Forbidden"]),
     (pod({"name": "v", "iscsi": ISCSI}), []),
@@ -78,7 +78,7 @@ BAD_PROBE: Object = {"exec": {"command": []}}
             "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}}}}}),
         [f"{V}.ephemeral.volumeClaimTemplate.metadata.{m}: Forbidden" for m in ("name", "uID")],
     ),
-    # A startup probe is looked at twice.
+    # A startup probe is validated twice.
     (pod(startupProbe=BAD_PROBE), [f"{K}.startupProbe.exec.command: Required"] * 2),
     (
         pod(startupProbe={**BAD_PROBE, "successThreshold": 2}, livenessProbe={"exec": {"command": ["a"]}, "successThreshold": 3}),
@@ -87,7 +87,7 @@ BAD_PROBE: Object = {"exec": {"command": []}}
             f"{K}.startupProbe.exec.command: Required", f"{K}.startupProbe.successThreshold: Invalid",
         ],
     ),
-    # A port's bad name is no name that another could repeat.
+    # An invalid port name is not checked for duplicates.
     (pod(ports=[{"name": "A", "containerPort": 1}, {"name": "A", "containerPort": 2}]),
      [f"{K}.ports[0].name: Invalid"] * 2 + [f"{K}.ports[1].name: Invalid"] * 2),
     (pod(envFrom=[{"secretRef": {"name": "a-"}}]), []),
@@ -98,7 +98,7 @@ BAD_PROBE: Object = {"exec": {"command": []}}
     (pod(securityContext={"windowsOptions": {"runAsUserName": "a?\\.."}}),
      [f"{K}.securityContext.windowsOptions.runAsUserName: Invalid"] * 2),
     (pod(securityContext={"windowsOptions": {"runAsUserName": "my domain\\me"}}), []),
-    # Without an account there are no tokens.
+    # Without a service account there are no tokens.
     (in_pod(serviceAccountName="", volumes=[{"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "p"}}]}}]),
      [f"{V}.projected.sources[0].serviceAccountToken: Forbidden"]),
     (in_pod(dnsPolicy="None", dnsConfig={}), ["spec.dnsConfig.nameservers: Required"]),
@@ -124,12 +124,13 @@ def test_deletion_costs_are_integers(cost: str, fine: bool) -> None:
 ])
 def test_tolerations_in_annotations_are_read_as_the_reference_reads_them(text: str, why: str) -> None:
     key = "scheduler.alpha.orch.io/tolerations"
-    found = told("pods", {**pod(), "metadata": {"annotations": {key: text}}})
+    found = messages("pods", {**pod(), "metadata": {"annotations": {key: text}}})
     assert found == [f'metadata.annotations: Invalid | Invalid value: "{key}": {why}']
 
 
 def test_ephemeral_container_rules() -> None:
-    """They need a name, and may not have what a part of the workload has, even when it is empty."""
+    """Ephemeral containers need a name, and must not set some fields of ordinary containers, not even to empty values.
+    """
     new = in_pod(ephemeralContainers=[{"image": "i"}, {"name": "d", "image": "i ", "lifecycle": {}, "resources": {}}])
     assert causes("pods", new, in_pod(), "ephemeralcontainers") == [
         "spec.ephemeralContainers[0]: Required",
@@ -138,7 +139,7 @@ def test_ephemeral_container_rules() -> None:
 
 
 def test_images_are_validated_on_create_and_update() -> None:
-    """Images with white space and missing images are rejected in new and in updated pods."""
+    """Images with white space and missing images are rejected in new and updated pods."""
     old = pod(imagePullPolicy="Never")
     assert causes("pods", pod(image=" i", imagePullPolicy="Never"), old) == [f"{K}.image: Invalid"] * 2
     assert causes("pods", pod(image="", imagePullPolicy="Never"), old) == [f"{K}.image: Required"] * 2
@@ -161,7 +162,7 @@ def test_pod_status_rules(new: Object, wanted: list[str]) -> None:
 
 
 def test_pod_addresses_are_shown_as_structs() -> None:
-    found = told("pods", status(podIPs=[{"ip": "1.1.1.1"}, {"ip": "1.1.1.1"}]), in_pod(), "status")
+    found = messages("pods", status(podIPs=[{"ip": "1.1.1.1"}, {"ip": "1.1.1.1"}]), in_pod(), "status")
     assert found[1] == 'status.podIPs[1]: Duplicate | Duplicate value: core.PodIP{IP:"1.1.1.1"}'
 
 
@@ -199,7 +200,7 @@ def test_persistent_volume_rules(obj: Object, wanted: list[str]) -> None:
 
 
 def test_inline_volumes_have_rules_of_their_own() -> None:
-    """An attachment that carries its volume may say little about it."""
+    """An attachment with an inline volume may set few of the volume's fields."""
     resource = CATALOG.resource(ORCH("storage.{abbr}.io"), "v1", "volumeattachments")
     assert resource is not None
     inline = {
@@ -245,7 +246,7 @@ def test_claim_update_rules(new: Object, old: Object, wanted: list[str]) -> None
 
 def test_amounts_in_statuses_are_rounded_away_from_zero() -> None:
     new = {**claim(), "status": {"capacity": {"storage": "-1500m"}}}
-    assert told("persistentvolumeclaims", new, claim(), "status") == [
+    assert messages("persistentvolumeclaims", new, claim(), "status") == [
         "status.capacity[storage]: Invalid | Invalid value: -2: must be a valid resource quantity",
     ]
 
@@ -340,13 +341,13 @@ def test_node_rules(obj: Object, wanted: list[str]) -> None:
     (["10.0.0.0/24"], [FIXED]),
 ])
 def test_pod_cidrs_of_a_node_are_immutable(new: list[str], wanted: list[str]) -> None:
-    """Of two that differ both are named; of another number of them one cause is enough."""
+    """If two CIDRs differ both are reported; if their number differs there is one error."""
     assert causes("nodes", node(podCIDRs=new), node(podCIDRs=["10.0.0.0/24", "fd00::/64"])) == wanted
 
 
 def test_limits_that_must_be_equal_blame_the_request() -> None:
     limit = {"type": "Container", "default": {"example.com/x": "2"}, "defaultRequest": {"example.com/x": "1"}}
-    found = told("limitranges", {"spec": {"limits": [limit]}})
+    found = messages("limitranges", {"spec": {"limits": [limit]}})
     assert [line.partition(": resource")[0] for line in found] == [
         "spec.limits[0].defaultRequest[example.com/x]: Invalid | Invalid value",
     ]
@@ -359,7 +360,7 @@ def test_quota_scopes_are_compared_as_sets() -> None:
 
 def test_quota_selectors_are_shown_as_structs() -> None:
     selector = {"matchExpressions": [{"scopeName": "BestEffort", "operator": "Exists"}, {"scopeName": "NotBestEffort", "operator": "Exists"}]}
-    found = told("resourcequotas", {"spec": {"hard": {"cpu": "1"}, "scopeSelector": selector}})
+    found = messages("resourcequotas", {"spec": {"hard": {"cpu": "1"}, "scopeSelector": selector}})
     at, listed = "spec.scopeSelector.matchExpressions", "core.ScopedResourceSelectorRequirement"
     exists = 'Operator:"Exists", Values:[]string(nil)}'
     assert found == [
@@ -375,5 +376,5 @@ def test_quota_selectors_are_shown_as_structs() -> None:
     ("2M", False, "2, scale:6"), ("1e3", False, "1, scale:3"), ("2Gi", False, "2147483648, scale:0"), ("-1", False, "-1, scale:0"),
 ])  # fmt: skip
 def test_quantities_are_shown_as_structs(text: str, short: bool, shown: str) -> None:
-    """Canonical text does not say how a quantity was written; the likelier way is shown."""
+    """The Go value of a canonical quantity is not known; the more likely one is printed."""
     assert f"int64Amount{{value:{shown}}}" in go_quantity(text, short=short)

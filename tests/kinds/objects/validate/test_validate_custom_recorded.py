@@ -1,4 +1,4 @@
-"""Recorded answers about objects of a custom kind, against the schema of its definition."""
+"""Validation of custom objects against their definition's schema, compared with recorded responses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _resource(definition: dict[str, Any], version: str) -> Resource:
 
 
 def _without_nulls(value: Any, schema: dict[str, Any]) -> Any:
-    """Nulls where the schema does not take them are dropped before validation."""
+    """Nulls are dropped before validation unless the schema allows them."""
     if not isinstance(value, dict):
         return value
     properties = schema.get("properties") or {}
@@ -42,8 +42,8 @@ def _without_nulls(value: Any, schema: dict[str, Any]) -> Any:
     }
 
 
-def test_custom_objects_are_judged_as_recorded(reference: Callable[[str], Any]) -> None:
-    """Every recorded creation of the fixture's kind finds the same causes in the same words."""
+def test_recorded_causes_of_custom_objects(reference: Callable[[str], Any]) -> None:
+    """Every recorded creation of the fixture's kind has the recorded causes and messages."""
     facts = reference("validation")
     definition = facts["fixtures"]["crd ws.wx.com"]
     found: Counter[bool] = Counter()
@@ -60,7 +60,7 @@ def test_custom_objects_are_judged_as_recorded(reference: Callable[[str], Any]) 
         body = dict(request["body"])
         metadata = {"namespace": "facts", **body.pop("metadata", {})}
         head = {k: body.pop(k) for k in ("apiVersion", "kind") if k in body}
-        body.pop("status", None)  # dropped on creation where status is a subresource
+        body.pop("status", None)  # Dropped on creation because status is a subresource.
         obj = {**head, "metadata": metadata, **_without_nulls(pruned(body, schema, extension_keywords(ORCH)), schema)}
         causes = dispatch.validate_create(obj, resource, SETTINGS)
         details = answer.get("details") or {}

@@ -1,4 +1,4 @@
-"""The entrance: which rules a kind has, names, warnings, and that nothing given is changed."""
+"""The entry points of validation: rules by kind, names, warnings; arguments are not modified."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def _pod(dialect: Dialect, **spec: Any) -> dict[str, Any]:
 
 
 def test_minimal_pod_is_valid(dialect: Dialect) -> None:
-    """A minimal pod is accepted on creation and unchanged."""
+    """A minimal pod is valid and unchanged."""
     settings, resource, pod = ObjectSettings(dialect=dialect), _pods(dialect), _pod(dialect)
     assert dispatch.validate_create(pod, resource, settings) == []
     assert dispatch.validate_update(pod, pod, resource, settings) == []
 
 
 def test_validation_does_not_mutate(dialect: Dialect) -> None:
-    """Rules only look."""
+    """Validation does not change its arguments."""
     settings, resource = ObjectSettings(dialect=dialect), _pods(dialect)
     old, new = _pod(dialect), _pod(dialect, nodeName="n", tolerations=[{"operator": "Exists"}])
     kept = copy.deepcopy((old, new))
@@ -60,7 +60,7 @@ def test_validation_does_not_mutate(dialect: Dialect) -> None:
 
 
 def test_an_image_may_change_and_tolerations_be_added(dialect: Dialect) -> None:
-    """What a running pod may change is no cause."""
+    """An image of a running pod may change and tolerations may be added."""
     settings, resource, old = ObjectSettings(dialect=dialect), _pods(dialect), _pod(dialect)
     new = _pod(dialect, tolerations=[{"operator": "Exists"}], activeDeadlineSeconds=5)
     new["spec"]["containers"] = [{**new["spec"]["containers"][0], "image": "other"}]
@@ -68,7 +68,7 @@ def test_an_image_may_change_and_tolerations_be_added(dialect: Dialect) -> None:
 
 
 def test_privileged_containers_need_allow_privileged(dialect: Dialect) -> None:
-    """Without --allow-privileged they are forbidden."""
+    """Without --allow-privileged, privileged containers are forbidden."""
     resource = _pods(dialect)
     pod = _pod(dialect, containers=[{"name": "c", "image": "i", "securityContext": {"privileged": True}}])
     causes = dispatch.validate_create(pod, resource, ObjectSettings(dialect=dialect))
@@ -89,7 +89,7 @@ def test_privileged_containers_need_allow_privileged(dialect: Dialect) -> None:
 def test_names_follow_the_kinds_rule(
     dialect: Dialect, group: str, version: str, plural: str, good: str, bad: str
 ) -> None:
-    """The rule for a name belongs to the kind."""
+    """Each kind has its own rule for names."""
     resource = builtin_catalog(dialect).resource(dialect(group), version, plural)
     assert resource is not None
     rule: Callable[[str, bool], Any] = dispatch.name_rule(resource)
@@ -97,7 +97,7 @@ def test_names_follow_the_kinds_rule(
 
 
 def test_warnings_name_deprecated_fields(dialect: Dialect) -> None:
-    """Old node labels, repeated variables, nameless pull secrets."""
+    """Old node labels, repeated variables and unnamed pull secrets cause warnings."""
     settings, resource = ObjectSettings(dialect=dialect), _pods(dialect)
     label = dialect("beta.{long}.io/os")
     pod = _pod(

@@ -1,4 +1,4 @@
-"""Rules of single groups beyond what was recorded: field, reason and words, on creation and on change."""
+"""Validation rules of single groups beyond the recorded ones, on create and update."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _resource(api: str) -> Resource:
 
 
 def found(api: str, obj: Object, old: Object | None = None, sub: str = "") -> list[str]:
-    """``field: message`` of everything wrong; `api` is ``group/version/plural``."""
+    """``field: message`` of every error; `api` is ``group/version/plural``."""
     resource = _resource(api)
     head = {"name": "a", **({"namespace": "b"} if resource.namespaced else {})}
     new = {**obj, "apiVersion": resource.api_version, "metadata": {**head, **obj.get("metadata", {})}}
@@ -55,7 +55,7 @@ ONE_WRITER = (
 @pytest.mark.parametrize("replicas", [0, 1, 2])
 @pytest.mark.parametrize("api", ["apps/v1/deployments", "apps/v1/replicasets", "v1/replicationcontrollers"])
 def test_single_writer_disk_must_be_read_only_for_replicas(api: str, replicas: int) -> None:
-    """From two replicas on it has to be read-only."""
+    """With two or more replicas the disk must be read-only."""
     selector = {"a": "b"} if api.startswith("v1") else {"matchLabels": {"a": "b"}}
     spec = {
         "replicas": replicas, "selector": selector, "template": POD,
@@ -79,7 +79,7 @@ JOB: Object = {
 
 
 def test_job_restart_policies() -> None:
-    """The default is missed; anything else that is not for jobs is not supported."""
+    """The default policy is reported as required; other values as unsupported."""
     for policy, words in (
         ("Always", 'Required value: valid values: "OnFailure", "Never"'),
         ("x", 'Unsupported value: "x": supported values: "OnFailure", "Never"'),
@@ -90,7 +90,7 @@ def test_job_restart_policies() -> None:
 
 
 def test_job_labels_must_match() -> None:
-    """A label that is gone is missed, one that differs is wrong."""
+    """A missing label is required, a different one invalid."""
     template = {**JOB["template"], "metadata": {"labels": {"controller-uid": "x"}}}
     causes = found("batch/v1/jobs", {"metadata": {"uid": "u"}, "spec": {**JOB, "template": template}})
     at = "spec.template.metadata.labels"
@@ -101,7 +101,7 @@ def test_job_labels_must_match() -> None:
 
 
 def test_job_tracking_annotation_cannot_be_added() -> None:
-    """The annotation may be kept, never added."""
+    """The annotation may be kept but not added."""
     key = ORCH("batch.{long}.io/job-tracking")
     tracked = {"metadata": {"uid": "u", "annotations": {key: ""}}, "spec": JOB}
     assert found("batch/v1/jobs", tracked) == []
@@ -135,7 +135,7 @@ def test_uncounted_terminated_pods_of_jobs() -> None:
     )),
 ])
 def test_cron_schedule_rules(schedule: str, why: str) -> None:
-    """What the parser of the reference takes and what it says of the rest."""
+    """Schedules are parsed as the reference parses them, with its error messages."""
     from orchd.kinds.objects.validate.cron import schedule_error
 
     assert schedule_error(schedule.strip()) == why
@@ -145,7 +145,7 @@ TARGET = {"kind": "D", "name": "d"}
 
 
 def test_second_metric_source_is_forbidden() -> None:
-    """Others are forbidden, whatever is in them."""
+    """All but one metric source are forbidden, whatever they contain."""
     metric = {"type": "Pods", "pods": {}, "resource": {}, "external": {}}
     spec = {"maxReplicas": 1, "scaleTargetRef": TARGET, "metrics": [metric]}
     causes = found("autoscaling/v2/horizontalpodautoscalers", {"spec": spec})
@@ -165,7 +165,7 @@ def test_min_replicas_zero_is_kept_on_update() -> None:
 
 
 def test_behavior_annotation_is_validated() -> None:
-    """People may write the members as they like."""
+    """Field names in the annotation are case-insensitive."""
     note = '{"scaleup": {"Policies": [{"type": "Pods", "value": 0, "periodSeconds": 1}]}}'
     annotations = {ORCH("autoscaling.alpha.{long}.io/behavior"): note}
     spec = {"maxReplicas": 1, "scaleTargetRef": TARGET, "targetCPUUtilizationPercentage": 5}
@@ -174,7 +174,7 @@ def test_behavior_annotation_is_validated() -> None:
 
 
 def test_ingress_rules() -> None:
-    """A path without a type ends there; the class in an annotation comes last."""
+    """A path without a type has no further errors; the class annotation is checked last."""
     key = ORCH("{long}.io/ingress.class")
     spec = {"ingressClassName": "c", "rules": [{"http": {"paths": [{"backend": {}}]}}], "tls": [{"hosts": ["*"]}]}
     causes = found("networking.{abbr}.io/v1/ingresses", {"metadata": {"annotations": {key: "x"}}, "spec": spec})
@@ -253,7 +253,7 @@ def test_profiles_in_annotations_of_security_policies() -> None:
     ("v1", ["status.currentHealthy: Invalid value: -1: must be greater than or equal to 0"]), ("v1beta1", []),
 ])
 def test_budget_conditions_are_validated(version: str, more: list[str]) -> None:
-    """Conditions are looked at in every version, numbers since the stable one."""
+    """Conditions are validated in every version, numbers only in the stable one."""
     status = {"currentHealthy": -1, "conditions": [{"type": "A b", "status": "x", "reason": "1"}]}
     causes = found(f"policy/{version}/poddisruptionbudgets", {"status": status}, {}, "status")
     assert [cause.split(" (e.g.")[0] for cause in causes] == [
@@ -269,7 +269,7 @@ def test_budget_conditions_are_validated(version: str, more: list[str]) -> None:
 
 
 def test_volume_attachment_rules() -> None:
-    """A volume's name is looked at in new attachments; what an attempt said is short."""
+    """The volume name is validated on create only; messages of errors are limited in length."""
     spec = {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "A"}}
     causes = found("storage.{abbr}.io/v1/volumeattachments", {"spec": spec})
     assert [cause.split(": ")[0] for cause in causes] == ["spec.source.persistentVolumeName"]
@@ -292,7 +292,8 @@ HOOK: Object = {
     (["*/*", "pods"], "if '*/*' is present, must not specify other resources"),
 ])
 def test_webhook_rule_resources(resources: list[str], words: str) -> None:
-    """Who answers comes before in which versions; of resources without subresources the last one decides."""
+    """The client configuration is checked before the review versions; of rules without subresources only the last one
+    counts."""
     rule = {**HOOK["rules"][0], "resources": resources}
     body = {"webhooks": [{**HOOK, "rules": [rule]}]}
     causes = found("admissionregistration.{abbr}.io/v1/validatingwebhookconfigurations", body)
@@ -306,7 +307,7 @@ def test_webhook_rule_resources(resources: list[str], words: str) -> None:
 
 
 def test_endpoint_hostname_rules() -> None:
-    """All that is wrong with a domain name comes in one cause."""
+    """All errors of a domain name are one cause."""
     endpoints = [{"addresses": [address]} for address in ("a_b.c", "a.", "", f"{'a' * 64}.b", "x.y.")]
     body = {"addressType": "FQDN", "endpoints": endpoints}
     causes = found("discovery.{abbr}.io/v1/endpointslices", body)
@@ -319,7 +320,7 @@ def test_endpoint_hostname_rules() -> None:
 
 
 def test_signing_request_condition_rules() -> None:
-    """A condition without a type is judged like any other."""
+    """A condition without a type is validated like any other."""
     status = {"conditions": [{"status": "x"}, {"status": "True"}]}
     request: Object = {"spec": {}}
     causes = found("certificates.{abbr}.io/v1/certificatesigningrequests", {**request, "status": status}, request, "approval")
@@ -338,7 +339,7 @@ def test_signing_request_condition_rules() -> None:
     (f"{'a.' * 126}aa/c", ["Too long: must have at most 253 bytes"]),
 ])
 def test_signer_name_rules(signer: str, causes: list[str]) -> None:
-    """Of each half the first part that is wrong is named."""
+    """Only the first invalid part of each half is reported."""
     found_ = found("certificates.{abbr}.io/v1/certificatesigningrequests", {"spec": {"signerName": signer}})
     told = [cause.removeprefix("spec.signerName: ") for cause in found_ if cause.startswith("spec.signerName")]
     assert [text.split(": a lowercase")[0] for text in told] == causes
@@ -349,7 +350,7 @@ def test_signer_name_rules(signer: str, causes: list[str]) -> None:
     ("approval", "Failed", []),
 ])
 def test_approval_conditions_need_the_approval_endpoint(sub: str, kind: str, words: list[str]) -> None:
-    """Approval is for its own endpoint."""
+    """The Approved condition requires the approval endpoint."""
     status = {"conditions": [{"type": kind, "status": "True"}]}
     causes = found("certificates.{abbr}.io/v1/certificatesigningrequests", {"status": status}, {"status": {}}, sub)
     assert [c for c in causes if c.startswith("status")] == [
@@ -358,7 +359,7 @@ def test_approval_conditions_need_the_approval_endpoint(sub: str, kind: str, wor
 
 
 def test_issued_certificates_are_immutable() -> None:
-    """Set once, through the status endpoint."""
+    """A certificate is set once, through the status endpoint."""
     api, old = "certificates.{abbr}.io/v1/certificatesigningrequests", {"status": {"certificate": "YQ=="}}
     new = {"status": {"certificate": "Yg=="}}
     assert found(api, new, old, "approval")[-1] == "status.certificate: Forbidden: updates may not set certificate content"
@@ -368,7 +369,7 @@ def test_issued_certificates_are_immutable() -> None:
 
 
 def test_endpoint_hint_rules() -> None:
-    """Zones are label values, each named once; numbers of ports are not looked at."""
+    """Zones are label values without duplicates; port numbers are not checked."""
     hints = {"forZones": [{"name": "a"}, {"name": "a"}, {"name": "b c"}]}
     body = {"addressType": "IPv4", "endpoints": [{"addresses": ["1.1.1.1"], "hints": hints}]}
     ports = [{"name": "", "protocol": "TCP", "port": 70000}]
@@ -379,7 +380,7 @@ def test_endpoint_hint_rules() -> None:
 
 
 def test_api_service_name_is_version_and_group() -> None:
-    """A name that can be none is only that; any other is the version and the group."""
+    """An invalid name has one error; a valid name must be the version and the group."""
     spec = {"group": "g.x", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
     for name, words in (("a/b", "may not contain '/'"), ("a", 'must be `spec.version+"."+spec.group`: "v1.g.x"')):
         body = {"metadata": {"name": name}, "spec": spec}
@@ -387,15 +388,15 @@ def test_api_service_name_is_version_and_group() -> None:
         assert causes == [f'metadata.name: Invalid value: "{name}": {words}']
 
 
-def test_metadata_of_changed_webhooks_is_judged_again() -> None:
-    """Once for every kind and once with the kind's own rules."""
+def test_metadata_of_changed_webhooks_is_validated_twice() -> None:
+    """Once by the rules of all kinds and once by the kind's own."""
     bad = {"metadata": {"labels": {"a b": "c"}}, "webhooks": []}
     api = "admissionregistration.{abbr}.io/v1/mutatingwebhookconfigurations"
     assert (len(found(api, bad)), len(found(api, bad, {}))) == (1, 3)
 
 
 def test_deployment_rollback_annotation() -> None:
-    """The stable version keeps the revision in an annotation; it is a number from 0 on."""
+    """The stable version has the rollback revision in an annotation, which must be an integer from 0."""
     metadata = {"annotations": {"deprecated.deployment.rollback.revision": "-2"}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": POD, "strategy": {"type": "Recreate"}}
     assert found("apps/v1/deployments", {"metadata": metadata, "spec": spec}) == [
@@ -404,7 +405,7 @@ def test_deployment_rollback_annotation() -> None:
 
 
 def test_data_of_revisions_is_shown_as_bytes() -> None:
-    """It may be anything, so that nothing else can be said of it."""
+    """Any data is valid; errors print it as bytes."""
     causes = found("apps/v1/controllerrevisions", {"data": {"a": 2}}, {"data": {"a": 1}})
     shown = "0x7b, 0x22, 0x61, 0x22, 0x3a, 0x32, 0x7d"
     assert causes == [
@@ -414,7 +415,7 @@ def test_data_of_revisions_is_shown_as_bytes() -> None:
 
 
 def test_storage_capacity_must_not_be_negative() -> None:
-    """Asked twice of new ones; the largest volume is not looked at."""
+    """New objects have two errors for a negative capacity; maximumVolumeSize is not checked."""
     body = {"storageClassName": "a", "capacity": "-1", "maximumVolumeSize": "-1"}
     causes = found("storage.{abbr}.io/v1beta1/csistoragecapacities", body)
     assert causes == ['capacity: Invalid value: "-1": must be greater than or equal to 0'] * 2

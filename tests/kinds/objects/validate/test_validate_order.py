@@ -1,4 +1,4 @@
-"""The order of causes, causes that come more than once, and the words for broken texts."""
+"""The order of causes, repeated causes, and messages for malformed texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Object = dict[str, Any]
 
 
 def causes(group: str, version: str, plural: str, obj: Object, old: Object | None = None) -> list[str]:
-    """``field: reason`` of everything wrong with a new or changed object."""
+    """``field: reason`` of every error of a new or changed object."""
     resource = CATALOG.resource(ORCH(group), version, plural)
     assert resource is not None
     metadata = {"name": "a", **({"namespace": "b"} if resource.namespaced else {}), **obj.pop("metadata", {})}
@@ -33,7 +33,8 @@ def causes(group: str, version: str, plural: str, obj: Object, old: Object | Non
 
 
 def test_topologies_are_compared_with_an_empty_one_per_term() -> None:
-    """A term that says nothing duplicates every empty map the comparison began with, and every earlier such term."""
+    """A term without requirements duplicates each of the empty maps that the comparison starts with, and each earlier
+    empty term."""
     terms = [{"matchLabelExpressions": [{"key": "a", "values": []}]}, {}, {}]
     assert causes("storage.{abbr}.io", "v1", "storageclasses", {
         "provisioner": "x", "volumeBindingMode": "Immediate", "allowedTopologies": terms,
@@ -45,7 +46,7 @@ def test_topologies_are_compared_with_an_empty_one_per_term() -> None:
 
 
 def test_attacher_name_is_checked_last() -> None:
-    """What only the stable version asks for follows the rest, on creation alone."""
+    """The rule that only the stable version has comes last, on create alone."""
     head = ["spec.attacher: Required", "spec.source: Required", "spec.nodeName: Invalid"]
     api = ("storage.{abbr}.io", "v1", "volumeattachments")
     assert causes(*api, {"spec": {}}) == [*head, "spec.attacher: Required", "spec.attacher: Invalid"]
@@ -61,7 +62,7 @@ def test_changed_roles_are_validated_twice(plural: str) -> None:
 
 
 def test_metadata_is_validated_before_and_with_a_change() -> None:
-    """Labels of a config map: as every object's, as every changed object's, and twice by the kind's own rules."""
+    """Labels of a config map are validated by the rules of all objects, of all updates, and twice by the kind's own."""
     assert causes("", "v1", "configmaps", {"metadata": {"labels": {"$": ""}}}, {}) == ["metadata.labels: Invalid"] * 4
 
 
@@ -109,7 +110,7 @@ def test_invalid_der_errors(data: bytes, wrong: str) -> None:
 
 
 def test_trailing_der_bytes() -> None:
-    """The frame of a request, then the same with a byte too many."""
+    """The frame of a request, then the same with a trailing byte."""
     algorithm = bytes.fromhex("3003060103")
     key = b"\x30\x08" + algorithm + b"\x03\x01\x00"
     body = b"\x02\x01\x00\x30\x00" + key

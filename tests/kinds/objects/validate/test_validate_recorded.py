@@ -1,7 +1,7 @@
-"""Recorded answers of a reference server against the rules: codes, causes and messages.
+"""Validation against recorded responses of the reference: codes, causes and messages.
 
-Only what validation alone decides is compared; what needs admission, allocation, storage or another request is left to
-the tests of those. Printed with ``-s``: every case that differs and the rate by kind.
+Only cases that validation alone decides are compared; those that need admission, allocation, storage or another request
+are tested elsewhere. Printed with ``-s``: every case that differs, and the rate by kind.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from orchd.kinds.objects.validate import dispatch
 from tests.kinds.objects.validate import validate_prepared as prepared
 
 SETTINGS = ObjectSettings(dialect=ORCH, allow_privileged=True)
-#: How many cases must agree in code and causes, and how many of those in the message too. They only rise.
+#: Minimum of cases that agree in code and causes, and of those that agree in the message too. Never lowered.
 FLOOR_CAUSES = 993
 FLOOR_MESSAGES = 993
 
 _PATH = re.compile(r"/(?:api/(?P<v>[^/]+)|apis/(?P<g>[^/]+)/(?P<gv>[^/]+))/(?:namespaces/(?P<ns>[^/]+)/)?(?P<rest>[^?]+)")
-#: Answers of other parts of the server, by what the message says.
+#: Responses of other parts of the server, by their message.
 _ELSEWHERE = re.compile(
     r"Options\.meta|the server rejected our request|is invalid: patch:|provided port is (not in the valid range|already)"
     r"|failed to allocate IP|not configured (on this cluster|for dual-stack)|metadata\.labels\[pod-security|must be specified for an update"
@@ -38,7 +38,7 @@ _ELSEWHERE = re.compile(
 #: Kinds of cases that exercise the machinery around validation.
 _AREAS = ("options", "body", "routing", "list", "patch", "apply", "fieldValidation", "PodSecurity", "webhook", "CustomResource",
           "delete", "auth", "expired", "update", "create", "Scale")
-#: Cases that hang on something between defaults and validation which this test does not play.
+#: Cases that depend on a step between defaults and validation that this test does not run.
 _DIFFERENT = frozenset((
     "Pod/sc-seccomp-localhost-abs",  # profiles are copied from fields to annotations first
     "TokenRequest/name-mismatch",  # the default lifetime
@@ -48,12 +48,12 @@ _DIFFERENT = frozenset((
     "Service/ipFamilies-change",  # families are looked at alone, before addresses are handed out
     "HorizontalPodAutoscaler/behavior-policies-empty",  # an empty list is not an absent one
 ))
-#: Go values, addresses and differences that nobody else prints the same way.
+#: Go values, addresses and differences that cannot be reproduced exactly.
 _DUMP = re.compile(r"\(<ptr>\)|\(0xc[0-9a-f]+\)")
 
 
 class Case:
-    """One recorded request with the object it would leave behind, and what was answered."""
+    """A recorded request, the object that it would store, and the response."""
 
     def __init__(self, raw: dict[str, Any], resource: Resource, new: dict[str, Any], old: dict[str, Any] | None, sub: str) -> None:
         self.id: str = raw["id"]
@@ -101,7 +101,7 @@ def _cases(facts: dict[str, Any], catalog: Catalog) -> Iterator[Case]:
 
 
 def _posted_kind(resource: Resource, sub: str, catalog: Catalog) -> Resource:
-    """The kind of a body that is posted to a resource or to a subresource of it."""
+    """The kind of a body that is posted to a resource or to its subresource."""
     if not sub:
         return resource
     described = resource.subresources[sub]
@@ -117,7 +117,7 @@ def _resource(path: str, catalog: Catalog) -> tuple[Resource, str, str, str] | N
     namespace = match["ns"] or ""
     resource = catalog.resource(match["g"] or "", match["v"] or match["gv"], rest[0])
     if resource is None and namespace:
-        # A namespace itself: its path looks like one inside it.
+        # A namespace itself: its path looks like that of a resource inside it.
         resource, rest = catalog.resource("", "v1", "namespaces"), ["namespaces", namespace, *rest]
         namespace = ""
     if resource is None:
@@ -145,7 +145,7 @@ def _complete(
 
 
 def _live(raw: dict[str, Any], resource: Resource, namespace: str, name: str, catalog: Catalog) -> dict[str, Any] | None:
-    """What the requests before the case have left under the name, None where they cannot be played here."""
+    """The object that the requests before the case have stored under the name, None if they cannot be replayed here."""
     live: dict[str, Any] | None = None
     for step in raw.get("setup", ()):
         found = _resource(step["p"], catalog)
@@ -155,7 +155,7 @@ def _live(raw: dict[str, Any], resource: Resource, namespace: str, name: str, ca
         if step["m"] == "POST" and isinstance(body, dict) and not found[3]:
             if (body.get("metadata") or {}).get("name") == name:
                 live = _complete(body, resource, namespace, "", catalog)
-                live = live and prepared.allocated(live, resource)
+                live = live and prepared.allocate(live, resource)
         elif found[2] == name and live is not None:
             if step["m"] == "PUT":
                 changed = copy.deepcopy(live)
@@ -184,7 +184,7 @@ def _merged(target: Any, patch: Any) -> Any:
 
 
 def _set(obj: Any, path: str, value: Any) -> None:
-    """Sets ``a.b[0].c`` or ``a.0.c``; None takes it away."""
+    """Sets ``a.b[0].c`` or ``a.0.c``; None deletes it."""
     steps = [s for s in re.split(r"\.|\[(\d+)\]", path) if s]
     for i, step in enumerate(steps):
         key: Any = int(step) if isinstance(obj, list) else step
@@ -202,7 +202,7 @@ def _set(obj: Any, path: str, value: Any) -> None:
 
 
 def _loose(text: str) -> str:
-    """A message without what cannot be told beforehand."""
+    """A message without its unpredictable parts."""
     text = re.sub(r'core\.\w+\{\n.*\n  \}\n', "<diff>", text, flags=re.S)
     text = re.sub(r"\n  core\.\w+\{.*", "<diff>", text, flags=re.S)
     text = re.sub(r"(core\.PodTemplateSpec|runtime\.Unknown|v1\.ObjectMeta)\{.*\}: ", r"\1: ", text, flags=re.S)
@@ -210,7 +210,7 @@ def _loose(text: str) -> str:
 
 
 def _compare(case: Case) -> tuple[bool, bool, str]:
-    """Do code and causes agree, does the message, and what to print if not."""
+    """Whether code and causes agree, whether the message agrees, and a report if not."""
     if case.old is None:
         causes = dispatch.validate_create(case.new, case.resource, SETTINGS)
     else:
@@ -232,7 +232,7 @@ def catalog() -> Catalog:
 
 
 def test_causes_and_messages_are_the_recorded_ones(reference: Callable[[str], Any], catalog: Catalog) -> None:
-    """Validation finds what the reference found, in the same words, in at least as many cases as before."""
+    """Validation finds the reference's causes with its messages in at least as many cases as before."""
     total: Counter[str] = Counter()
     causes: Counter[str] = Counter()
     messages: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The forms of single words."""
+"""Rules for single values."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from orchd.kinds.quantities import amount, is_integer
     ],
 )
 def test_name_and_value_rules(rule: Any, good: Any, bad: Any) -> None:
-    """Each rule takes its good words and says something about each bad one."""
+    """Each rule accepts its valid values and reports every invalid one."""
     assert [w for w in good if rule(w)] == []
     assert [w for w in bad if not rule(w)] == []
 
 
 def test_a_prefix_may_end_with_a_dash() -> None:
-    """A generated name gets more characters, so that its beginning may end with a dash."""
+    """A prefix may end with a dash, since generateName appends characters."""
     assert not names.subdomain_name("a-", True)
     assert names.subdomain_name("a-", False)
     assert names.path_segment("..", False) and not names.path_segment("..", True)
@@ -48,7 +48,7 @@ def test_a_prefix_may_end_with_a_dash() -> None:
     ["* * * * *", "*/5 1-3,7 ? jan-mar SUN", "@daily", "@every 1h30m", "0 0 31 12 6", "TZ=UTC 1 * * * *"],
 )
 def test_valid_cron_schedules(schedule: str) -> None:
-    """Five fields with lists, ranges, steps and names, or a descriptor."""
+    """A schedule has five fields with lists, ranges, steps and names, or is a descriptor."""
     assert schedule_error(schedule) == ""
 
 
@@ -66,30 +66,30 @@ def test_valid_cron_schedules(schedule: str) -> None:
     ],
 )
 def test_invalid_cron_schedules(schedule: str, wrong: str) -> None:
-    """The reason is the parser's own."""
+    """The reason is that of the reference's parser."""
     assert schedule_error(schedule) == wrong
 
 
 @given(st.integers(min_value=0, max_value=10**12), st.sampled_from(["", "m", "k", "Ki", "Mi", "Gi", "e3", "u", "n", "E"]))
 def test_quantities_are_exact(number: int, suffix: str) -> None:
-    """A quantity doubles with its number, whatever its suffix."""
+    """A quantity scales with its number, whatever its suffix."""
     assert amount(f"{2 * number}{suffix}") == 2 * amount(f"{number}{suffix}")
     assert amount(f"-{number}{suffix}") == -amount(f"{number}{suffix}")
 
 
 def test_fractions_of_quantities() -> None:
-    """A thousand milli are whole."""
+    """Fractions are rounded to whole thousandths."""
     assert is_integer("1000m") and not is_integer("1500m")
     assert amount("1.5Gi") == 3 * 2**29 and amount("0.1") * 10 == 1
 
 
 @given(st.text())
 def test_quoting_never_fails(text: str) -> None:
-    """Any text has a quoted form of one line."""
+    """Any text has a quoted form on one line."""
     assert quote(text).startswith('"') and "\n" not in show(text)
 
 
 def test_paths_print_members_indexes_and_keys() -> None:
-    """Steps print in the order they were taken."""
+    """Path elements are printed in order."""
     at = ((root("spec") / "containers")[0] / "resources" / "limits")["cpu"]
     assert str(at) == "spec.containers[0].resources.limits[cpu]"

@@ -1,4 +1,4 @@
-"""What a server does to an object between defaults and validation, as far as recorded cases depend on it."""
+"""What a server does to an object between defaulting and validation, as far as the recorded cases depend on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchd.kinds.catalog import Resource
 Object = dict[str, Any]
 
 UID = "7d3f7f52-0000-4000-8000-000000000000"
-#: Members that the status endpoint alone writes.
+#: Fields that only the status endpoint writes.
 _HAVE_STATUS = frozenset((
     "Pod", "Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Service", "Namespace", "Node", "Job", "Ingress",
     "PersistentVolume", "PersistentVolumeClaim", "PodDisruptionBudget", "ResourceQuota", "CertificateSigningRequest",
@@ -25,7 +25,8 @@ _HAVE_STATUS = frozenset((
 
 
 def create(obj: Object, resource: Resource, namespace: str) -> Object:
-    """Names and namespaces that the path gives, what job and service strategies fill in, the account that pods get."""
+    """Set name and namespace from the path, fields of the job and service strategies, and the service account of pods.
+    """
     metadata = dict(obj.get("metadata") or {})
     if resource.namespaced and not metadata.get("namespace") and resource.stored:
         metadata["namespace"] = namespace
@@ -77,7 +78,7 @@ def _service(service: Object) -> Object:
 
 
 def update(obj: Object, old: Object, resource: Resource, sub: str) -> Object:
-    """Only the part that the endpoint writes is the client's."""
+    """Take from the client only the part that the endpoint writes."""
     out = dict(obj)
     if sub == "ephemeralcontainers":
         spec = {**old["spec"], "ephemeralContainers": (obj.get("spec") or {}).get("ephemeralContainers") or []}
@@ -95,12 +96,12 @@ def update(obj: Object, old: Object, resource: Resource, sub: str) -> Object:
         stored += [v["name"] for v in out["spec"]["versions"] if v.get("storage") and v["name"] not in stored]
         out["status"] = {**old["status"], "storedVersions": stored}
     if resource.kind == "Service" and not sub:
-        out = _service(_carried(out, old))
+        out = _service(_carry_addresses(out, old))
     return out
 
 
-def _carried(service: Object, old: Object) -> Object:
-    """Addresses that a client left out stay, those of a service that becomes external go."""
+def _carry_addresses(service: Object, old: Object) -> Object:
+    """Keep addresses that the client omitted; drop those of a service that becomes external."""
     spec, members = dict(service.get("spec") or {}), ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
     if spec.get("type") == "ExternalName":
         for member in members:
@@ -113,8 +114,8 @@ def _carried(service: Object, old: Object) -> Object:
     return {**service, "spec": spec}
 
 
-def allocated(obj: Object, resource: Resource) -> Object:
-    """A live service has got its address, and a live definition its name."""
+def allocate(obj: Object, resource: Resource) -> Object:
+    """Give a stored service its address, and a stored definition its names."""
     if resource.kind == "CustomResourceDefinition":
         conditions = [{"type": "Established", "status": "True"}]
         return {**obj, "status": {**obj["status"], "conditions": conditions}}

@@ -1,4 +1,4 @@
-"""Which volume a claim gets, and which node a volume."""
+"""Matching of volumes with claims, and of nodes with volumes."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ CASES: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str | None]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_smallest_suitable_volume_is_chosen(case: str) -> None:
-    """A claim gets the volume reserved for it, else the smallest that suits it on the node."""
+    """A claim gets the volume reserved for it, else the smallest suitable volume on the node."""
     wanted, volumes, expected = CASES[case]
     found = find_volume(wanted, volumes, ORCH, node=NODE, excluded={"x"}, delayed=True)
     assert (found and found["metadata"]["name"]) == expected
 
 
 def test_without_a_node_topology_does_not_matter() -> None:
-    """Without a node, topology does not matter; a claim that waits for its consumer gets a reserved volume only."""
+    """Without a node, topology is ignored; a claim that waits for its consumer gets only a reserved volume."""
     far, own = volume("a", **on("n2")), volume("b", "9Gi", **on("n2"), **reserved())
     assert find_volume(claim(), [far], ORCH) is far
     assert find_volume(claim(), [far], ORCH, delayed=True) is None
@@ -86,7 +86,8 @@ def test_without_a_node_topology_does_not_matter() -> None:
 
 
 def test_bound_volume_names_its_claim() -> None:
-    """A bound volume names its claim and is marked as a controller's choice, unless the user had reserved it."""
+    """A bound volume references its claim and is annotated as bound by the controller, unless the user had reserved it.
+    """
     bound, changed = claims.bind(volume("a"), claim(), ORCH)
     assert changed
     assert bound["spec"]["claimRef"] == {
@@ -101,7 +102,7 @@ def test_bound_volume_names_its_claim() -> None:
 
 
 def test_claim_is_fully_bound_after_the_binding() -> None:
-    """A claim is fully bound once it has a volume and the binding was carried through."""
+    """A claim is fully bound once it has a volume and the bind-completed annotation."""
     done = {"annotations": {"pv.orch.io/bind-completed": "yes"}}
     assert claims.is_fully_bound(claim(volumeName="v", metadata=done), ORCH)
     assert not claims.is_fully_bound(claim(volumeName="v"), ORCH)
@@ -119,13 +120,13 @@ EXPRESSIONS: list[tuple[str, str, list[str], bool]] = [
 
 @pytest.mark.parametrize(("key", "operator", "values", "expected"), EXPRESSIONS)
 def test_node_selector_expressions(key: str, operator: str, values: list[str], expected: bool) -> None:
-    """Expressions of node selector terms."""
+    """Expressions of node selector terms match as in the reference."""
     term = {"matchExpressions": [{"key": key, "operator": operator, "values": values}]}
     assert matches_terms([term], {"a": "5"}) is expected
 
 
 def test_node_selector_terms_are_ored() -> None:
-    """Terms are ORed; an empty one, and no term at all, match nothing. Fields speak of the node's name."""
+    """Terms are ORed; an empty term, and no terms at all, match nothing. Fields match the node's name."""
     yes = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
     assert matches_terms([{}, yes], {"a": ""})
     assert not matches_terms([{}], {"a": ""})
@@ -137,7 +138,7 @@ def test_node_selector_terms_are_ored() -> None:
 
 
 def test_allowed_topologies_and_label_selectors() -> None:
-    """A class without topologies allows every node; a label selector without conditions matches every node, none nothing."""
+    """A class without topologies allows every node; an empty label selector matches every node, a missing one none."""
     assert allowed_terms({}) is None
     allowed = allowed_terms({"allowedTopologies": [{"matchLabelExpressions": [{"key": "z", "values": ["a", "b"]}]}]})
     assert allowed is not None
@@ -153,5 +154,5 @@ def test_allowed_topologies_and_label_selectors() -> None:
 
 @pytest.mark.parametrize(("label", "expected"), [("a", {"a"}), ("a__b", {"a", "b"}), (" a __b", {"a", "b"}), ("", None), ("a__", None)])
 def test_zone_labels_with_several_zones(label: str, expected: set[str] | None) -> None:
-    """Zones in a label have two underscores between them; an empty one makes the label say nothing."""
+    """Zones in a label are separated by two underscores; with an empty zone the label is ignored."""
     assert zones(label) == expected

@@ -1,4 +1,4 @@
-"""Which webhooks a write concerns."""
+"""Matching of webhooks with requests."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def configuration(name: str, *hooks: Any) -> Object:
     ],
 )
 def test_rules_match_resources_and_subresources(resources: list[str], subresource: str, wanted: bool) -> None:
-    """A star stands for any resource; subresources are named or have a star of their own."""
+    """A star matches any resource; subresources are named or matched by their own star."""
     assert fits(rule(resources=resources), "CREATE", PODS, subresource, namespaced=True) is wanted
 
 
@@ -70,7 +70,7 @@ def test_rules_match_resources_and_subresources(resources: list[str], subresourc
     ],
 )
 def test_rules_match_operation_group_and_version(changes: Object, wanted: bool) -> None:
-    """All of operation, group and version must fit."""
+    """Operation, group and version must all match."""
     assert fits(rule(**changes), "CREATE", PODS, "", namespaced=True) is wanted
 
 
@@ -87,13 +87,13 @@ def test_rules_match_operation_group_and_version(changes: Object, wanted: bool) 
     ],
 )
 def test_rules_match_the_scope(scope: str, resource: Resource, wanted: bool) -> None:
-    """Namespaces count as objects of the cluster."""
+    """Namespaces count as cluster-scoped objects."""
     found = fits(rule(resources=["*"], scope=scope), "CREATE", resource, "", namespaced=resource.namespaced)
     assert found is wanted
 
 
 def test_webhooks_are_sorted_by_configuration_name() -> None:
-    """Webhooks are in the order of their configurations' names, then in their own."""
+    """Webhooks are sorted by the names of their configurations, then in the order within them."""
     found = hooks_of([configuration("b", {}), configuration("a", {"name": "z.example.com"}, {"name": "y.example.com"})])
     assert [(h.configuration, h.name) for h in found] == [
         ("a", "z.example.com"), ("a", "y.example.com"), ("b", "h.example.com"),
@@ -101,7 +101,8 @@ def test_webhooks_are_sorted_by_configuration_name() -> None:
 
 
 def test_equivalent_versions_match() -> None:
-    """A rule for another version of the same objects fits, unless the policy is Exact; objects are then shown in it."""
+    """A rule for another version of the same objects matches, unless the policy is Exact; objects are then sent in that
+    version."""
     scaler = resource_of("horizontalpodautoscalers", "autoscaling", "v2")
     rules = [rule(apiGroups=["autoscaling"], apiVersions=["v1"], resources=["horizontalpodautoscalers"])]
     hooks = hooks_of([configuration("a", {"rules": rules}, {"rules": rules, "matchPolicy": "Exact"})])
@@ -110,7 +111,7 @@ def test_equivalent_versions_match() -> None:
 
 
 def test_equivalent_versions_of_custom_kinds() -> None:
-    """One rule for all versions takes the first other one of the definition, whichever is best."""
+    """A rule for other versions selects the first of them in the definition, whatever their priority."""
     names = ("v1alpha1", "v1", "v2")
     versions = [
         {"name": n, "served": True, "storage": n == "v1", "schema": {"openAPIV3Schema": {"type": "object"}}} for n in names
@@ -126,7 +127,7 @@ def test_equivalent_versions_of_custom_kinds() -> None:
 
 
 def test_object_selector_matches_old_or_new_object() -> None:
-    """It is enough that the old or the new object is chosen."""
+    """It suffices that the selector matches the old or the new object."""
     (hook,) = hooks_of([configuration("a", {"objectSelector": {"matchLabels": {"a": "b"}}})])
 
     def chosen(obj: Object | None, old: Object | None) -> bool:

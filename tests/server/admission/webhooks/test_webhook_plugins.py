@@ -29,7 +29,7 @@ RULES = [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resour
 
 
 class Webhooks:
-    """Answers by the URL's path. An answer is a response, an error, or a function of the request."""
+    """Responses by the URL's path: a response, an error, or a function of the request."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Any] = {}
@@ -66,7 +66,7 @@ async def _unchanged(resource: Resource, objects: Sequence[Object]) -> Sequence[
 
 
 class Play(World):
-    """A world in which both webhook plugins are on. `counted` has the labels of observed calls."""
+    """A world with both webhook plugins enabled. `counted` has the labels of observed calls."""
 
     def __init__(self) -> None:
         super().__init__(only=("NamespaceLifecycle",))
@@ -124,7 +124,8 @@ def test_no_webhook_is_called_without_configurations(play: Play) -> None:
 
 
 def test_webhooks_are_reinvoked_after_later_changes(play: Play) -> None:
-    """Webhooks with reinvocation policy IfNeeded are called again after a later change; each round is annotated."""
+    """Webhooks with reinvocation policy IfNeeded are called again after a later change; each round has an audit
+    annotation."""
     play.hooks(
         "mutating",
         hook("a", append("a"), play, reinvocationPolicy="IfNeeded"),
@@ -137,7 +138,7 @@ def test_webhooks_are_reinvoked_after_later_changes(play: Play) -> None:
 
 
 def test_all_validating_webhooks_are_called(play: Play) -> None:
-    """The first refusal in order is the answer; the others are asked all the same."""
+    """The response has the first rejection in order; the other webhooks are called all the same."""
     play.hooks(
         "validating",
         hook("a", {}, play),
@@ -151,7 +152,7 @@ def test_all_validating_webhooks_are_called(play: Play) -> None:
 
 
 def test_failure_policy_decides_about_failed_calls(play: Play) -> None:
-    """A webhook that cannot be asked refuses the write, unless its policy is Ignore."""
+    """A failed call rejects the write, unless the failure policy is Ignore."""
     trouble = WebhookError('Post "https://x": EOF')
     play.hooks("validating", hook("a", trouble, play, failurePolicy="Ignore"))
     assert play.run("configmaps", SECRET) is SECRET
@@ -179,7 +180,7 @@ def test_failure_policy_decides_about_failed_calls(play: Play) -> None:
     ],
 )
 def test_invalid_responses_are_errors(play: Play, kind: str, answer: Any, message: str) -> None:
-    """Answers that break the rules are errors of the server, in the reference's words."""
+    """Invalid responses are internal errors with the reference's messages."""
     play.hooks(kind, hook("a", answer, play))
     error = refused(play)
     assert error.code == 500
@@ -204,7 +205,7 @@ def _patch(path: str, value: Any) -> Object:
 )
 @pytest.mark.parametrize("policy", ["Fail", "Ignore"])
 def test_patch_cannot_change_kind_or_version(play: Play, operation: str, message: str, policy: Any) -> None:
-    """Whatever the failure policy says: the webhook has answered."""
+    """The failure policy does not apply, since the webhook has responded."""
     play.hooks("mutating", hook("a", patch(operation), play, failurePolicy=policy))
     error = refused(play)
     assert error.code == 500 and message in error.message
@@ -213,7 +214,7 @@ def test_patch_cannot_change_kind_or_version(play: Play, operation: str, message
 @pytest.mark.parametrize("member", ["kind", "apiVersion"])
 @pytest.mark.parametrize("value", ["", None])
 def test_patch_of_a_built_in_kind_may_remove_kind_and_version(play: Play, member: Any, value: Any) -> None:
-    """Of a kind that has a type of its own: they are known without being said."""
+    """For built-in kinds they follow from the endpoint."""
     play.hooks("mutating", hook("a", patch(_patch(f"/{member}", value), _patch("/data", {"k": "v"})), play))
     made = play.run("configmaps", SECRET)
     assert (made["kind"], made["apiVersion"], made["data"]) == ("ConfigMap", "v1", {"k": "v"})
@@ -228,7 +229,7 @@ def test_patch_of_a_built_in_kind_may_remove_kind_and_version(play: Play, member
     ],
 )
 def test_patch_of_a_custom_kind_must_keep_kind_and_version(play: Play, changes: Any, code: Any, message: str) -> None:
-    """Objects without a type say what they are, so that validation refuses what they say."""
+    """Validation rejects custom objects without kind and apiVersion."""
     review = play.review("configmaps", SECRET)
     custom = replace(review.resource, custom=True)
     with pytest.raises(ApiError) as caught:
@@ -237,7 +238,7 @@ def test_patch_of_a_custom_kind_must_keep_kind_and_version(play: Play, changes: 
 
 
 def test_dry_run_needs_side_effects_none(play: Play) -> None:
-    """A webhook that may have side effects is not asked about a dry run: the request is a bad one."""
+    """A dry run that would call a webhook with side effects is rejected with 400."""
     play.hooks("validating", hook("a", {}, play, sideEffects="Some"))
     error = refused(play, dry_run=True)
     assert (error.code, error.message) == (400, 'admission webhook "a.example.com" does not support dry run')
@@ -245,7 +246,8 @@ def test_dry_run_needs_side_effects_none(play: Play) -> None:
 
 
 def test_namespace_selector_uses_namespace_labels(play: Play) -> None:
-    """Labels of the namespace choose; for a namespace itself its own, and what has none is always chosen."""
+    """The selector is applied to the labels of the namespace, for a namespace to its own; cluster-scoped objects always
+    match."""
     play.namespace("ns", labels={"team": "a"})
     play.hooks("validating", hook("a", {}, play, namespaceSelector={"matchLabels": {"team": "b"}}))
     play.run("configmaps", SECRET)
@@ -264,7 +266,8 @@ def test_webhook_configurations_are_never_sent_to_webhooks(play: Play) -> None:
 
 
 def test_warnings_and_audit_annotations(play: Play) -> None:
-    """Warnings are handed on but for those that no header can carry; annotations bear the webhook's name."""
+    """Warnings are passed on unless a header cannot carry them; audit annotations are prefixed with the webhook's name.
+    """
     play.hooks("validating", hook("a", {"warnings": ["w", "", "a\nb"], "auditAnnotations": {"k": "v"}}, play))
     play.run("configmaps", SECRET)
     assert play.warnings == ["w"]
@@ -272,7 +275,7 @@ def test_warnings_and_audit_annotations(play: Play) -> None:
 
 
 def test_startup_writes_skip_webhooks(play: Play) -> None:
-    """What the server does to become ready does not depend on webhooks."""
+    """Writes of the server during its start do not depend on webhooks."""
     play.serving = False
     play.hooks("validating", hook("a", {"allowed": False}, play))
     own = play.review("configmaps", SECRET, user=User(name="system:apiserver"))
@@ -281,7 +284,7 @@ def test_startup_writes_skip_webhooks(play: Play) -> None:
 
 
 def test_admission_review_fields(play: Play) -> None:
-    """The document has the recorded members."""
+    """The AdmissionReview has the recorded fields."""
     play.hooks("validating", hook("a", {}, play))
     play.run("configmaps", SECRET)
     ((_, request),) = play.webhooks.asked

@@ -1,4 +1,4 @@
-"""The audit policy: which rule covers a request, and what is refused."""
+"""The audit policy: matching of rules, and invalid policies."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ POD = "/api/v1/namespaces/a/pods/x"
     ],
 )
 def test_rule_matching(rule: dict[str, Any], method: str, path: str, covered: bool) -> None:
-    """Everything that a rule says has to be so; what it does not mention does not matter."""
+    """All fields of a rule must match; omitted fields match everything."""
     assert level(rule, method, path) == ("Metadata" if covered else "None")
 
 
@@ -76,7 +76,7 @@ def test_user_rules_do_not_match_unauthenticated_requests(rule: dict[str, Any]) 
 
 
 def test_first_matching_rule_decides() -> None:
-    """Later rules are for what the earlier ones leave; stages left out everywhere add to a rule's own."""
+    """The first matching rule decides; omitStages of the policy are added to the rule's."""
     policy = parse(
         text(
             {"level": "None", "users": ["alice"], "omitStages": ["Panic"]}, {"level": "Request", "omitManagedFields": False},
@@ -111,13 +111,13 @@ def test_first_matching_rule_decides() -> None:
     ],
 )
 def test_invalid_policies_are_refused(document: str, message: str) -> None:
-    """A policy that cannot be gone by is refused with the place that is wrong."""
+    """The error for an invalid policy has the path of the field."""
     with pytest.raises(PolicyError) as refused:
         parse(document, ORCH)
     assert str(refused.value) == message
 
 
 def test_policy_group_follows_the_dialect() -> None:
-    """A policy says in which dialect it is written."""
+    """The API group of a policy is the dialect's."""
     with pytest.raises(PolicyError):
         parse(text({"level": "None"}), KUBERNETES)

@@ -1,4 +1,4 @@
-"""Where audit events go: at once or in batches, within limits, into files, to a service."""
+"""Audit sinks: blocking and batching, their limits, log files and webhooks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def event(number: int, **more: Any) -> dict[str, Any]:
 
 
 class Target:
-    """Takes batches, as soon as the test lets it."""
+    """A target that accepts batches when the test lets it."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.batches: list[list[str]] = []
@@ -58,7 +58,7 @@ def batching(target: Target, clock: Clock, **chosen: Any) -> Batching:
 
 class TestDirect:
     def test_blocking_sink_waits_for_the_write(self) -> None:
-        """It is taken when it has been written."""
+        """The call returns when the event is written."""
         target = Target()
         target.gate = Deferred()
         out: list[bool] = []
@@ -68,7 +68,7 @@ class TestDirect:
         assert out == [True] and target.batches == [["id-1"]]
 
     def test_failed_write_does_not_fail_the_request(self) -> None:
-        """A failure is logged and not raised; the end reaches the target."""
+        """A failure is logged and not raised; the stop reaches the target."""
         target = Target(OSError("disk full"))
         sink = Direct("log", target.send, target.end, strict=True)
         assert run(sink.take(event(1))) is False and sink.strict and sink.lost == 1
@@ -78,7 +78,7 @@ class TestDirect:
 
 class TestBatching:
     def test_full_batch_is_sent_at_once(self) -> None:
-        """As many together as may be."""
+        """A batch is sent when it has the maximum size."""
         target, clock = Target(), Clock()
         sink = batching(target, clock)
         for number in range(3):
@@ -88,7 +88,7 @@ class TestBatching:
         assert target.batches == [["id-0", "id-1"], ["id-2"]]
 
     def test_full_buffer_drops_events(self) -> None:
-        """Memory is bounded while the other side is slow."""
+        """The buffer is bounded while the target is slow."""
         target, clock = Target(), Clock()
         target.gate = Deferred()
         sink = batching(target, clock)
@@ -98,7 +98,7 @@ class TestBatching:
         assert [each for batch in target.batches for each in batch] == [f"id-{n}" for n in range(6)]
 
     def test_batches_are_throttled(self) -> None:
-        """A burst at once, then so many batches a second."""
+        """A burst is sent at once, then a number of batches per second."""
         target, clock = Target(), Clock()
         sink = batching(target, clock, most=1, buffer=10, rate=2.0, burst=2)
         for number in range(5):
@@ -109,7 +109,7 @@ class TestBatching:
             assert len(target.batches) == expected
 
     def test_failed_batch_does_not_stop_the_sink(self) -> None:
-        """There will be others."""
+        """Later batches are sent."""
         target, clock = Target(OSError("away")), Clock()
         sink = batching(target, clock, most=1)
         run(sink.take(event(1)))
@@ -118,7 +118,7 @@ class TestBatching:
         assert target.batches == [["id-2"]] and sink.lost == 1
 
     def test_stop_flushes_pending_events(self) -> None:
-        """No events are accepted after the end, which reaches the target."""
+        """After the stop no events are accepted, and the stop reaches the target."""
         target, clock = Target(), Clock()
         sink = batching(target, clock, rate=0.001, burst=1)
         run(sink.take(event(1)))
@@ -127,7 +127,7 @@ class TestBatching:
         assert not run(sink.take(event(2))) and not clock.getDelayedCalls()
 
     def test_stop_waits_a_limited_time(self) -> None:
-        """A target that takes nothing holds a stop up for a while, and no longer."""
+        """A target that does not respond delays a stop for a limited time."""
         target, clock = Target(), Clock()
         target.gate = Deferred()
         sink = batching(target, clock, most=1)
@@ -139,7 +139,7 @@ class TestBatching:
         assert not out
         clock.advance(2)
         assert out == [None] and target.ended == 1
-        # One was on its way, two were waiting.
+        # One batch was being sent, two were waiting.
         assert sink.lost == 3
 
 
@@ -159,19 +159,19 @@ class TestTruncation:
         return out
 
     def test_large_event_loses_its_objects(self) -> None:
-        """An event that is too large loses its objects and says so; one that fits is as it was."""
+        """An event that is too large loses its objects and is marked; one that fits is unchanged."""
         small, large = event(1, requestObject={"a": 1}), event(2, responseObject={"a": "x" * 300}, annotations={"b": "c"})
         ((first, second),) = self.sent(small, large)
         assert first == small
         assert second["annotations"] == {"b": "c", "audit.orch.io/truncated": "true"} and "responseObject" not in second
 
     def test_event_too_large_without_objects_is_dropped(self) -> None:
-        """Its place in the batch is free."""
+        """The rest of the batch is sent."""
         ((only,),) = self.sent(event(1, userAgent="x" * 400), event(2))
         assert only["auditID"] == "id-2"
 
     def test_batches_are_divided_by_size(self) -> None:
-        """So many bytes in one go, in order."""
+        """Batches have a maximum of bytes, and keep the order."""
         batches = self.sent(*(event(n, annotations={"a": "x" * 60}) for n in range(5)))
         assert [len(batch) for batch in batches] == [2, 2, 1]
 
@@ -186,7 +186,7 @@ def log_file(path: Path, *, legacy: bool = False, wall: Callable[[], float] = la
 
 class TestLogFile:
     def test_log_file_has_a_json_line_per_event(self, tmp_path: Path) -> None:
-        """JSON by lines, appended to what is there, for the owner's eyes alone."""
+        """A line of JSON per event is appended to the file, which only the owner can read."""
         path = tmp_path / "made" / "audit.log"
         for number in (1, 2):
             file = log_file(path)
@@ -196,7 +196,7 @@ class TestLogFile:
         assert path.stat().st_mode & 0o777 == 0o600
 
     def test_log_to_standard_output(self, capfd: pytest.CaptureFixture[str]) -> None:
-        """The descriptor, whatever the process has made of the stream; it stays open for others."""
+        """Events go to the file descriptor, even if the stream was replaced; it stays open for others."""
         file = log_file(Path("-"))
         run(file.send([event(1)]))
         run(file.close())
@@ -205,7 +205,7 @@ class TestLogFile:
         assert '"auditID":"id-1"' in out and "still open" in out
 
     def test_legacy_format(self) -> None:
-        """What people read: words for what is not known."""
+        """The legacy format has placeholders for missing values."""
         known = event(
             1, user={"username": "alice", "groups": ["a", "b"]}, impersonatedUser={"username": "bob"},
             sourceIPs=["10.0.0.1"], objectRef={"namespace": "n"}, responseStatus={"code": 200}, userAgent="k/1",
@@ -219,7 +219,7 @@ class TestLogFile:
         assert b'ip="<unknown>"' in legacy_line(event(1)) and b'response="<deferred>"' in legacy_line(event(1))
 
     def test_full_log_files_are_rotated(self, tmp_path: Path) -> None:
-        """A full file is put aside under its moment; so many are kept, the newest, packed where that is asked for."""
+        """A full file is renamed with its time; a limited number is kept, the newest, compressed if configured."""
         moments = iter(range(1_000_000_000, 1_000_000_100))
         now = [0.0]
 
@@ -239,7 +239,7 @@ class TestLogFile:
             assert json.loads(packed.read())["auditID"] == "id-1"
 
     def test_old_log_files_are_deleted(self, tmp_path: Path) -> None:
-        """By age, and nothing that only looks like one of ours."""
+        """Files are deleted by age; files with similar names stay."""
         (tmp_path / "audit-2001-09-01T00-00-00.000.log").write_text("old")
         (tmp_path / "audit-2001-09-08T00-00-00.000.log").write_text("new")
         (tmp_path / "audit-notes.log").write_text("mine")
@@ -252,7 +252,7 @@ class TestLogFile:
         assert {"audit-2001-09-08T00-00-00.000.log", "audit-notes.log"} < names
 
     def test_cleanup_runs_in_the_background(self, tmp_path: Path) -> None:
-        """It goes on beside the events, one at a time; only closing waits for it. Its failures lose no event."""
+        """Cleanup runs beside the events, one at a time; only closing waits for it. Its failures lose no event."""
         cleared: list[Deferred[None]] = []
 
         async def aside(function: Callable[[], None]) -> None:
@@ -275,7 +275,7 @@ class TestLogFile:
         assert closed == [None]
 
     def test_failed_rotation_drops_the_event(self, tmp_path: Path) -> None:
-        """The event is lost that would have begun a new one; what fits is still written."""
+        """The event that would begin a new file is lost; events that fit the old one are still written."""
         path = tmp_path / "[a].log"
         file = log_file(path, megabytes=1)
         run(file.send([event(1, responseObject={"a": "x" * 700_000})]))
@@ -307,7 +307,7 @@ class TestRemote:
         assert document["items"][0]["auditID"] == "id-1" and "kind" not in document["items"][0]
 
     def test_transient_webhook_failures_are_retried(self) -> None:
-        """What may pass is tried again, later and later, five times in all."""
+        """Temporary failures are retried with backoff, up to five attempts."""
         clock = Clock()
         remote, sent = self.remote([AgainError("503")] * 5, clock)
         out: list[Any] = []
@@ -320,7 +320,7 @@ class TestRemote:
         assert len(sent) == 5 and out[0].check(AgainError)
 
     def test_permanent_webhook_failures_are_not_retried(self) -> None:
-        """A refusal is one at once."""
+        """A permanent failure is reported without a retry."""
         remote, sent = self.remote([ValueError("400")], Clock())
         with pytest.raises(ValueError, match="400"):
             run(remote.send([event(1)]))

@@ -1,4 +1,4 @@
-"""The tail of the audit events."""
+"""The stream of audit events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INFO = requestinfo.parse("GET", "/api/v1/secrets", {})
 
 @implementer(ISink)
 class Sink:
-    """A client that takes all, or nothing while `stuck`."""
+    """A client that accepts everything, or nothing while `stuck`."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -63,7 +63,7 @@ def take(tail: AuditTail, number: int = 0, **more: Any) -> None:
 
 
 def test_kept_events_are_sent_before_new_ones() -> None:
-    """What was kept comes first; objects of requests and answers are not shown."""
+    """Kept events are sent first; request and response objects are left out."""
     tail = AuditTail()
     take(tail, 1)
     _, sink = followed(tail)
@@ -73,7 +73,7 @@ def test_kept_events_are_sent_before_new_ones() -> None:
 
 
 def test_kept_events_are_bounded() -> None:
-    """By number and by bytes, whatever the size of events."""
+    """Kept events are bounded by number and by bytes."""
     tail = AuditTail()
     for at in range(1000):
         take(tail, at)
@@ -84,7 +84,7 @@ def test_kept_events_are_bounded() -> None:
 
 
 def test_slow_client_gets_the_number_of_dropped_events() -> None:
-    """The server holds a bounded number of bytes for it."""
+    """The server buffers a bounded number of bytes for a client."""
     tail = AuditTail()
     _, sink = followed(tail)
     sink.stuck = True
@@ -99,7 +99,7 @@ def test_slow_client_gets_the_number_of_dropped_events() -> None:
 
 
 def test_the_number_of_clients_is_bounded() -> None:
-    """The seventeenth gets 429; one that leaves makes room."""
+    """The seventeenth client gets 429; when a client leaves, another may connect."""
     tail = AuditTail()
     streams = [followed(tail)[0] for _ in range(16)]
     with pytest.raises(ApiError) as caught:
@@ -110,7 +110,7 @@ def test_the_number_of_clients_is_bounded() -> None:
 
 
 def test_stop_ends_the_streams() -> None:
-    """And none begins any more."""
+    """Streams end, and no new ones begin."""
     tail = AuditTail()
     _, sink = followed(tail)
     tail.end()
@@ -121,7 +121,7 @@ def test_stop_ends_the_streams() -> None:
 
 
 def test_without_a_policy_events_exist_only_for_followers() -> None:
-    """At the level of metadata, and not at all otherwise."""
+    """Events are then created at level Metadata, and only while a client follows them."""
     tail = AuditTail()
     rules = TailRules(tail)
     assert rules.rule(ALICE, INFO).level == NONE

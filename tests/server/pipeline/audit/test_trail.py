@@ -1,4 +1,4 @@
-"""Audit in the path of a request: which events come when, and what they say."""
+"""Audit events of a request: their stages and contents."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Kept:
         return self.works
 
     async def stop(self) -> None:
-        """Nothing waits."""
+        """There is nothing to flush."""
 
     def stages(self) -> list[str]:
         return [event["stage"] for event in self.events]
@@ -112,7 +112,8 @@ async def pod(request: Request) -> Response:
 
 class TestEvents:
     def test_events_of_an_answered_request(self) -> None:
-        """Received, then complete: the second has the objects, the outcome and what stages decided."""
+        """The events are RequestReceived and ResponseComplete; the second has the objects, the outcome and the
+        annotations."""
         sink = Kept()
         request = ask("PUT", POD + "?dryRun=All", b'{"metadata":{"name":"x","uid":"u"}}', user_agent="test/1")
         request.annotations["b"], request.annotations["a"] = "2", "1"
@@ -145,13 +146,13 @@ class TestEvents:
         ],
     )  # fmt: skip
     def test_levels(self, level: str, members: set[str]) -> None:
-        """How much of a request is written down is the rule's."""
+        """The rule's level decides what is recorded."""
         sink = Kept()
         run(AuditStage(trail(sink, level))(ask("PUT", body=b'{"a":1}'), pod))
         assert {"requestObject", "responseObject"} & set(sink.events[1]) == members
 
     def test_response_objects_are_read_only_at_their_level(self) -> None:
-        """They are not even read; a Status is, since it says how the request ended."""
+        """At lower levels they are not even read; a Status is, since it has the outcome."""
         request = ask("DELETE")
         status = b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","details":{"name":"x"}}'
 
@@ -165,7 +166,7 @@ class TestEvents:
         assert answer_of(Response(body=[b'{"kind":', b'"PodList"}']), shown=True) == {"kind": "PodList"}
 
     def test_patch_annotations_need_the_object_level(self) -> None:
-        """Annotations that show a webhook's patch are kept from records that show no objects."""
+        """Annotations that show a webhook's patch are omitted below the level Request."""
         for level, expected in (("Metadata", {"other"}), ("Request", {"other", "patch.webhook.admission.orch.io/round_0_index_0"})):
             sink = Kept()
             request = ask()
@@ -174,7 +175,7 @@ class TestEvents:
             assert set(sink.events[1]["annotations"]) == expected
 
     def test_patch_bodies_are_recorded_verbatim(self) -> None:
-        """JSON, or YAML in JSON; what is neither is left out."""
+        """The body is recorded as JSON, or as YAML in JSON; other formats are omitted."""
         for body, expected in ((b'[{"op":"test"}]', [{"op": "test"}]), (b"a: 1", {"a": 1}), (b"\xff", None)):
             sink = Kept()
 
@@ -186,14 +187,14 @@ class TestEvents:
             assert sink.events[1].get("requestObject") == expected
 
     def test_managed_fields_can_be_omitted(self) -> None:
-        """In objects and in the items of lists."""
+        """They are omitted in objects and in items of lists."""
         sink = Kept()
         run(AuditStage(trail(sink, omitManagedFields=True))(ask(), pod))
         assert sink.events[1]["responseObject"] == {"kind": "Pod", "metadata": {"name": "x"}}
         assert without_managed_fields({"items": [{"metadata": {"managedFields": []}}, 1]}) == {"items": [{"metadata": {}}, 1]}
 
     def test_events_of_a_refusal(self) -> None:
-        """The Status that is sent is the response object; its bounded parts are the status."""
+        """The Status that is sent is the response object; its bounded parts are responseStatus."""
         sink = Kept()
 
         async def refused(request: Request) -> Response:
@@ -208,7 +209,7 @@ class TestEvents:
         assert last["responseObject"]["message"] == 'pods "x" not found'
 
     def test_events_of_a_failed_long_running_request(self) -> None:
-        """A watch or log that is refused has begun and ended like any other: both events show the body."""
+        """A rejected watch or log has the stages of any long-running request, and both events have the body."""
         sink = Kept()
 
         async def refused(request: Request) -> Response:
@@ -220,7 +221,7 @@ class TestEvents:
         assert sink.events[1]["responseObject"]["code"] == sink.events[2]["responseStatus"]["code"] == 404
 
     def test_undecoded_bodies_are_recorded_for_patches_only(self) -> None:
-        """A body that no object was made of is shown if it is a patch alone."""
+        """The body of a request that was not decoded is recorded for patches only."""
 
         async def unread(request: Request) -> Response:
             await request.body.read(100)
@@ -232,7 +233,7 @@ class TestEvents:
             assert ("requestObject" in sink.events[1]) is shown
 
     def test_events_of_a_panic(self) -> None:
-        """It is a panic, and nothing of it is swallowed."""
+        """The event has the stage Panic, and the exception is raised."""
         sink = Kept()
 
         async def broken(request: Request) -> Response:
@@ -243,7 +244,7 @@ class TestEvents:
         assert sink.stages() == ["RequestReceived", "Panic"] and "secret" not in str(sink.events)
 
     def test_events_of_a_disconnected_client(self) -> None:
-        """The record is completed as one of a connection that was closed."""
+        """The event of a disconnected client is completed, with the connection's end as its status."""
         sink = Kept()
 
         async def slow(request: Request) -> Response:
@@ -259,7 +260,7 @@ class TestEvents:
 
     @pytest.mark.parametrize("end", ["finish", "abort", "stop"])
     def test_events_of_a_stream(self, end: str) -> None:
-        """Started when its head leaves, complete when it is over, however it ends; once."""
+        """ResponseStarted is recorded when the head is sent, and ResponseComplete once, however the stream ends."""
         sink, stream, out = Kept(), Stream(), Sink()
 
         async def watch(request: Request) -> Response:
@@ -287,14 +288,14 @@ class TestEvents:
         assert sink.stages() == ["ResponseComplete"]
 
     def test_level_none_creates_no_event(self) -> None:
-        """The level None costs no event."""
+        """No event is created at level None."""
         sink = Kept()
         request = ask()
         run(AuditStage(trail(sink, "None"))(request, pod))
         assert not sink.events and not request.audited
 
     def test_impersonated_user_is_recorded(self) -> None:
-        """Both users are named: who was authenticated, and as whom the request was served."""
+        """The event has both the authenticated and the impersonated user."""
         sink = Kept()
 
         async def as_bob(request: Request) -> Response:
@@ -307,7 +308,7 @@ class TestEvents:
 
 class TestStrangers:
     def test_failed_authentication_is_recorded(self) -> None:
-        """It is recorded with the body of the answer, and without a user."""
+        """It is recorded with the response body, and without a user."""
         sink = Kept()
 
         async def refused(request: Request) -> Response:
@@ -335,7 +336,7 @@ class TestStrangers:
 
 class TestSinks:
     def test_strict_sink_fails_requests_that_it_cannot_record(self) -> None:
-        """What cannot be recorded does not happen; a sink that is not strict only counts."""
+        """A strict sink that fails makes the request fail; for others the error is only counted."""
         kept = trail(Kept(works=False))
         assert run(AuditStage(kept)(ask(), pod)).code == 201
         strict = trail(Kept(works=False, strict=True))
@@ -346,7 +347,7 @@ class TestSinks:
 
     @pytest.mark.parametrize("finished", [True, False])
     def test_stop_waits_for_streams_for_a_limited_time(self, finished: bool) -> None:
-        """For a while, and no longer."""
+        """A stop waits for a limited time."""
         sink, stream, clock = Kept(), Stream(), Clock()
         kept = trail(sink, clock=clock)
 

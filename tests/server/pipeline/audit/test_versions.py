@@ -1,4 +1,4 @@
-"""Audit events in an older version."""
+"""Audit events in older versions."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def sent(version: str) -> Sequence[Mapping[str, Any]]:
 
 
 def test_events_are_v1() -> None:
-    """Events are in this version already."""
+    """Events of v1 are not converted."""
     assert sent("audit.k8s.io/v1") == [EVENT]
 
 
 def test_v1beta1_events_have_whole_seconds() -> None:
-    """The older version has the times without fractions as well."""
+    """v1beta1 has additional timestamps without fractions."""
     more = {"metadata": {"creationTimestamp": "2026-01-02T03:04:06Z"}, "timestamp": "2026-01-02T03:04:05Z"}
     assert sent("audit.k8s.io/v1beta1") == [{**EVENT, "apiVersion": "audit.k8s.io/v1beta1", **more}]

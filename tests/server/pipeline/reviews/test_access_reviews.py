@@ -1,4 +1,4 @@
-"""Access reviews and component statuses."""
+"""Access reviews, rules reviews and component statuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def root(server: InProcessServer) -> str:
 
 
 def test_self_review_is_about_the_sender(call: Any, root: str) -> None:
-    """What one may do is not what the other may."""
+    """Users with different permissions get different results."""
     body = {"spec": {"resourceAttributes": {"verb": "list", "resource": "pods"}}}
     assert call("POST", f"{root}/selfsubjectaccessreviews", body).json["status"] == {"allowed": True}
     denied = call("POST", f"{root}/selfsubjectaccessreviews", body, user=user("alice", "dev"))
@@ -23,7 +23,7 @@ def test_self_review_is_about_the_sender(call: Any, root: str) -> None:
 
 
 def test_review_names_the_binding(call: Any, root: str) -> None:
-    """The binding that allows it is named."""
+    """The reason names the binding that allows the action."""
     body = {"spec": {"nonResourceAttributes": {"verb": "get", "path": "/api"}}}
     status = call("POST", f"{root}/selfsubjectaccessreviews", body, user=user("alice", "dev")).json["status"]
     assert status["allowed"] is True
@@ -31,7 +31,7 @@ def test_review_names_the_binding(call: Any, root: str) -> None:
 
 
 def test_local_review_stays_in_its_namespace(call: Any, root: str) -> None:
-    """The namespaces of path, metadata and attributes must be the same."""
+    """The namespaces of path, metadata and attributes must be equal."""
     attributes = {"verb": "get", "resource": "pods", "namespace": "a"}
     body = {"metadata": {"namespace": "a"}, "spec": {"user": "u", "resourceAttributes": attributes}}
     assert call("POST", f"{root}/namespaces/a/localsubjectaccessreviews", body).code == 201
@@ -40,16 +40,16 @@ def test_local_review_stays_in_its_namespace(call: Any, root: str) -> None:
 
 
 def test_reviews_are_not_stored(call: Any, root: str) -> None:
-    """They have owners of fields, but no name, uid or version; dry runs are answered alike."""
+    """Reviews have managed fields, but no name, uid or version; a dry run has the same response."""
     body = {"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}}
     metadata = call("POST", f"{root}/selfsubjectaccessreviews?dryRun=All", body).json["metadata"]
     assert set(metadata) == {"creationTimestamp", "managedFields"}
 
 
 def test_rules_review_lists_rules(call: Any, root: str) -> None:
-    """Everything that the sender holds in a namespace."""
+    """The review lists all rules of the requester in a namespace."""
     review = call("POST", f"{root}/selfsubjectrulesreviews", {"spec": {"namespace": "a"}}, user=user("alice", "dev")).json
-    # What was asked does not come back.
+    # The response has no spec.
     assert review["spec"] == {} and review["metadata"] == {"creationTimestamp": None}
     status = review["status"]
     assert {"verbs": ["create"], "apiGroups": [root.split("/")[2]], "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"]} in status["resourceRules"]
@@ -57,7 +57,7 @@ def test_rules_review_lists_rules(call: Any, root: str) -> None:
 
 
 def test_component_statuses(call: Any, server: InProcessServer) -> None:
-    """A component that does not run is not healthy; the store is."""
+    """A component that does not run is unhealthy; the store is healthy."""
     items = call("GET", "/api/v1/componentstatuses").json["items"]
     found = {i["metadata"]["name"]: i["conditions"][0]["status"] for i in items}
     assert found == {"scheduler": "False", "controller-manager": "False", "etcd-0": "True"}
@@ -67,14 +67,14 @@ def test_component_statuses(call: Any, server: InProcessServer) -> None:
 
 
 def test_component_status_table(call: Any) -> None:
-    """Clients print them."""
+    """Component statuses are available as a table."""
     accept = {"accept": "application/json;as=Table;g=meta.orch.io;v=v1"}
     table = call("GET", "/api/v1/componentstatuses", headers=accept).json
     assert [row["cells"][0] for row in table["rows"]] == ["scheduler", "controller-manager", "etcd-0"]
 
 
 def test_review_metadata(call: Any, root: str) -> None:
-    """A review has no metadata; a local one names its namespace."""
+    """A review has no metadata; a local one has its namespace."""
     spec = {"user": "u", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "a"}}
     for plural in ("subjectaccessreviews", "selfsubjectaccessreviews"):
         for metadata in ({"namespace": "a"}, {"name": "x"}, {"labels": {"a": "b"}}):

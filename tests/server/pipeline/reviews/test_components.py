@@ -1,4 +1,4 @@
-"""ComponentStatus: computed for each request, with selectors and tables like stored objects."""
+"""ComponentStatus objects are computed per request, with selectors and tables as for stored objects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_component_selectors(call: Any, query: str, names: int) -> None:
 
 
 def test_component_table_kind(call: Any) -> None:
-    """A table carries the name under which it was asked for, also that of stock clients."""
+    """A table has the kind and version of the Accept header, also of stock clients."""
     for group in (f"{ORCH.meta_group}/v1", f"{KUBERNETES.meta_group}/v1", f"{ORCH.meta_group}/v1beta1"):
         name, version = group.split("/")
         accept = {"accept": f"application/json;as=Table;g={name};v={version}"}

@@ -1,4 +1,4 @@
-"""SelfSubjectReview: who the server takes the requester for, in every version that clients have asked for."""
+"""SelfSubjectReview: the requester's own attributes, in all versions that clients request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def url(version: str) -> str:
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha1"])
 def test_attributes_of_the_requester(server: Any, version: str) -> None:
-    """All of them, and nothing of what was sent."""
+    """All attributes are returned, and nothing of the request body."""
     sent = {"metadata": {"name": "x"}, "status": {"userInfo": {"username": "bob"}}}
     answer = run(server.request("POST", url(version), body=sent, user=ALICE))
     assert answer.code == 201
@@ -55,7 +55,7 @@ def test_authenticated_users_may_review_themselves(server: Any, tmp_path: Path) 
 
 
 def test_not_in_documents_of_release_1_23(server: Any) -> None:
-    """Neither in the list of the group's resources nor among its versions, nor in the OpenAPI document."""
+    """It is neither in the group's resource list and versions nor in the OpenAPI document."""
     listed = run(server.request("GET", f"/apis/{GROUP}/v1")).json["resources"]
     assert [each["name"] for each in listed] == ["tokenreviews"]
     assert run(server.request("GET", f"/apis/{GROUP}/v1beta1")).code == 404

@@ -1,4 +1,4 @@
-"""Admission is asked about what was sent: here the plugin that keeps nodes to their own pods."""
+"""Admission is called with the body of the subresource: here NodeRestriction."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
 
 
 def node(name: str) -> Any:
-    """A node that no authorizer stands in the way of."""
+    """A node that the authorizer does not restrict."""
     return user(f"system:node:{name}", NODES_GROUP, MASTERS_GROUP)
 
 
 def test_nodes_evict_only_their_own_pods(call: Any) -> None:
-    """Another node's pod stays; its own goes, without being asked about the deletion as well."""
+    """A node may evict its own pod without a further check of the deletion, and not another node's pod."""
     body = {"metadata": {"name": "p"}}
     refused = call("POST", f"{PODS}/p/eviction", body, user=node("n2"))
     assert (refused.code, refused.json["reason"]) == (403, "Forbidden")
@@ -39,13 +39,13 @@ def test_nodes_evict_only_their_own_pods(call: Any) -> None:
 
 
 def test_nodes_get_tokens_only_for_pods(call: Any) -> None:
-    """A token that is bound to nothing is refused."""
+    """A token that is not bound to a pod is rejected."""
     answer = call("POST", "/api/v1/namespaces/a/serviceaccounts/default/token", {"spec": {}}, user=node("n1"))
     assert (answer.code, answer.json["reason"]) == (403, "Forbidden")
 
 
 def test_nodes_may_not_bind_pods(call: Any) -> None:
-    """Binding is the scheduler's."""
+    """Only the scheduler may bind."""
     spec = {"containers": [{"name": "c", "image": "i"}]}
     assert call("POST", PODS, {"metadata": {"name": "q"}, "spec": spec}).code == 201
     body = {"metadata": {"name": "q"}, "target": {"kind": "Node", "name": "n1"}}

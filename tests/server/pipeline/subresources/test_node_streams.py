@@ -1,4 +1,4 @@
-"""Logs, streams and proxied requests, with a double in place of nodes, pods and services."""
+"""Logs, streams and proxied requests, with a double for nodes, pods and services."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Body:
         sink.finish()
 
     def stop(self) -> None:
-        """Nothing to release."""
+        """There is nothing to release."""
 
 
-class Everybody:
-    """Answers for everybody, and remembers what was asked; `wrong` makes all unreachable."""
+class Upstream:
+    """Responds for all nodes, pods and services, and records requests; `wrong` makes all unreachable."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
@@ -69,12 +69,12 @@ class Everybody:
 
 
 @pytest.fixture
-def others() -> Everybody:
-    return Everybody()
+def others() -> Upstream:
+    return Upstream()
 
 
 @pytest.fixture
-def server(tmp_path: Path, others: Everybody) -> Iterator[InProcessServer]:
+def server(tmp_path: Path, others: Upstream) -> Iterator[InProcessServer]:
     made = make_server(tmp_path, upstream=others)
 
     def post(path: str, body: Any) -> None:
@@ -98,23 +98,23 @@ def server(tmp_path: Path, others: Everybody) -> Iterator[InProcessServer]:
 # -- logs
 
 
-def test_log_is_read_from_the_pods_node(call: Any, others: Everybody) -> None:
-    """The agent is asked for the container's log with the parameters that it knows."""
+def test_log_is_read_from_the_pods_node(call: Any, others: Upstream) -> None:
+    """The kubelet is requested for the container's log with the parameters that it supports."""
     answer = call("GET", f"{CORE}/pods/p/log?tailLines=5&follow=true&pretty=true")
     assert (answer.code, answer.response.content_type) == (200, "text/plain")
     assert others.asked[0][:2] == ("GET", "https://192.0.2.7:10999/containerLogs/a/p/c?follow=true&tailLines=5")
 
 
 @pytest.mark.parametrize(("code", "reason"), [(500, "InternalError"), (400, "BadRequest"), (404, "NotFound")])
-def test_agent_errors_are_passed_on(call: Any, others: Everybody, code: int, reason: str) -> None:
-    """What the agent refuses is refused with the same code."""
+def test_agent_errors_are_passed_on(call: Any, others: Upstream, code: int, reason: str) -> None:
+    """An error of the kubelet is returned with the same code."""
     others.code = code
     answer = call("GET", f"{CORE}/pods/p/log")
     assert (answer.code, answer.json["reason"]) == (code, reason)
 
 
-def test_unreachable_agent_is_500(call: Any, others: Everybody) -> None:
-    """500 that names the URL and says why."""
+def test_unreachable_agent_is_500(call: Any, others: Upstream) -> None:
+    """The 500 has the URL and the reason."""
     others.wrong = "connection refused"
     answer = call("GET", f"{CORE}/pods/p/log")
     assert answer.code == 500
@@ -132,15 +132,15 @@ def test_unreachable_agent_is_500(call: Any, others: Everybody) -> None:
         ("portforward?ports=80,81", "portForward/a/p?port=80&port=81"),
     ],
 )
-def test_exec_is_connected_to_the_agent(call: Any, others: Everybody, path: str, url: str) -> None:
-    """The client's connection is joined with one to the agent, under the agent's names of the options."""
+def test_exec_is_connected_to_the_agent(call: Any, others: Upstream, path: str, url: str) -> None:
+    """The client's connection is joined with one to the kubelet, with the kubelet's names of the options."""
     headers = {"connection": "Upgrade", "upgrade": "SPDY/3.1"}
     call("POST", f"{CORE}/pods/p/{path}", headers=headers, hijack=lambda: None)
     assert others.joined == [f"https://192.0.2.7:10999/{url}"]
 
 
 def test_exec_without_an_upgrade_is_refused(call: Any) -> None:
-    """A plain request cannot be joined with anything."""
+    """A request without an upgrade is rejected."""
     answer = call("POST", f"{CORE}/pods/p/exec?command=ls")
     assert (answer.code, answer.json["message"]) == (400, "Upgrade request required")
 
@@ -148,8 +148,8 @@ def test_exec_without_an_upgrade_is_refused(call: Any) -> None:
 # -- proxies
 
 
-def test_pod_proxy_forwards_the_request(call: Any, others: Everybody) -> None:
-    """Path, query, method and body go on; what belongs to the connection or to this server stays."""
+def test_pod_proxy_forwards_the_request(call: Any, others: Upstream) -> None:
+    """Path, query, method and body are forwarded; connection headers and credentials for this server are not."""
     headers = {"authorization": "Bearer secret", "x-mine": "2"}
     answer = call("POST", f"{CORE}/pods/p/proxy/x/%41?q=1", b"body", headers=headers)
     method, url, sent, body = others.asked[0]
@@ -164,35 +164,35 @@ def test_pod_proxy_forwards_the_request(call: Any, others: Everybody) -> None:
 @pytest.mark.parametrize(
     ("name", "url"), [("p:99", "http://198.51.100.3:99/"), ("https:p:98", "https://198.51.100.3:98/")]
 )
-def test_proxy_names_with_scheme_and_port(call: Any, others: Everybody, name: str, url: str) -> None:
-    """The client may say how and where to connect."""
+def test_proxy_names_with_scheme_and_port(call: Any, others: Upstream, name: str, url: str) -> None:
+    """The name may include the scheme and the port."""
     call("GET", f"{CORE}/pods/{name}/proxy/")
     assert others.asked[0][1] == url
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "HEAD"])
-def test_proxy_forwards_any_method(call: Any, others: Everybody, method: str) -> None:
-    """Proxied backends receive them; other endpoints do not accept them."""
+def test_proxy_forwards_any_method(call: Any, others: Upstream, method: str) -> None:
+    """The backend gets any method; other endpoints reject unknown ones."""
     call(method, f"{CORE}/pods/p/proxy/x")
     assert others.asked[-1][0] == method
     assert call("OPTIONS", f"{CORE}/pods/p/status").code == 405
 
 
 def test_bare_proxy_path_redirects(call: Any) -> None:
-    """So that relative links lead back through the proxy."""
+    """The redirect adds a slash, so that relative links lead through the proxy."""
     answer = call("GET", f"{CORE}/pods/p/proxy?a=b")
     assert (answer.code, answer.headers["Location"]) == (301, f"{CORE}/pods/p/proxy/?a=b")
 
 
-def test_node_proxy_uses_the_agent_by_default(call: Any, others: Everybody) -> None:
-    """Without a port it is the node's agent, over TLS."""
+def test_node_proxy_uses_the_agent_by_default(call: Any, others: Upstream) -> None:
+    """Without a port the node's kubelet is requested, over TLS."""
     call("GET", "/api/v1/nodes/n/proxy/healthz")
     call("GET", "/api/v1/nodes/n:80/proxy/")
     assert [url for _, url, _, _ in others.asked] == ["https://192.0.2.7:10999/healthz", "http://192.0.2.7:80/"]
 
 
-def test_service_proxy_uses_an_endpoint(call: Any, others: Everybody) -> None:
-    """An endpoint of the service that is the pod which it names."""
+def test_service_proxy_uses_an_endpoint(call: Any, others: Upstream) -> None:
+    """The request goes to an endpoint of the service, and its pod."""
     ports = [{"name": "web", "port": 80}]
     assert call("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"ports": ports}}).code == 201
     assert call("GET", f"{CORE}/services/s:web/proxy/").code == 404
@@ -206,8 +206,8 @@ def test_service_proxy_uses_an_endpoint(call: Any, others: Everybody) -> None:
     assert call("GET", f"{CORE}/services/s:81/proxy/").code == 503
 
 
-def test_unreachable_service_is_503(call: Any, others: Everybody) -> None:
-    """503 that says why."""
+def test_unreachable_service_is_503(call: Any, others: Upstream) -> None:
+    """The 503 has the reason."""
     others.wrong = "connection refused"
     answer = call("GET", f"{CORE}/pods/p/proxy/")
     assert (answer.code, answer.json["message"]) == (503, "error trying to reach service: connection refused")
@@ -215,27 +215,27 @@ def test_unreachable_service_is_503(call: Any, others: Everybody) -> None:
 
 @pytest.mark.parametrize("address", ["", "127.0.0.1", "169.254.1.1", "::1", "0.0.0.0", "224.0.0.1", "name"])
 def test_proxy_refuses_local_addresses(address: str) -> None:
-    """The server does not lend its own place in the network."""
+    """Loopback and link-local addresses are refused, so that clients cannot use the server's network position."""
     with pytest.raises(ApiError):
         locations.require_proxyable(address)
 
 
 @pytest.mark.parametrize("name", ["", "a:b:c:d", "ftp:a:1", ":80"])
 def test_invalid_proxy_names_are_400(name: str) -> None:
-    """400 for what is no name, name and port, or scheme, name and port."""
+    """Names other than name, name:port or scheme:name:port are 400."""
     with pytest.raises(ApiError):
         locations.split(name, "pod")
 
 
 def test_first_preferred_address_is_used() -> None:
-    """In the order of preference, not in that of the node."""
+    """Addresses are chosen in the order of preference, not of the node's list."""
     node = {"status": {"addresses": [{"type": "InternalIP", "address": "1.2.3.4"}, {"type": "Hostname", "address": "h"}]}}
     assert locations.node_location(ORCH, node).origin == "https://h:10250"
     assert locations.node_location(ORCH, node, ("InternalIP",)).origin == "https://1.2.3.4:10250"
 
 
 def test_service_proxy_rotates_endpoints() -> None:
-    """Candidates begin anywhere and leave none out."""
+    """Candidates start at a random endpoint and include all of them."""
     addresses = [{"ip": str(i)} for i in range(4)]
     endpoints = {"subsets": [{"addresses": addresses, "ports": [{"port": 1}]}]}
     starts = set()
@@ -251,7 +251,7 @@ def test_service_proxy_rotates_endpoints() -> None:
     [("/api/v1/namespaces/proxy/pods/proxy/proxy/a/b", 7, "/a/b"), ("/api/v1/nodes/n/proxy/", 5, "/"), ("/api/v1/nodes/n/proxy", 5, "")],
 )
 def test_proxied_path_is_found_by_position(path: str, depth: int, rest: str) -> None:
-    """What follows is found by counting, whatever things are called."""
+    """The path after the proxy is found by position, whatever the names contain."""
     assert rest_of(path, depth) == rest
 
 
@@ -262,16 +262,16 @@ UPGRADE = {"connection": "Upgrade", "upgrade": "X/1"}
 
 
 @pytest.mark.parametrize("path", [f"{CORE}/pods/p/exec?command=ls", f"{CORE}/pods/p:80/proxy/x", "/api/v1/nodes/n/proxy/x"])
-def test_backend_without_upgrade_is_500(call: Any, others: Everybody, path: str) -> None:
-    """500 that says why, without a reason."""
+def test_backend_without_upgrade_is_500(call: Any, others: Upstream, path: str) -> None:
+    """The 500 has a message and no reason."""
     others.wrong = "invalid upgrade response: status code 200"
     answer = call("GET", path, headers=UPGRADE, hijack=lambda: None)
     assert (answer.code, answer.json["message"]) == (500, others.wrong) and "reason" not in answer.json
 
 
 @pytest.mark.parametrize("headers", [{}, UPGRADE])
-def test_forbidden_node_addresses_are_checked_on_connect(call: Any, others: Everybody, headers: Any) -> None:
-    """Whether a node's address may be proxied to is seen when it is connected to, as it may be a name."""
+def test_forbidden_node_addresses_are_checked_on_connect(call: Any, others: Upstream, headers: Any) -> None:
+    """A node's address is checked when it is connected to, since it may be a name."""
     others.not_allowed = True
     answer = call("GET", "/api/v1/nodes/n/proxy/x", headers=headers, hijack=lambda: None)
     assert (answer.code, answer.json["message"]) == (400, "address not allowed")
@@ -297,13 +297,13 @@ def asking(**headers: str) -> Request:
     ],
 )
 def test_http_protocols_cannot_be_upgraded_to(offered: str, kept: list[str]) -> None:
-    """In a protocol that carries requests a client would speak to a backend in the server's name."""
+    """With such a protocol a client could send requests to a backend as the server."""
     request = asking(connection="keep-alive, Upgrade", upgrade=offered)
     assert (offered_protocols(request), wants_upgrade(request)) == (kept, bool(kept))
 
 
 def test_upgrade_needs_the_connection_header() -> None:
-    """By the Connection header; a backend may say what is wrong with one that offers nothing."""
+    """An upgrade requires the Connection header; a backend may reject one with its own response."""
     assert not wants_upgrade(asking(upgrade="websocket"))
     assert wants_upgrade(asking(connection="upgrade"))
 
@@ -325,7 +325,7 @@ GLOBAL = [
 
 @pytest.mark.parametrize("text", LOOPBACK)
 def test_forbidden_addresses(text: str) -> None:
-    """However it is spelled or wrapped: only global unicast addresses are reached, and only addresses."""
+    """However it is spelled or embedded, an address must be a global unicast one."""
     assert not global_unicast(text)
     with pytest.raises(ApiError, match="address not allowed"):
         locations.require_proxyable(text)
@@ -333,5 +333,5 @@ def test_forbidden_addresses(text: str) -> None:
 
 @pytest.mark.parametrize("text", GLOBAL)
 def test_allowed_addresses(text: str) -> None:
-    """Private networks too, as clusters use them."""
+    """Private networks are allowed, as clusters use them."""
     assert global_unicast(text) and locations.require_proxyable(text) == text

@@ -1,4 +1,4 @@
-"""What the reference answered at endpoints that take another kind than they store."""
+"""Recorded responses of subresources whose bodies have another kind."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 
 from orchd.testing.server import InProcessServer, make_server, run, user
 
-#: Cases by the beginning of their id.
+#: Prefixes of the cases' ids.
 _MINE = (
     "Pod/binding-", "Pod/evict-", "Pod/sub-", "TokenRequest/", "TokenReview/", "Scale/", "SubjectAccessReview/",
     "SelfSubjectAccessReview/", "LocalSubjectAccessReview/", "SelfSubjectRulesReview/", "routing/get-componentstatus",
     "routing/delete-componentstatus", "routing/get-tokenreviews",
 )  # fmt: skip
-#: The message is a dump of another language's struct.
+#: The message prints a Go struct.
 _DUMPED = ("SubjectAccessReview/sar-with-name",)
 
 
@@ -30,7 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
     run(made.request("POST", "/api/v1/namespaces", body={"metadata": {"name": "facts"}}))
     run(made.request("POST", "/api/v1/namespaces/facts/serviceaccounts", body={"metadata": {"name": "default"}}))
     for letter in "def":
-        # The recorded setup leaves out the pods that its budgets cover.
+        # The recorded setup omits the pods that its budgets cover.
         labels = {"pdb": letter}
         spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n1", "automountServiceAccountToken": False}
         pods = "/api/v1/namespaces/facts/pods"
@@ -50,12 +50,12 @@ def send(server: InProcessServer, request: dict[str, Any]) -> Any:
 
 
 def unordered(status: dict[str, Any]) -> dict[str, Any]:
-    """Rules come in the order in which bindings are found, which is no promise."""
+    """Rules in a fixed order: that of the bindings is not defined."""
     return {k: sorted(map(str, v)) if k.endswith("Rules") else v for k, v in status.items()}
 
 
 def test_answers_match_the_recorded_ones(reference: Callable[[str], Any], server: InProcessServer) -> None:
-    """Code, reason, message and details of every case; all differences at once."""
+    """Code, reason, message and details of every case are equal; all differences are reported at once."""
     wrong = []
     count = 0
     for case in reference("validation")["cases"]:

@@ -38,7 +38,7 @@ def test_shows_replicas_and_selector(call: Any, deployed: None) -> None:
 
 
 def test_put_changes_the_object(call: Any, deployed: None) -> None:
-    """The object gets the new replicas, a higher generation, and an owner of them that says through which endpoint."""
+    """The object gets the new replicas, a higher generation, and a manager with the subresource."""
     scale = call("GET", f"{D}/d/scale").json
     scale["spec"]["replicas"] = 5
     assert call("PUT", f"{D}/d/scale?fieldManager=hpa", scale).json["spec"] == {"replicas": 5}
@@ -50,7 +50,7 @@ def test_put_changes_the_object(call: Any, deployed: None) -> None:
 
 
 def test_stale_put_is_a_conflict(call: Any, deployed: None) -> None:
-    """A Scale carries the object's version, and it guards."""
+    """A stale resourceVersion in a Scale is a conflict."""
     scale = call("GET", f"{D}/d/scale").json
     assert call("PUT", f"{D}/d/scale", {**scale, "spec": {"replicas": 3}}).code == 200
     answer = call("PUT", f"{D}/d/scale", {**scale, "spec": {"replicas": 4}})
@@ -72,7 +72,7 @@ def test_every_patch_type_works_on_scale(call: Any, deployed: None, content_type
 
 
 def test_apply_conflicts_with_the_owner_of_replicas(call: Any, deployed: None) -> None:
-    """Who applies a Scale must own the replicas or force."""
+    """An apply of a Scale needs to own the replicas or force."""
     applied = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "d"}, "spec": {"replicas": 6}}
     headers = {"content-type": "application/apply-patch+yaml"}
     refused = call("PATCH", f"{D}/d/scale?fieldManager=m", applied, headers=headers)
@@ -82,14 +82,14 @@ def test_apply_conflicts_with_the_owner_of_replicas(call: Any, deployed: None) -
 
 
 def test_dry_run_changes_nothing(call: Any, deployed: None) -> None:
-    """The answer shows what would be, the object stays."""
+    """The response has the new replicas; the object is unchanged."""
     answer = call("PATCH", f"{D}/d/scale?dryRun=All", {"spec": {"replicas": 9}}, headers=MERGE)
     assert answer.json["spec"] == {"replicas": 9}
     assert call("GET", f"{D}/d/scale").json["spec"] == {"replicas": 2}
 
 
 def test_foreign_uid_is_a_conflict(call: Any, deployed: None) -> None:
-    """A Scale with another object's uid does not scale this one."""
+    """A Scale with the uid of another object is rejected."""
     scale = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "d", "uid": "u"}, "spec": {"replicas": 1}}
     assert call("PUT", f"{D}/d/scale", scale).code == 409
 
@@ -104,13 +104,13 @@ def test_foreign_uid_is_a_conflict(call: Any, deployed: None) -> None:
     ],
 )
 def test_missing_object_of_a_scale_is_named(call: Any, path: str, named: str) -> None:
-    """GET names a missing object in words of its own for each kind."""
+    """The GET error for a missing object has each kind's own message."""
     answer = call("GET", f"{path}/zz/scale")
     assert (answer.code, answer.json["message"]) == (404, f'{named} "zz" not found')
 
 
 def test_custom_kind_has_the_paths_of_its_definition() -> None:
-    """The mapping follows from the paths in the definition; None without them."""
+    """The mapping follows the paths in the definition; without them it is None."""
     described = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size", "labelSelectorPath": ".status.sel"}
     definition = {"subresources": {"scale": described}}
     more: dict[str, Any] = {"group": "x", "version": "v1", "kind": "K", "plural": "ks", "namespaced": True, "custom": True}

@@ -1,4 +1,4 @@
-"""TokenRequest, and TokenReview of what it gave."""
+"""TokenRequest, and TokenReview of the token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def review(call: Any, server: Any, token: str, *audiences: str) -> Any:
 
 
 def test_token_belongs_to_the_account(call: Any, server: Any) -> None:
-    """Without any wish: for this server, an hour, and a review knows the account by it."""
+    """By default a token is valid for this server and an hour, and a review returns the account."""
     asked = call("POST", TOKEN, {"spec": {}})
     assert asked.code == 201
     assert asked.json["spec"]["expirationSeconds"] == 3600
@@ -32,7 +32,7 @@ def test_audiences_are_kept(call: Any, server: Any) -> None:
 
 
 def test_bound_token_ends_with_its_pod(call: Any, server: Any) -> None:
-    """The token counts as long as the pod is there."""
+    """The token is valid while the pod exists."""
     body = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     assert call("POST", "/api/v1/namespaces/a/pods", body).code == 201
     ref = {"kind": "Pod", "apiVersion": "v1", "name": "p"}
@@ -44,7 +44,7 @@ def test_bound_token_ends_with_its_pod(call: Any, server: Any) -> None:
 
 @pytest.mark.parametrize("seconds", [599, 2**32 + 1, 0, -1])
 def test_lifetimes_have_bounds(call: Any, seconds: int) -> None:
-    """Ten minutes at least, 2^32 seconds at most."""
+    """The minimum is ten minutes, the maximum 2^32 seconds."""
     assert call("POST", TOKEN, {"spec": {"expirationSeconds": seconds}}).code == 422
 
 
@@ -58,7 +58,7 @@ def test_token_cannot_be_bound_to_a_foreign_pod(call: Any) -> None:
 
 
 def test_bound_object_needs_a_name(call: Any) -> None:
-    """What a token is bound to must be named; a name that nothing has is another mistake."""
+    """A bound object without a name, and one that does not exist, have different errors."""
     answers = [call("POST", TOKEN, {"spec": {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": n}}}) for n in ("", "absent")]
     assert [(a.code, a.json["message"]) for a in answers] == [
         (400, "Name parameter required."),

@@ -99,7 +99,7 @@ class _Request:
 
 @pytest.mark.parametrize("text", ["\u00b2", "\u0663", "x", "9" * 5000, "-1"])
 def test_invalid_ports_are_400(text: str) -> None:
-    """A port that is no number or out of range is 400."""
+    """A port that is not a number or out of range is 400."""
     with pytest.raises(ApiError) as caught:
         _forward_options(_Request(text))  # type: ignore[arg-type]  # as far as it is asked
     assert caught.value.code == 400
@@ -107,7 +107,7 @@ def test_invalid_ports_are_400(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["\u00b2", "web"])
 def test_non_numeric_service_ports_are_names(text: str) -> None:
-    """A port that is no ASCII number is looked up as a name."""
+    """A port that is not an ASCII number is looked up as a name."""
     assert service_port({"metadata": {"name": "a"}}, text) == text
 
 

@@ -34,6 +34,16 @@ def flag(request: Request, name: str) -> bool:
     return name in request.query and request.param(name).lower() not in _FALSE
 
 
+async def upgrade(upstream: IUpstream, request: Request, url: str) -> Response:
+    """Join the client's connection with one to a backend. Raises ApiError."""
+    try:
+        return await upstream.hand_through(request, url)
+    except UnreachableError as error:
+        raise bare_error(f"error dialing backend: {error}") from None
+    except UpgradeError as error:
+        raise bare_error(str(error)) from None
+
+
 async def read(context: VerbContext, plural: str, namespace: str, name: str) -> Object:
     """Read an object of the core group. Raises ApiError 404."""
     resource = context.catalog().resource("", "v1", plural)
@@ -167,12 +177,7 @@ class Streams:
         params = _parameters(options)
         if params:
             url += "?" + urlencode(params)
-        try:
-            return await self._upstream.hand_through(request, url)
-        except UnreachableError as error:
-            raise bare_error(f"error dialing backend: {error}") from None
-        except UpgradeError as error:
-            raise bare_error(str(error)) from None
+        return await upgrade(self._upstream, request, url)
 
 
 _PURPOSES = {"exec": "execute in", "attach": "attach to", "portforward": "forward ports to"}

@@ -18,10 +18,10 @@ from orchd.server.pipeline.verbs.dispatch import Verb
 from orchd.server.pipeline.verbs.options import WriteOptions
 from orchd.server.pipeline.verbs.subresources import locations
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError
-from orchd.server.pipeline.verbs.subresources.connect import read
-from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error
+from orchd.server.pipeline.verbs.subresources.connect import read, upgrade
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
 from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location
-from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
+from orchd.server.pipeline.verbs.subresources.upgrade import wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import (
     IUpstream,
     UnreachableError,
@@ -127,7 +127,7 @@ class Proxies:
         url = f"{location.origin}{path or '/'}{query}"
         try:
             if wants_upgrade(request) and request.hijack is not None:
-                return await self._upgrade(request, url)
+                return await upgrade(self._upstream, request, url)
             if not path:
                 # Relative links in the response must resolve below this path.
                 return Response(code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")])
@@ -141,15 +141,6 @@ class Proxies:
         if not reply.header("cache-control"):
             headers.insert(0, NO_STORE)
         return Response(code=reply.code, content_type=reply.header("content-type"), headers=headers, stream=reply.stream)
-
-    async def _upgrade(self, request: Request, url: str) -> Response:
-        """Raises ApiError."""
-        try:
-            return await self._upstream.hand_through(request, url)
-        except UnreachableError as error:
-            raise bare_error(f"error dialing backend: {error}") from None
-        except UpgradeError as error:
-            raise bare_error(str(error)) from None
 
 
 def rest_of(raw_path: str, depth: int) -> str:

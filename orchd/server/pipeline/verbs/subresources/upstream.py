@@ -129,13 +129,22 @@ class NodePolicy:
         return UnverifiedConnection(own)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamLimits:
+    """Connecting may take `connect_seconds`. A backend has `head_seconds` to answer an upgrade; joined connections end when neither
+    side has sent anything for `idle_seconds`, and carry `bytes_per_second` in each direction (0: no limit)."""
+
+    connect_seconds: float = _CONNECT_SECONDS
+    head_seconds: float = _HEAD_SECONDS
+    idle_seconds: float = _IDLE_SECONDS
+    bytes_per_second: int = 0
+
+
 @implementer(IAgentEndpointFactory)
 class Upstream:
     """`IUpstream` over real connections, one for each request. With `at` (host and port) they all lead there, whatever
     the URL says; its host is still who has to answer. `addresses` says which addresses may be connected to; others fail with
-    AddressNotAllowedError. `dial` connects, None directly. Connecting may take `connect_seconds`, and joined connections
-    carry `bytes_per_second` in each direction (0: no limit). A backend has `head_seconds` to answer an
-    upgrade; joined connections end when neither side has sent anything for `idle_seconds`."""
+    AddressNotAllowedError. `dial` connects, None directly."""
 
     def __init__(
         self,
@@ -145,17 +154,11 @@ class Upstream:
         at: tuple[str, int] | None = None,
         dial: Dial | None = None,
         addresses: AddressPolicy = global_unicast,
-        connect_seconds: float = _CONNECT_SECONDS,
-        bytes_per_second: int = 0,
-        head_seconds: float = _HEAD_SECONDS,
-        idle_seconds: float = _IDLE_SECONDS,
+        limits: UpstreamLimits = UpstreamLimits(),
     ) -> None:
         self._reactor = reactor
         self._addresses = addresses
-        self._connect_seconds = connect_seconds
-        self._bytes_per_second = bytes_per_second
-        self._head_seconds = head_seconds
-        self._idle_seconds = idle_seconds
+        self._limits = limits
         self._policy = policy
         self._at = at
         self._dial = dial
@@ -169,11 +172,11 @@ class Upstream:
         to = self._at or (host, port)
         plain: Any
         if self._addresses is not any_address:
-            plain = CheckedEndpoint(self._reactor, *to, self._addresses, seconds=self._connect_seconds, dial=self._dial)
+            plain = CheckedEndpoint(self._reactor, *to, self._addresses, seconds=self._limits.connect_seconds, dial=self._dial)
         elif self._dial is not None:
-            plain = self._dial(*to, self._connect_seconds)
+            plain = self._dial(*to, self._limits.connect_seconds)
         else:
-            plain = HostnameEndpoint(self._reactor, *to, timeout=self._connect_seconds)
+            plain = HostnameEndpoint(self._reactor, *to, timeout=self._limits.connect_seconds)
         return wrapClientTLS(self._policy.creatorForNetloc(host.encode(), port), plain) if secure else plain
 
     async def fetch(self, method: str, url: str, headers: Pairs, body: bytes = b"") -> Reply:
@@ -208,12 +211,12 @@ class Upstream:
         said = forwardable_headers(request) if headers is None else headers
         try:
             far.transport.write(upgrade_request(request, parts.netloc, url.partition(parts.netloc)[2] or "/", said, body))
-            answer = await within(start(far.answer()), self._head_seconds, self._reactor)
+            answer = await within(start(far.answer()), self._limits.head_seconds, self._reactor)
             if answer.agrees(offered_protocols(request)):
                 near = _join(request, far, answer)
-                near.limit(self._reactor, self._idle_seconds)
-                if self._bytes_per_second:
-                    near.slow_down(self._reactor, self._bytes_per_second)
+                near.limit(self._reactor, self._limits.idle_seconds)
+                if self._limits.bytes_per_second:
+                    near.slow_down(self._reactor, self._limits.bytes_per_second)
                 # The connection is not ours any longer: whatever we return is not sent.
                 return Response(code=101)
             if answer.code < 400:

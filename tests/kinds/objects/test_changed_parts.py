@@ -1,4 +1,4 @@
-"""Parts of an object that a known object has at the same place: results are as without it, and these parts are not looked at."""
+"""Parts of an object that an earlier object has at the same place: results are as without it, and these parts are not looked at."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ SENT: Object = {
 }
 
 
-def settle(obj: Object, known: Object | None = None) -> Object:
+def settle(obj: Object, earlier: Object | None = None) -> Object:
     """Canonical shape, defaults and order."""
-    filled = default.fill(shape.canonical(obj, TYPE, known), TYPE, SETTINGS, known)
-    return order_members(filled, TYPE, known)
+    filled = default.fill(shape.canonical(obj, TYPE, earlier), TYPE, SETTINGS, earlier)
+    return order_members(filled, TYPE, earlier)
 
 
 def outcome(work: Callable[[], Object]) -> str:
@@ -52,9 +52,9 @@ def outcome(work: Callable[[], Object]) -> str:
         return str(error)
 
 
-KNOWN = settle(SENT)
-FIRST, SECOND = KNOWN["spec"]["containers"]
-#: Merge patches. Parts that they do not name are those of the known object.
+EARLIER = settle(SENT)
+FIRST, SECOND = EARLIER["spec"]["containers"]
+#: Merge patches. Parts that they do not name are those of the earlier object.
 PATCHES: tuple[Object, ...] = (
     {},
     {"metadata": {"annotations": {"z": "1", "b": "2"}}},
@@ -72,8 +72,8 @@ PATCHES: tuple[Object, ...] = (
     {"spec": {"containers": [FIRST, None]}},
     {"spec": {"containers": [FIRST, "x"]}},
     {"spec": {"containers": {"name": "c"}}},
-    {"spec": {"volumes": [*KNOWN["spec"]["volumes"], {"emptyDir": {}, "name": "x"}]}},
-    {"spec": {"volumes": [{"name": "v", "configMap": {"defaultMode": None, "name": "d"}}, KNOWN["spec"]["volumes"][1]]}},
+    {"spec": {"volumes": [*EARLIER["spec"]["volumes"], {"emptyDir": {}, "name": "x"}]}},
+    {"spec": {"volumes": [{"name": "v", "configMap": {"defaultMode": None, "name": "d"}}, EARLIER["spec"]["volumes"][1]]}},
     {"spec": {"securityContext": {"runAsUser": 1.5}}},
     {"spec": {"securityContext": {"sysctls": [{"value": "1", "name": "x"}]}}},
     {"status": {"podIPs": [{"ip": "1.2.3.4"}], "phase": "Running"}},
@@ -82,22 +82,22 @@ PATCHES: tuple[Object, ...] = (
 
 @given(st.lists(st.sampled_from(PATCHES), max_size=3))
 def test_the_result_is_the_same(patches: list[Object]) -> None:
-    """Shape, defaults, order and errors are those of an object without a known one."""
-    obj = KNOWN
+    """Shape, defaults, order and errors are those of an object without an earlier one."""
+    obj = EARLIER
     for patch in patches:
         obj = merge(obj, patch)
-    assert outcome(lambda: settle(obj, KNOWN)) == outcome(lambda: settle(obj))
+    assert outcome(lambda: settle(obj, EARLIER)) == outcome(lambda: settle(obj))
 
 
-def test_known_parts_are_not_looked_at() -> None:
-    """A part of the known object is used as it is: only there, and only in that place."""
+def test_unchanged_parts_are_not_looked_at() -> None:
+    """A part of the earlier object is used as it is: only there, and only in that place."""
     wrong = {"name": 1}
-    known = {**KNOWN, "spec": {**KNOWN["spec"], "containers": [wrong, SECOND]}}
-    obj = {**known, "spec": {**known["spec"], "containers": [wrong, {**SECOND, "image": "k"}]}}
-    settled = settle(obj, known)
+    earlier = {**EARLIER, "spec": {**EARLIER["spec"], "containers": [wrong, SECOND]}}
+    obj = {**earlier, "spec": {**earlier["spec"], "containers": [wrong, {**SECOND, "image": "k"}]}}
+    settled = settle(obj, earlier)
     assert settled["spec"]["containers"][0] is wrong
-    assert settled["spec"]["volumes"] is KNOWN["spec"]["volumes"]
-    assert settled["metadata"] is KNOWN["metadata"]
-    moved = {**known, "spec": {**known["spec"], "containers": [SECOND, wrong]}}
+    assert settled["spec"]["volumes"] is EARLIER["spec"]["volumes"]
+    assert settled["metadata"] is EARLIER["metadata"]
+    moved = {**earlier, "spec": {**earlier["spec"], "containers": [SECOND, wrong]}}
     with pytest.raises(shape.ShapeError):
-        settle(moved, known)
+        settle(moved, earlier)
