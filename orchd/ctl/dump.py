@@ -47,8 +47,7 @@ def dump(session: Session, namespaces: tuple[str, ...], folder: str, everywhere:
         names = chosen
         if everywhere:
             names = [each["metadata"]["name"] for each in (await _list(api, "namespaces")).get("items") or ()]
-        system = (await api.dialect()).system_namespace
-        for name in names or dict.fromkeys([system, "default" if api.namespace == system else api.namespace]):
+        for name in names or dict.fromkeys([(await api.dialect()).system_namespace, api.namespace]):
             await _dump_namespace(api, writer, name)
         if folder and folder != "-":
             output.line(f"Cluster info dumped to {folder}")
