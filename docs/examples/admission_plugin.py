@@ -30,7 +30,7 @@ class TeamLabel(Plugin):
     resources = ("pods",)
 
     def setup(self) -> None:
-        section = self.context.configuration or {}
+        section = self.context.settings.configuration or {}
         unknown = set(section) - {"default"}
         if unknown:
             raise ValueError(f"unknown field {sorted(unknown)[0]}")

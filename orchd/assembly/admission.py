@@ -17,7 +17,14 @@ from orchd.client.interfaces import IClient
 from orchd.kinds.naming import random_suffix
 from orchd.server.admission import builtin
 from orchd.server.admission.chain import AdmissionChain
-from orchd.server.admission.interfaces import PluginContext, WebhookServices
+from orchd.server.admission.interfaces import (
+    PluginApi,
+    PluginContext,
+    PluginOutbound,
+    PluginRuntime,
+    PluginSettings,
+    WebhookServices,
+)
 from orchd.server.outbound.reviews import ConfigurationFile, Limits, RemoteReviews
 from orchd.server.state import ServerState
 
@@ -40,28 +47,26 @@ def admission_chain(
         ).ask
 
     chosen = runtime.settings.admission
+    flags = {
+        "default-not-ready-toleration-seconds": chosen.not_ready_toleration_seconds,
+        "default-unreachable-toleration-seconds": chosen.unreachable_toleration_seconds,
+    }
+    services = WebhookServices(
+        client=webhooks,
+        uid=objects.naming.uid,
+        to_working=objects.store.versions.canonicalize,
+        translate=objects.store.versions.to_requested,
+        serving=state.is_open,
+        observe=metrics.webhooks.observe,
+    )
     context = PluginContext(
-        dialect=runtime.dialect,
-        client=client,
-        informers=objects.informers,
+        settings=PluginSettings(dialect=runtime.dialect, flags=flags),
+        api=PluginApi(client=client, informers=objects.informers, catalog=objects.store.catalog),
         authorize=identity.authorization.union.authorize,
-        flags={
-            "default-not-ready-toleration-seconds": chosen.not_ready_toleration_seconds,
-            "default-unreachable-toleration-seconds": chosen.unreachable_toleration_seconds,
-        },
-        wall=runtime.wall,
-        reactor=reactor,
-        catalog=objects.store.catalog,
-        random_suffix=lambda length: random_suffix(random, length),
-        reviewer=reviewer,
-        webhooks=WebhookServices(
-            client=webhooks,
-            uid=objects.naming.uid,
-            to_working=objects.store.versions.canonicalize,
-            translate=objects.store.versions.to_requested,
-            serving=state.is_open,
-            observe=metrics.webhooks.observe,
+        runtime=PluginRuntime(
+            wall=runtime.wall, reactor=reactor, random_suffix=lambda length: random_suffix(random, length)
         ),
+        outbound=PluginOutbound(reviewer=reviewer, webhooks=services),
     )
     return builtin.make_chain(
         context,

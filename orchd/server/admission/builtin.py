@@ -122,7 +122,7 @@ def make_chain(
     plugins: list[IAdmissionPlugin] = []
     for name in names:
         try:
-            plugin = factories[name].make(replace(context, configuration=sections.get(name)))
+            plugin = factories[name].make(replace(context, settings=replace(context.settings, configuration=sections.get(name))))
         except ValueError as error:
             said = str(error)
             raise ValueError(said if said.startswith(f"{name}: ") else f"{name}: {said}") from error

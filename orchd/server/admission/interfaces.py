@@ -111,30 +111,59 @@ class WebhookServices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PluginContext:
-    """Collaborators of a plugin, passed once to its factory."""
+class PluginSettings:
+    """Configuration of a plugin."""
 
     dialect: Dialect
+    #: Effective flags by name.
+    flags: Mapping[str, Any]
+    #: The plugin's own section of --admission-control-config-file; None without one.
+    configuration: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginApi:
+    """Access of a plugin to the API, as the server itself."""
+
     client: IClient
     informers: IInformers
-    #: The authorizer, for plugins that check permissions of the user.
-    authorize: Callable[[Action], Awaitable[Verdict]]
-    #: Effective flags by name, and the plugin's own section of --admission-control-config-file (None without one).
-    flags: Mapping[str, Any]
-    configuration: Mapping[str, Any] | None = None
+    #: Returns the current catalog, to find the resource of a kind.
+    catalog: Callable[[], Catalog]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginRuntime:
+    """Time and randomness."""
+
     #: Seconds since the epoch.
     wall: Callable[[], float]
     #: For bounded waits (for informers that have not synced); None: reject immediately instead.
     reactor: IReactorTime | None
-    #: The current catalog, to find the resource of a kind.
-    catalog: Callable[[], Catalog]
     #: Returns random characters that are valid at the end of a name.
     random_suffix: Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginOutbound:
+    """Calls to services outside the server."""
+
     #: `reviewer(file, pause)` makes the client of the service in a client configuration file, which retries after `pause`
     #: seconds. Raises ValueError naming the file.
     reviewer: Callable[[str, float], Ask]
     #: None disables webhook plugins.
     webhooks: WebhookServices | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginContext:
+    """Collaborators of a plugin, passed once to its factory."""
+
+    settings: PluginSettings
+    api: PluginApi
+    #: The authorizer, for plugins that check permissions of the user.
+    authorize: Callable[[Action], Awaitable[Verdict]]
+    runtime: PluginRuntime
+    outbound: PluginOutbound
 
 
 class IAdmissionPluginFactory(Interface):

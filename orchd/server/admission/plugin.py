@@ -38,12 +38,12 @@ class Plugin:
 
     def __init__(self, context: PluginContext) -> None:
         self.context = context
-        self.dialect = context.dialect
+        self.dialect = context.settings.dialect
         self._read = [
-            context.informers.informer(ResourceRef(context.dialect(group), version, plural))
+            context.api.informers.informer(ResourceRef(context.settings.dialect(group), version, plural))
             for group, version, plural in self.informers
         ]
-        self._about = None if self.resources is None else {_split_name(context.dialect(r)) for r in self.resources}
+        self._about = None if self.resources is None else {_split_name(context.settings.dialect(r)) for r in self.resources}
         self.setup()
 
     def setup(self) -> None:
@@ -79,10 +79,10 @@ class Plugin:
                 await self._wait(informer, review)
 
     async def _wait(self, informer: IInformer, review: Review) -> None:
-        if self.context.reactor is None:
+        if self.context.runtime.reactor is None:
             raise refuse(review, NOT_READY)
         waiting = Deferred.fromCoroutine(informer.wait_synced())
-        waiting.addTimeout(SYNC_TIMEOUT, self.context.reactor)
+        waiting.addTimeout(SYNC_TIMEOUT, self.context.runtime.reactor)
         try:
             await waiting
         except TimeoutError as error:

@@ -16,7 +16,16 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.builtin import NAMES, make_chain
-from orchd.server.admission.interfaces import CREATE, Ask, PluginContext, Review
+from orchd.server.admission.interfaces import (
+    CREATE,
+    Ask,
+    PluginApi,
+    PluginContext,
+    PluginOutbound,
+    PluginRuntime,
+    PluginSettings,
+    Review,
+)
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.results import result_of
@@ -86,17 +95,11 @@ class World:
 
         on = set(only) or (DEFAULT_ADMISSION_PLUGINS | set(enable)) - set(disable)
         self.context = PluginContext(
-            dialect=ORCH,
-            client=client,
-            informers=self.informers,
+            settings=PluginSettings(dialect=ORCH, flags={}),
+            api=PluginApi(client=client, informers=self.informers, catalog=lambda: CATALOG),
             authorize=authorize,
-            flags={},
-            wall=lambda: self.now,
-            catalog=lambda: CATALOG,
-            reactor=None,
-            random_suffix=lambda length: "x" * length,
-            reviewer=_no_reviewer,
-            webhooks=None,
+            runtime=PluginRuntime(wall=lambda: self.now, reactor=None, random_suffix=lambda length: "x" * length),
+            outbound=PluginOutbound(reviewer=_no_reviewer, webhooks=None),
         )
         self.chain = make_chain(self.context, [n for n in NAMES if n in on], configurations=configurations)
         self.namespace("ns")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from orchd.errors import ApiError
+from orchd.server.admission.interfaces import PluginContext
 from orchd.server.admission.plugins.imagepolicy import ImagePolicyWebhook
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.results import result_of
@@ -38,9 +39,15 @@ class Service:
         return ask
 
 
+def with_service(context: PluginContext, section: dict[str, Any], service: Service) -> PluginContext:
+    """The context with a section of the configuration file, and with the service."""
+    settings = replace(context.settings, configuration=section)
+    return replace(context, settings=settings, outbound=replace(context.outbound, reviewer=service.reviewer))
+
+
 def plugin(service: Service, world: Any, **chosen: Any) -> ImagePolicyWebhook:
     section = {"imagePolicy": {"orchConfigFile": "/etc/service.conf", **chosen}}
-    return ImagePolicyWebhook(replace(world.context, configuration=section, reviewer=service.reviewer))
+    return ImagePolicyWebhook(with_service(world.context, section, service))
 
 
 def evaluate(made: ImagePolicyWebhook, world: Any, pod: Any = POD) -> None:
@@ -129,5 +136,5 @@ def test_invalid_configuration_fails_the_start(world: Any, section: Any, message
     """The error at the start names the field."""
     service, place = Service(), world()
     with pytest.raises(ValueError, match="ImagePolicyWebhook") as refused:
-        ImagePolicyWebhook(replace(place.context, configuration=section, reviewer=service.reviewer))
+        ImagePolicyWebhook(with_service(place.context, section, service))
     assert str(refused.value) == message

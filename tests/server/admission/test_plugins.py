@@ -90,7 +90,7 @@ def test_waiting_for_informers_is_bounded(world: type[World]) -> None:
 
     w = world()
     clock = Clock()
-    plugin = NamespaceLifecycle(replace(w.context, reactor=clock))
+    plugin = NamespaceLifecycle(replace(w.context, runtime=replace(w.context.runtime, reactor=clock)))
     informer = w.informers.informer(ResourceRef("", "v1", "namespaces"))
     informer.synced = False
     outcomes: list[Any] = []

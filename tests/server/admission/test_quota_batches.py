@@ -55,7 +55,10 @@ class Batches:
         self.clock = Clock()
         client: Any = self.client
         reactor: Any = self.clock
-        self.plugin = ResourceQuota(replace(self.world.context, client=client, reactor=reactor))
+        context = self.world.context
+        self.plugin = ResourceQuota(
+            replace(context, api=replace(context.api, client=client), runtime=replace(context.runtime, reactor=reactor))
+        )
         for name, limit in limits.items():
             hard = {"configmaps": limit}
             self.world.put(

@@ -19,7 +19,7 @@ class DefaultTolerationSeconds(Plugin):
     resources = ("pods",)
 
     def setup(self) -> None:
-        flags = self.context.flags
+        flags = self.context.settings.flags
         self._tolerations = tuple(
             {
                 "key": self.dialect(template),

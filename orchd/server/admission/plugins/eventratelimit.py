@@ -71,8 +71,8 @@ class EventRateLimit(Plugin):
     resources = ("events",)
 
     def __init__(self, context: PluginContext) -> None:
-        section = context.configuration or {}
-        self._limits = [_Limit(row, context.wall) for row in section.get("limits") or ()]
+        section = context.settings.configuration or {}
+        self._limits = [_Limit(row, context.runtime.wall) for row in section.get("limits") or ()]
         if not self._limits:
             raise ValueError("EventRateLimit: limits: at least one is needed")
         super().__init__(context)

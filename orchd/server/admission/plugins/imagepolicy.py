@@ -31,7 +31,7 @@ class ImagePolicyWebhook(Plugin):
     resources = ("pods",)
 
     def setup(self) -> None:
-        chosen = (self.context.configuration or {}).get("imagePolicy")
+        chosen = (self.context.settings.configuration or {}).get("imagePolicy")
         if not isinstance(chosen, dict):
             raise ValueError("ImagePolicyWebhook: imagePolicy: needed in --admission-control-config-file")
         path = chosen.get(self.dialect("{short}ConfigFile"))
@@ -42,7 +42,7 @@ class ImagePolicyWebhook(Plugin):
         self._open = bool(chosen.get("defaultAllow"))
         self._marker = self.dialect(".image-policy.{abbr}.io/")
         self._prefix = self.dialect("imagepolicywebhook.image-policy.{abbr}.io/")
-        self._ask = self.context.reviewer(path, times["retryBackoff"])
+        self._ask = self.context.outbound.reviewer(path, times["retryBackoff"])
         self._known: OrderedDict[bytes, tuple[float, dict[str, Any]]] = OrderedDict()
 
     async def validate(self, review: Review) -> None:
@@ -87,7 +87,7 @@ class ImagePolicyWebhook(Plugin):
         found = self._known.get(key)
         if found is None:
             return None
-        if found[0] < self.context.wall():
+        if found[0] < self.context.runtime.wall():
             del self._known[key]
             return None
         return found[1]
@@ -104,7 +104,7 @@ class ImagePolicyWebhook(Plugin):
         status = answer.get("status")
         if not isinstance(status, dict):
             status = {}
-        until = self.context.wall() + self._kept_for[bool(status.get("allowed"))]
+        until = self.context.runtime.wall() + self._kept_for[bool(status.get("allowed"))]
         self._known[orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)] = until, status
         if len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)

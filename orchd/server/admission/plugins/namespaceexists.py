@@ -30,7 +30,7 @@ class NamespaceExists(_InNamespace):
         await self.wait_ready(review)
         if self.informer(0).get("", review.namespace) is None:
             # The informer may lag: read from the store, whose 404 names the namespace.
-            await self.context.client.get(NAMESPACES, "", review.namespace)
+            await self.context.api.client.get(NAMESPACES, "", review.namespace)
 
 
 @implementer(IMutatingPlugin)
@@ -48,7 +48,7 @@ class NamespaceAutoProvision(_InNamespace):
             return
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": review.namespace}}
         try:
-            await self.context.client.create(NAMESPACES, "", namespace)
+            await self.context.api.client.create(NAMESPACES, "", namespace)
         except ApiError as error:
             if error.reason != "AlreadyExists":
                 raise refuse(review, error.message) from error

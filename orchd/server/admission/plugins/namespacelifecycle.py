@@ -67,20 +67,20 @@ class NamespaceLifecycle(Plugin):
             raise errors.forbidden("", "namespaces", review.name, "this namespace may not be deleted")
         if len(self._going) >= _LIVE_CAPACITY:
             self._going.pop(next(iter(self._going)))
-        self._going[review.name] = self.context.wall() + _LIVE_SECONDS
+        self._going[review.name] = self.context.runtime.wall() + _LIVE_SECONDS
 
     def _must_ask(self, name: str, namespace: Object) -> bool:
         until = self._going.get(name)
         if until is None:
             return False
-        if until < self.context.wall():
+        if until < self.context.runtime.wall():
             del self._going[name]
             return False
         return _phase(namespace) == "Active"
 
     async def _live(self, name: str) -> Object:
         try:
-            found: Object = await self.context.client.get(NAMESPACES, "", name)
+            found: Object = await self.context.api.client.get(NAMESPACES, "", name)
         except ApiError as error:
             if error.code == 404:
                 raise errors.not_found("", "namespaces", name) from error

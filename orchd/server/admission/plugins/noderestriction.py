@@ -125,7 +125,7 @@ class NodeRestriction(Plugin):
     async def _live(self, ref: ResourceRef, singular: str, namespace: str, name: str) -> Object:
         """Read an object. Raises ApiError 404 worded like the reference's listers, which name kinds in the singular."""
         try:
-            found: Object = await self.context.client.get(ref, namespace, name)
+            found: Object = await self.context.api.client.get(ref, namespace, name)
         except ApiError as error:
             if error.code != 404:
                 raise

@@ -54,7 +54,7 @@ class OwnerReferencesPermissionEnforcement(Plugin):
 
     async def _check_block(self, review: Review, reference: dict[str, Any]) -> None:
         api_version, kind = reference.get("apiVersion", ""), reference.get("kind", "")
-        owner = self.context.catalog().kind(api_version, kind)
+        owner = self.context.api.catalog().kind(api_version, kind)
         if owner is None:
             group, version = split_group_version(api_version)
             shown = f"{kind}.{group}" if group else kind

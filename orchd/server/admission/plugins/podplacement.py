@@ -31,7 +31,7 @@ class _ByNamespace(Plugin):
         await self.wait_ready(review)
         namespace = self.informer(0).get("", review.namespace)
         if namespace is None:
-            namespace = await self.context.client.get(NAMESPACES, "", review.namespace)
+            namespace = await self.context.api.client.get(NAMESPACES, "", review.namespace)
         return annotations_of(namespace)
 
 
@@ -54,7 +54,7 @@ class PodNodeSelector(_ByNamespace):
     resources = ("pods",)
 
     def setup(self) -> None:
-        section = (self.context.configuration or {}).get("podNodeSelectorPluginConfig") or {}
+        section = (self.context.settings.configuration or {}).get("podNodeSelectorPluginConfig") or {}
         if not isinstance(section, Mapping) or not all(isinstance(v, str) for v in section.values()):
             raise ValueError("PodNodeSelector: podNodeSelectorPluginConfig must map names to selectors")
         self._config: Mapping[str, str] = section
@@ -96,7 +96,7 @@ class PodTolerationRestriction(_ByNamespace):
     resources = ("pods",)
 
     def setup(self) -> None:
-        section = self.context.configuration or {}
+        section = self.context.settings.configuration or {}
         for key in section:
             if key not in ("apiVersion", "kind", "default", "whitelist"):
                 raise ValueError(f"PodTolerationRestriction: unknown key {key}")

@@ -106,7 +106,7 @@ class PodSecurity(Plugin):
     informers = (("", "v1", "namespaces"), ("", "v1", "pods"))
 
     def __init__(self, context: PluginContext) -> None:
-        self._config = read_configuration(context.configuration)
+        self._config = read_configuration(context.settings.configuration)
         super().__init__(context)
 
     def setup(self) -> None:
@@ -235,7 +235,7 @@ class PodSecurity(Plugin):
         namespace = self.informer(0).get("", review.namespace)
         if namespace is None:
             try:
-                found: Object = await self.context.client.get(NAMESPACES, "", review.namespace)
+                found: Object = await self.context.api.client.get(NAMESPACES, "", review.namespace)
             except ApiError as error:
                 if error.code != 404:
                     raise

@@ -83,7 +83,7 @@ class Priority(Plugin):
         try:
             # The informer may lag behind a class created just now.
             ref = ResourceRef(self.dialect("scheduling.{abbr}.io"), "v1", "priorityclasses")
-            live: Object = await self.context.client.get(ref, "", name)
+            live: Object = await self.context.api.client.get(ref, "", name)
         except ApiError as error:
             if error.code != 404:
                 raise

@@ -72,7 +72,7 @@ class ResourceQuota(Plugin):
         #: Writes to be checked, by namespace; a namespace is here while it is being served.
         self._waiting: dict[str, list[_Waiter]] = {}
         self._serving = Background()
-        reactor = self.context.reactor
+        reactor = self.context.runtime.reactor
         self._turns = None if reactor is None else shared_budget(reactor)
         #: Quotas as written by this plugin, until the informer has caught up.
         self._written: dict[tuple[str, str], Object] = {}
@@ -135,10 +135,10 @@ class ResourceQuota(Plugin):
         else:
             waiting.append(waiter)
         try:
-            if self.context.reactor is None:
+            if self.context.runtime.reactor is None:
                 await waiter.outcome
             else:
-                await within(waiter.outcome, _PATIENCE, self.context.reactor)
+                await within(waiter.outcome, _PATIENCE, self.context.runtime.reactor)
         except TimeoutError as error:
             raise errors.internal("resource quota evaluation timed out") from error
         finally:
@@ -204,14 +204,14 @@ class ResourceQuota(Plugin):
     async def _write(self, namespace: str, ledger: Ledger) -> None:
         status: dict[str, Any] = {**(ledger.quota.get("status") or {}), "used": ledger.used}
         body = {"apiVersion": "v1", "kind": "ResourceQuota", **ledger.quota, "status": status}
-        written = await self.context.client.update(QUOTAS, namespace, ledger.name, body, subresource="status")
+        written = await self.context.api.client.update(QUOTAS, namespace, ledger.name, body, subresource="status")
         if len(self._written) >= _REMEMBERED:
             self._written.clear()
         self._written[(namespace, ledger.name)] = written
 
     async def _live(self, namespace: str, name: str) -> Object | None:
         try:
-            found: Object = await self.context.client.get(QUOTAS, namespace, name)
+            found: Object = await self.context.api.client.get(QUOTAS, namespace, name)
         except ApiError as error:
             if error.code != 404:
                 raise

@@ -77,7 +77,7 @@ class RuntimeClass(Plugin):
             return found
         try:
             ref = ResourceRef(self.dialect("node.{abbr}.io"), "v1", "runtimeclasses")
-            live: Object = await self.context.client.get(ref, "", name)
+            live: Object = await self.context.api.client.get(ref, "", name)
         except ApiError as error:
             if error.code != 404:
                 raise

@@ -79,13 +79,13 @@ class ServiceAccount(Plugin):
         account = self.informer(0).get(review.namespace, name)
         if account is not None:
             return account
-        reactor = self.context.reactor
+        reactor = self.context.runtime.reactor
         attempts = _ATTEMPTS if name == "default" and reactor is not None else 1
         for attempt in range(attempts):
             if attempt and reactor is not None:
                 await deferLater(reactor, _PAUSE, lambda: None)
             try:
-                found: Object = await self.context.client.get(ACCOUNTS, review.namespace, name)
+                found: Object = await self.context.api.client.get(ACCOUNTS, review.namespace, name)
                 return found
             except ApiError as error:
                 if error.code != 404:
@@ -99,7 +99,7 @@ class ServiceAccount(Plugin):
     def _with_token(self, pod: Object) -> Object:
         volumes = spec(pod).get("volumes") or []
         existing = next((v["name"] for v in volumes if v.get("name", "").startswith(self._volume)), None)
-        volume = existing or self._volume + self.context.random_suffix(5)
+        volume = existing or self._volume + self.context.runtime.random_suffix(5)
         mount = {"name": volume, "readOnly": True, "mountPath": self._mount_path}
 
         def mounted(container: Object) -> Object:

@@ -141,7 +141,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
 
     async def _canonicalize(self, call: Call, review: Review, patched: Any) -> Object:
         """A patched object in the version of the chain, with its shape and defaults."""
-        named = same_kind(patched, review, call.resource, self.context.catalog())
+        named = same_kind(patched, review, call.resource, self.context.api.catalog())
         if review.kind is not None:
             # A kind other than the resource's: the endpoint that accepts it defaults it.
             return named
@@ -154,7 +154,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         if review.resource.converter is not None:
             # Objects with a conversion webhook are processed in the requested version.
             return self.services.to_working(review.resource, await self.in_version(review.resource, shaped))
-        return self.services.to_working(review.resource, convert.convert(shaped, working_version, self.context.catalog()))
+        return self.services.to_working(review.resource, convert.convert(shaped, working_version, self.context.api.catalog()))
 
 
 def _annotation_prefix(call: Call) -> str:

@@ -52,8 +52,8 @@ class WebhookPlugin(Plugin):
     @property
     def services(self) -> WebhookServices:
         """The collaborators; only used once `calls` has returned webhooks."""
-        assert self.context.webhooks is not None
-        return self.context.webhooks
+        assert self.context.outbound.webhooks is not None
+        return self.context.outbound.webhooks
 
     def _changed(self, *_: Any) -> None:
         self._hooks = None
@@ -65,7 +65,7 @@ class WebhookPlugin(Plugin):
 
     async def calls(self, review: Review) -> list[Call]:
         """The webhooks whose rules match a write. Raises ApiError 403 before configurations are synced."""
-        if self.context.webhooks is None:
+        if self.context.outbound.webhooks is None:
             return []
         if not self._read[0].synced:
             if not self._may_call(review):
@@ -76,7 +76,7 @@ class WebhookPlugin(Plugin):
         if not self._hooks or not self._may_call(review):
             return []
         namespaced = bool(review.namespace)
-        catalog = self.context.catalog()
+        catalog = self.context.api.catalog()
         # Another catalog may have other equivalent versions.
         key = (review.operation, review.resource, review.subresource, namespaced, catalog)
         found = self._matches.get(key)
@@ -110,7 +110,7 @@ class WebhookPlugin(Plugin):
             name = review.name
         if not name:
             return None
-        namespace = self._read[1].get("", name) or await self.context.client.get(_NAMESPACES, "", name)
+        namespace = self._read[1].get("", name) or await self.context.api.client.get(_NAMESPACES, "", name)
         return labels_of(namespace)
 
     async def ask(self, call: Call, review: Review) -> reviews.Verdict:
@@ -156,7 +156,7 @@ class WebhookPlugin(Plugin):
         failed."""
         if resource.converter is not None:
             return (await self.services.translate(resource, (obj,)))[0]
-        return convert.convert(obj, resource.api_version, self.context.catalog())
+        return convert.convert(obj, resource.api_version, self.context.api.catalog())
 
     async def to_webhook_version(self, call: Call, review: Review, obj: dict[str, Any] | None) -> dict[str, Any] | None:
         """Convert an object to the version in the webhook's rule."""
@@ -191,7 +191,7 @@ class WebhookPlugin(Plugin):
 def _credentials(plugin: WebhookPlugin) -> Credentials:
     """Credentials from the plugin's section of --admission-control-config-file. Raises ValueError."""
     key = plugin.dialect("{short}ConfigFile")
-    name = (plugin.context.configuration or {}).get(key)
+    name = (plugin.context.settings.configuration or {}).get(key)
     if not name:
         return NO_CREDENTIALS
     path = Path(str(name))

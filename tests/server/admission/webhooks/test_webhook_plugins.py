@@ -73,17 +73,15 @@ class Play(World):
         self.webhooks = Webhooks()
         self.serving = True
         self.counted: list[tuple[Any, ...]] = []
-        self.context = replace(
-            self.context,
-            webhooks=WebhookServices(
-                client=self.webhooks,
-                uid=lambda: "00000000-0000-4000-8000-000000000000",
-                to_working=lambda resource, obj: obj,
-                translate=_unchanged,
-                serving=lambda: self.serving,
-                observe=lambda *labels: self.counted.append(labels[:3] + labels[4:]),
-            ),
+        services = WebhookServices(
+            client=self.webhooks,
+            uid=lambda: "00000000-0000-4000-8000-000000000000",
+            to_working=lambda resource, obj: obj,
+            translate=_unchanged,
+            serving=lambda: self.serving,
+            observe=lambda *labels: self.counted.append(labels[:3] + labels[4:]),
         )
+        self.context = replace(self.context, outbound=replace(self.context.outbound, webhooks=services))
         self.chain = make_chain(self.context, [n for n in NAMES if n in DEFAULT_ADMISSION_PLUGINS])
 
     def hooks(self, kind: str, *given: Object) -> None:
