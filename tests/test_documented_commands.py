@@ -1,4 +1,4 @@
-"""Commands, flags and manifests in the documentation are those of the programs."""
+"""Commands, flags and manifests in the documentation are valid."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def page_id(page: Path) -> str:
 
 
 def commands(page: Path) -> list[list[str]]:
-    """The words of what may be a command: indented and commented lines, and code in the text."""
+    """The words of possible commands: indented and commented lines, and code in the text."""
     text = re.sub(r"\\\n[# ]*", " ", page.read_text(encoding="utf-8"))
     lines = [line.lstrip("# ") for line in text.splitlines() if re.match(r"(    |#\s+|#?$)", line)]
     found = []
@@ -84,7 +84,7 @@ def flags_of(words: list[str]) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
 def test_commands_exist(page: Path) -> None:
-    """Targets of make, flags of the server's programs and extras of the distribution in commands of a page are there."""
+    """Make targets, flags of the server's programs and extras of the distribution in commands of a page exist."""
     wrong = []
     for words in commands(page):
         first, rest = Path(words[0]).name, words[1:]
@@ -106,7 +106,7 @@ def test_commands_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [page for page in DOCS if page.name not in ("flags.md", "orchctl.md")], ids=page_id)
 def test_flags_exist(page: Path) -> None:
-    """Flags in the text are the server's, a component's, those of the pytest plugin, or known to be another program's."""
+    """Flags in the text are the server's, a component's, the pytest plugin's, or a known flag of another program."""
     known = SERVER.union(*COMPONENT.values(), PLUGIN, OTHERS.get(page.name, set()))
     found = set(re.findall(r"`--([a-z][a-z0-9-]+)[=`\[ ]", page.read_text(encoding="utf-8")))
     assert not sorted(found - known)
@@ -114,7 +114,7 @@ def test_flags_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", DOCS, ids=page_id)
 def test_manifests_are_yaml(page: Path) -> None:
-    """Manifests and configuration files of a page can be read."""
+    """Manifests and configuration files of a page are valid YAML."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     blocks += [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n|^\n)+", text, re.MULTILINE) if "apiVersion:" in block]

@@ -112,13 +112,13 @@ def test_installed_programs_work(environment: Path, tmp_path: Path, command: tup
 
 
 def test_installed_package_is_the_wheels(environment: Path, tmp_path: Path) -> None:
-    """Programs of the environment run what the wheel holds, not a checkout."""
+    """Programs of the environment run the installed package, not a checkout."""
     where = run_in(environment, tmp_path, "python", "-c", "import orchd; print(orchd.__file__)")
     assert where.stdout.startswith(str(environment))
 
 
 def test_usage_may_be_cut_short(environment: Path, tmp_path: Path) -> None:
-    """A program whose usage nobody reads to the end ends without a traceback."""
+    """A program whose usage is not read to the end exits without a traceback."""
     unread, out = os.pipe()
     os.close(unread)
     try:
@@ -191,7 +191,8 @@ def test_builds_are_reproducible(tmp_path: Path) -> None:
 
 
 def test_documented_layout_of_a_drop_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The project file of docs/extending/drop-ins.md names the folder of the page's tree, in which twisted finds plugins."""
+    """The project file of docs/extending/drop-ins.md names the folder of the page's tree in which Twisted finds
+    plugins."""
     page = (ROOT / "docs/extending/drop-ins.md").read_text(encoding="utf-8")
     config = tomllib.loads(page.split("```toml\n")[1].split("```")[0])
     (where,) = config["tool"]["setuptools"]["packages"]["find"]["where"]

@@ -1,4 +1,4 @@
-"""Numbers of parameters: more than seven collaborators are a missing noun."""
+"""The number of parameters is limited: more than seven collaborators need a class."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def _in(node: ast.AST, place: str, owner: str) -> Iterator[str]:
 
 
 def test_functions_have_few_parameters_or_a_reason() -> None:
-    """Every function of the product takes at most seven parameters, but for those that have a reason here."""
+    """Every production function has at most seven parameters, or a reason here."""
     assert set(many()) == REASONS.keys()

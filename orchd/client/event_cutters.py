@@ -1,4 +1,4 @@
-"""Cutting the body of a watch into its events, from pieces of any size."""
+"""Splits the body of a watch into its events, from pieces of any size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class EventCutter(Protocol):
 
 
 class LineCutter:
-    """Each event is a line; empty lines are none."""
+    """Each event is a line; empty lines are ignored."""
 
     def __init__(self) -> None:
         self.pending = 0

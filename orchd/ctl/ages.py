@@ -1,4 +1,4 @@
-"""Times as ages."""
+"""Formatting of times as ages."""
 
 from __future__ import annotations
 

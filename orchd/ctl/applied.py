@@ -135,5 +135,5 @@ def set_last_applied(session: Session, files: tuple[str, ...], recursive: bool, 
 @apply.command("edit-last-applied", hidden=True)
 @click.argument("words", nargs=-1)
 def edit_last_applied(words: tuple[str, ...]) -> None:
-    """Refused: not built here."""
+    """Rejected: not supported."""
     raise CommandError("apply edit-last-applied is not built here: apply view-last-applied -o yaml, edit, and apply or set-last-applied -f")

@@ -201,7 +201,7 @@ def _refuse_kustomization(context: click.Context, parameter: click.Parameter, va
 files_option: Callable[[F], F] = stacked(
     click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help="File, folder or URL with objects; - is standard input."),
     click.option(
-        "-k", "--kustomize", default="", hidden=True, expose_value=False, callback=_refuse_kustomization, help="Refused: not built here."
+        "-k", "--kustomize", default="", hidden=True, expose_value=False, callback=_refuse_kustomization, help="Rejected: not supported."
     ),
     click.option("-R", "--recursive", is_flag=True, help="Include subfolders."),
 )

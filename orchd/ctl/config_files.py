@@ -42,7 +42,7 @@ class ConfigFiles:
         return next(dict(each) for each in self.documents[path][key] if each.get("name") == name)
 
     def put(self, key: str, name: str, changes: Object, *, without: tuple[str, ...] = ()) -> str:
-        """Change an entry where it is, or add one; "modified" or "created"."""
+        """Change an entry in its file, or add one. Returns "modified" or "created"."""
         inner = WORDS[key]
         path = self.holder(key, name)
         at = path or self.first()

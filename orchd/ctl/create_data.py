@@ -1,4 +1,4 @@
-"""``create configmap`` and ``create secret``: objects of literals, files and variables."""
+"""``create configmap`` and ``create secret``: objects from literals, files and variables."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def _pem(path: str, flag: str) -> bytes:
 @create_options
 @pass_session
 def create_tls_secret(session: Session, name: str, cert: str, key: str, append_hash: bool, dry_run: str, form: str) -> None:
-    """Create a secret of a certificate and its key."""
+    """Create a secret from a certificate and its key."""
     values = {"tls.crt": _pem(cert, "--cert"), "tls.key": _pem(key, "--key")}
     _check_pair(values["tls.crt"], values["tls.key"])
     _create_secret(session, name, "{long}.io/tls", values, append_hash, dry_run, form)
@@ -223,7 +223,7 @@ def create_registry_secret(
     session: Session, name: str, server: str, username: str, password: str, email: str, sources: tuple[str, ...], append_hash: bool,
     dry_run: str, form: str,
 ) -> None:
-    """Create a secret with which images are pulled from a registry."""  # fmt: skip
+    """Create a secret with credentials for an image registry."""  # fmt: skip
     if sources:
         if username or password or email:
             raise CommandError("--from-file goes without --docker-username, --docker-password and --docker-email: leave out one")

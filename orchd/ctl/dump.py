@@ -1,4 +1,4 @@
-"""``cluster-info dump``: the state of a cluster for whoever looks for a fault."""
+"""``cluster-info dump``: the state of a cluster for debugging."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``apply``: own fields, pruning, recreation, and what was applied last."""
+"""``apply``: field ownership, pruning, recreation, and the last-applied annotation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def maps(*names: str, data: str = "x") -> str:
 
 
 def test_fields_set_by_other_commands_are_taken_over(ctl: Ctl) -> None:
-    """What create, set, scale and patch of this program wrote is no conflict for apply; what other managers wrote is one."""
+    """Fields that create, set, scale and patch of this program wrote cause no conflict in apply; those of other
+    managers do."""
     ctl("create", "-f", "-", send=WEB)
     ctl("scale", "deploy/web", "--replicas=4")
     ctl("set", "image", "deploy/web", "nginx=nginx:9")
@@ -43,7 +44,8 @@ def test_fields_set_by_other_commands_are_taken_over(ctl: Ctl) -> None:
 
 
 def test_pruning_deletes_what_the_files_no_longer_have(ctl: Ctl) -> None:
-    """Applied objects of the selector that are not in the files go; others, and those that were only created, stay."""
+    """Applied objects that match the selector and are not in the files are deleted; others, and those that were only
+    created, stay."""
     ctl("apply", "-f", "-", send=maps("a", "b", "c"))
     ctl("create", "-f", "-", send=maps("made"))
     ctl("apply", "-f", "-", "--field-manager=other", send=maps("theirs"))
@@ -57,7 +59,7 @@ def test_pruning_deletes_what_the_files_no_longer_have(ctl: Ctl) -> None:
 
 
 def test_pruning_stops_when_an_object_cannot_be_applied(ctl: Ctl) -> None:
-    """An object of the files that is refused keeps all others from being deleted."""
+    """If an object of the files is rejected, no object is deleted."""
     ctl("apply", "-f", "-", send=maps("a", "b"))
     broken = maps("a") + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: X_, labels: {set: s}}\n"
     assert "X_" in ctl("apply", "-f", "-", "--prune", "-l", "set=s", status=1, send=broken).error
@@ -75,12 +77,12 @@ def test_pruning_stops_when_an_object_cannot_be_applied(ctl: Ctl) -> None:
     ],
 )
 def test_flags_of_pruning_are_checked(ctl: Ctl, flags: tuple[str, ...], says: str) -> None:
-    """Pruning says what it would delete, by selector or --all, and nothing else takes its flags."""
+    """Pruning requires a selector or --all; its flags are rejected without --prune."""
     assert says in ctl("apply", "-f", "-", *flags, send=maps("a"), status=1).error
 
 
 def test_immutable_objects_are_recreated_by_force(ctl: Ctl) -> None:
-    """With --force an object whose change is refused is deleted and created."""
+    """With --force an object whose change is rejected is deleted and created."""
     ctl("apply", "-f", "-", send=WEB)
     other = WEB.replace("app: web", "app: other")
     assert "immutable" in ctl("apply", "-f", "-", send=other, status=1).error
@@ -88,7 +90,7 @@ def test_immutable_objects_are_recreated_by_force(ctl: Ctl) -> None:
 
 
 def test_what_was_applied_last_is_printed(ctl: Ctl) -> None:
-    """view-last-applied prints the fields of the applied file; objects never applied are refused."""
+    """view-last-applied prints the fields of the applied file; objects that were never applied are rejected."""
     ctl("apply", "-f", "-", send=WEB)
     ctl("scale", "deploy/web", "--replicas=4")
     shown = yaml.safe_load(ctl("apply", "view-last-applied", "deploy/web").out)
@@ -109,7 +111,7 @@ def test_what_was_applied_last_is_printed(ctl: Ctl) -> None:
 
 
 def test_the_owned_part_of_a_value() -> None:
-    """Fields, list members by key and by value are taken; the rest is left out."""
+    """Fields and list items by key and by value are taken; the rest is left out."""
     value = {"a": 1, "b": {"c": 2, "d": 3}, "l": [{"name": "x", "v": 1, "w": 2}, {"name": "y"}], "s": ["p", "q"], "e": {"f": 1}}
     fields = {
         "f:a": {}, "f:b": {"f:c": {}}, "f:l": {'k:{"name":"x"}': {".": {}, "f:name": {}, "f:v": {}}}, "f:s": {'v:"q"': {}},

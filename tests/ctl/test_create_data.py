@@ -16,20 +16,20 @@ from orchd.pki.keys import private_pem
 from tests.ctl.ctl_runner import Ctl
 
 
-def made(ctl: Ctl, *words: str) -> dict[str, Any]:
-    """What a command would create."""
+def build_object(ctl: Ctl, *words: str) -> dict[str, Any]:
+    """The object that a command would create."""
     found: dict[str, Any] = yaml.safe_load(ctl("create", *words, "--dry-run=client", "-o", "yaml").out)
     return found
 
 
 def test_config_maps_of_literals_files_and_variables(ctl: Ctl, tmp_path: Path) -> None:
-    """Literals, files and variables are joined; a key with two values and a missing file are refused."""
+    """Literals, files and variables are merged; a key with two values and a missing file are rejected."""
     (tmp_path / "f").write_text("text\n")
     (tmp_path / "bin").write_bytes(b"\xff")
-    found = made(ctl, "cm", "m", "--from-literal=a=b=c", f"--from-file={tmp_path / 'f'}", f"--from-file=k={tmp_path / 'bin'}")
+    found = build_object(ctl, "cm", "m", "--from-literal=a=b=c", f"--from-file={tmp_path / 'f'}", f"--from-file=k={tmp_path / 'bin'}")
     assert found["data"] == {"a": "b=c", "f": "text\n"}
     assert found["binaryData"] == {"k": base64.b64encode(b"\xff").decode()}
-    assert "data" not in made(ctl, "cm", "m")
+    assert "data" not in build_object(ctl, "cm", "m")
     twice = ctl("create", "cm", "m", "--from-literal=a=1", "--from-literal=a=2", status=1)
     assert "there is a value for a already" in twice.error
     both = ctl("create", "cm", "m", "--from-literal=f=1", f"--from-file={tmp_path / 'f'}", status=1)
@@ -38,14 +38,14 @@ def test_config_maps_of_literals_files_and_variables(ctl: Ctl, tmp_path: Path) -
 
 
 def test_hash_of_the_contents_is_appended_to_the_name(ctl: Ctl) -> None:
-    """Names with --append-hash are those of kustomize and kubectl."""
+    """Names with --append-hash equal those of kustomize and kubectl."""
     words = ("--from-literal=a=b", "--append-hash", "--dry-run=client", "-o", "name")
     assert ctl("create", "configmap", "cm4", *words).out == "configmap/cm4-7bdh9ktg4c\n"
     assert ctl("create", "secret", "generic", "s3", *words).out == "secret/s3-tbfb75h694\n"
 
 
 def test_tls_secrets_hold_a_matching_pair(ctl: Ctl, tmp_path: Path) -> None:
-    """A TLS secret is made of a certificate and its key; others are refused with the flag that is wrong."""
+    """A TLS secret is created from a certificate and its key; the error for others names the flag."""
     for name in ("a", "b"):
         signed = self_signed(name, names=(), now=datetime.now(UTC))
         (tmp_path / f"{name}.crt").write_bytes(chain_pem(signed.certificate))
@@ -66,8 +66,8 @@ def test_tls_secrets_hold_a_matching_pair(ctl: Ctl, tmp_path: Path) -> None:
 
 
 def test_registry_secrets_hold_a_client_configuration(ctl: Ctl, tmp_path: Path) -> None:
-    """A registry's secret is made of a user and a password, or of a configuration file."""
-    found = made(ctl, "secret", "docker-registry", "d", "--docker-username=u", "--docker-password=p", "--docker-email=e", "--docker-server=h")
+    """A registry secret is created from a user and a password, or from a configuration file."""
+    found = build_object(ctl, "secret", "docker-registry", "d", "--docker-username=u", "--docker-password=p", "--docker-email=e", "--docker-server=h")
     assert found["type"].endswith(".io/dockerconfigjson")
     entry = json.loads(base64.b64decode(found["data"][".dockerconfigjson"]))["auths"]["h"]
     assert entry == {"username": "u", "password": "p", "email": "e", "auth": base64.b64encode(b"u:p").decode()}
@@ -81,7 +81,7 @@ def test_registry_secrets_hold_a_client_configuration(ctl: Ctl, tmp_path: Path) 
 
 @pytest.mark.parametrize("words", [("generic", "g"), ("g",)])
 def test_generic_secrets(ctl: Ctl, words: tuple[str, ...]) -> None:
-    """The word generic may be left out."""
+    """The word generic may be omitted."""
     assert ctl("create", "secret", *words, "--from-literal=a=b", "--type=x/y").out == "secret/g created\n"
     assert ctl("get", "secret/g", "-o", "go-template={{.type}} {{.data.a | base64decode}}").out == "x/y b"
 
@@ -96,7 +96,7 @@ def test_created_objects_keep_their_configuration(ctl: Ctl) -> None:
 
 
 def test_raw_requests(ctl: Ctl) -> None:
-    """--raw sends a file to a path as it is, and prints the answer."""
+    """--raw sends a file unchanged to a path, and prints the response."""
     path = "/api/v1/namespaces/default/configmaps"
     body = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"a": "%s"}}'
     assert json.loads(ctl("create", "--raw", path, "-f", "-", send=body % 1).out)["data"] == {"a": "1"}
@@ -108,7 +108,7 @@ def test_raw_requests(ctl: Ctl) -> None:
 
 
 def test_edited_and_selected_creation(ctl: Ctl) -> None:
-    """`create --edit` opens what it will create; -l chooses from files."""
+    """`create --edit` opens the objects before their creation; -l selects objects of the files."""
     text = "".join(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {n}, labels: {{is: {n}}}}}\n" for n in "ab")
     assert ctl("create", "-f", "-", "-l", "is=b", send=text).lines == ["configmap/b created"]
     ctl.edit = lambda shown: shown.replace("name: a", "name: c")

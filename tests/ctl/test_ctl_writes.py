@@ -144,7 +144,7 @@ def test_edit_sends_changes_and_reopens_after_a_refusal(ctl: Ctl) -> None:
 
 
 def test_edit_takes_forms_subresources_and_several_objects(ctl: Ctl) -> None:
-    """edit opens JSON or YAML, a subresource, and one object after the other."""
+    """edit opens JSON or YAML, a subresource, and several objects in turn."""
     ctl("apply", "-f", "-", send=MAP)
     ctl.edit = lambda text: text.replace('"a": "b"', '"a": "c"')
     ran = ctl("edit", "cm", "m", "-o", "json", "--output-patch")
@@ -320,8 +320,8 @@ def test_failed_diff_has_its_own_status(ctl: Ctl, tmp_path: Path) -> None:
     assert "absent" in absent.error and "nosuch" in unknown_field.error and "NoSuch" in unknown_kind.error
 
 
-def test_edit_gives_up_on_an_editor_that_is_never_right(ctl: Ctl) -> None:
-    """A program as editor whose texts are all refused ends after a number of attempts."""
+def test_edit_gives_up_after_several_rejections(ctl: Ctl) -> None:
+    """If all texts of an editor are rejected, edit ends after a number of attempts."""
     ctl("apply", "-f", "-", send=MAP)
     attempts: list[str] = []
 

@@ -52,7 +52,7 @@ def test_output_forms(ctl: Ctl) -> None:
 
 
 def test_templates_from_flags_and_files(ctl: Ctl, tmp_path: Path) -> None:
-    """Go templates and paths are taken from -o, --template and files; nothing is added to their text."""
+    """Go templates and paths come from -o, --template and files; their output is printed unchanged."""
     ctl("create", "-f", "-", send=MAPS)
     (tmp_path / "t").write_text("{{range .items}}{{.metadata.name}} {{end}}")
     (tmp_path / "p").write_text("{.data.num}")
@@ -70,7 +70,8 @@ def test_templates_from_flags_and_files(ctl: Ctl, tmp_path: Path) -> None:
 
 
 def test_keys_that_a_template_names_may_have_to_be_there(ctl: Ctl) -> None:
-    """With --allow-missing-template-keys=false a missing key is an error; an index past the end of a list always is."""
+    """With --allow-missing-template-keys=false a missing key is an error; an index beyond the end of a list always is.
+    """
     ctl("create", "-f", "-", send=MAPS)
     strict = ("get", "cm/a", "--allow-missing-template-keys=false", "-o")
     assert "is not found" in ctl(*strict, "jsonpath={.data.no}", status=1).error

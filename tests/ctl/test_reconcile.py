@@ -30,14 +30,15 @@ subjects: [{subjects}]
 
 
 def state(ctl: Ctl) -> tuple[list[Any], str, list[str]]:
-    """Verbs of each rule, the name of the role that is bound, and the subjects."""
+    """Verbs of each rule, the name of the bound role, and the subjects."""
     role = json.loads(ctl("get", "role/r", "-o", "json").out)
     binding = json.loads(ctl("get", "rolebinding/r", "-o", "json").out)
     return [rule["verbs"] for rule in role["rules"]], binding["roleRef"]["name"], [each["name"] for each in binding["subjects"]]
 
 
 def test_roles_and_bindings_are_reconciled(ctl: Ctl) -> None:
-    """Missing objects, rules and subjects are added, extra ones go when asked for, and another role makes another binding."""
+    """Missing objects, rules and subjects are added, extra ones removed on request, and a binding of another role is
+    replaced."""
     reconcile = ("auth", "reconcile", "-f", "-")
     group = ctl.server.dialect("rbac.authorization.{abbr}.io")
     first = ctl(*reconcile, send=manifests(ctl))
@@ -58,7 +59,7 @@ def test_roles_and_bindings_are_reconciled(ctl: Ctl) -> None:
 
 
 def test_reconciliation_creates_the_namespace_and_leaves_other_kinds_out(ctl: Ctl) -> None:
-    """The namespace of a new role is created; kinds other than roles and bindings are named in a warning."""
+    """The namespace of a new role is created; other kinds are named in a warning."""
     ctl("auth", "reconcile", "-f", "-", "-n", "fresh", send=manifests(ctl))
     assert ctl("get", "ns/fresh", "-o", "name").out == "namespace/fresh\n"
     other = ctl("auth", "reconcile", "-f", "-", send="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n")
@@ -66,7 +67,7 @@ def test_reconciliation_creates_the_namespace_and_leaves_other_kinds_out(ctl: Ct
 
 
 def test_aggregated_cluster_roles(ctl: Ctl) -> None:
-    """A cluster role of other roles' rules is created and reconciled by its selectors."""
+    """An aggregated cluster role is created and reconciled by its selectors."""
     group = ctl.server.dialect("rbac.authorization.{abbr}.io")
     ctl("create", "clusterrole", "sum", "--aggregation-rule=a=b,c=d")
     rule = json.loads(ctl("get", "clusterrole/sum", "-o", "json").out)["aggregationRule"]
@@ -105,5 +106,5 @@ def _rule(groups: str, resources: str, verbs: str, names: str = "") -> dict[str,
     ],
 )  # fmt: skip
 def test_permissions_that_rules_do_not_grant(granted: list[Any], wanted: Any, missing: list[Any]) -> None:
-    """A rule is granted by another that has its groups, resources, names and verbs, or their wildcards."""
+    """A rule is granted by one that has its groups, resources, names and verbs, or their wildcards."""
     assert uncovered(granted, [wanted]) == missing

@@ -1,4 +1,4 @@
-"""Code of modules that outlasts a process."""
+"""A cache of module code that outlives the process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = ("kept_example", "kept_example.inner", "kept_other")
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of the path with a package, a module in it, and a module beside it."""
+    """A folder of the path with a package, a module in it, and a module next to it."""
     root = tmp_path / "tree"
     (root / "kept_example").mkdir(parents=True)
     (root / "kept_example" / "__init__.py").write_text("from kept_example import inner\n")
@@ -40,7 +40,7 @@ def forget() -> None:
 
 
 def load(file: Path, *, save: bool = True) -> dict[str, ModuleType]:
-    """The modules, imported anew with `file`."""
+    """Import the modules again with `file`."""
     forget()
     with kept_modules(file) as kept:
         modules = {name: importlib.import_module(name) for name in reversed(NAMES)}
@@ -50,12 +50,13 @@ def load(file: Path, *, save: bool = True) -> dict[str, ModuleType]:
 
 
 def kept_names(modules: dict[str, ModuleType]) -> set[str]:
-    """Those whose code was in the file."""
+    """The modules whose code was in the file."""
     return {name for name, module in modules.items() if type(module.__loader__) is subject._KeptLoader}
 
 
 def test_modules_are_kept(tree: Path, tmp_path: Path) -> None:
-    """The second time, the code comes from the file; modules look as ever, and the finder is gone afterwards."""
+    """The second time, the code comes from the file; the modules look as usual, and the finder is removed afterwards.
+    """
     file = tmp_path / "new" / "code"
     finders = list(sys.meta_path)
     first = load(file)
@@ -77,7 +78,7 @@ def test_modules_are_kept(tree: Path, tmp_path: Path) -> None:
 
 
 def test_changed_source_is_compiled(tree: Path, tmp_path: Path) -> None:
-    """Also with the same size and modification time: a bytecode file would not notice."""
+    """A source with the same size and modification time is compiled, too, which a bytecode file would not notice."""
     file = tmp_path / "code"
     load(file)
     source = tree / "kept_example" / "inner.py"
@@ -91,7 +92,7 @@ def test_changed_source_is_compiled(tree: Path, tmp_path: Path) -> None:
 
 
 def test_module_in_an_earlier_folder_is_found(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The order of the path decides, not what the file has."""
+    """The order of the path decides, not the contents of the file."""
     file = tmp_path / "code"
     load(file)
     earlier = tmp_path / "earlier"
@@ -110,8 +111,8 @@ def test_missing_module_is_missing(tree: Path, tmp_path: Path) -> None:
         load(file, save=False)
 
 
-def test_nothing_is_written_where_nothing_can_be(tree: Path, tmp_path: Path) -> None:
-    """The import works all the same."""
+def test_read_only_folder(tree: Path, tmp_path: Path) -> None:
+    """The import works without writing the file."""
     blocked = tmp_path / "a-file"
     blocked.write_text("")
     assert load(blocked / "code")["kept_other"].value == 1
@@ -119,7 +120,7 @@ def test_nothing_is_written_where_nothing_can_be(tree: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("content", [b"", b"no marshal", b"\0" * 100])
 def test_damaged_files(tree: Path, tmp_path: Path, content: bytes) -> None:
-    """They are replaced by what was imported."""
+    """Damaged files are replaced."""
     file = tmp_path / "code"
     file.write_bytes(content)
     assert load(file)["kept_other"].value == 1
@@ -127,7 +128,7 @@ def test_damaged_files(tree: Path, tmp_path: Path, content: bytes) -> None:
 
 
 def test_entries_of_another_form_are_not_used(tree: Path, tmp_path: Path) -> None:
-    """Such as those of another release."""
+    """Entries of another format, such as another release's, are ignored."""
     file = tmp_path / "code"
     write_code(file, {"kept_other": (1, 2), "kept_example": ("a", "b", "c", "d", "e", "f"), "other": 3})
     assert load(file)["kept_other"].value == 1
@@ -135,7 +136,7 @@ def test_entries_of_another_form_are_not_used(tree: Path, tmp_path: Path) -> Non
 
 
 def test_each_interpreter_has_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Code depends on the interpreter and its optimization level."""
+    """Each interpreter and optimization level has its own file."""
     plain = code_file("modules")
     assert plain.name.startswith(f"modules.{sys.implementation.cache_tag}-")
     cache = importlib.util.cache_from_source

@@ -1,4 +1,4 @@
-"""Folders of test runs that were killed."""
+"""Folders of killed test runs are removed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
-def test_folder_is_removed_once_nobody_holds_its_lock(tmp_path: Path) -> None:
-    """A copy of the descriptor holds the lock, too, as in a process that inherited it."""
+def test_folder_is_removed_once_its_lock_is_free(tmp_path: Path) -> None:
+    """A copied descriptor, as in a process that inherited it, holds the lock, too."""
     folder, handle = make_folder("orchd-a-")
     (folder / "log").write_text("a")
     copy = os.dup(handle)
@@ -33,7 +33,7 @@ def test_folder_is_removed_once_nobody_holds_its_lock(tmp_path: Path) -> None:
 
 
 def test_other_folders_stay(tmp_path: Path) -> None:
-    """One without a lock may be another program's, and a link is not followed."""
+    """A folder without a lock may be another program's, and links are not followed."""
     (tmp_path / "orchd-a-plain").mkdir()
     target, handle = make_folder("other-")
     os.close(handle)
@@ -45,7 +45,7 @@ def test_other_folders_stay(tmp_path: Path) -> None:
 
 
 def test_folder_of_another_user_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a shared folder such as /tmp."""
+    """In a shared folder such as /tmp, folders of other users stay."""
     folder, handle = make_folder("orchd-a-")
     os.close(handle)
     own = os.geteuid()
@@ -55,7 +55,7 @@ def test_folder_of_another_user_stays(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_folder_of_a_process(tmp_path: Path) -> None:
-    """It goes when it is no longer needed, and takes the place of abandoned ones."""
+    """A process's folder is removed when it is no longer needed; abandoned ones are removed when it is created."""
     left, handle = make_folder("orchd-a-")
     os.close(handle)
     with run_folder("orchd-a-") as folder:

@@ -1,4 +1,4 @@
-"""The reactor of servers in process runs delayed calls as a `Clock` does."""
+"""The reactor of in-process servers runs delayed calls as a `Clock` does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from orchd.testing.server import StillReactor
 
 
 def history(clock: Clock, seed: int) -> list[tuple[int, float]]:
-    """The calls that ran, and when, in a random sequence of additions, changes and advances."""
+    """The calls that ran, with their times, in a random sequence of additions, changes and advances."""
     random = Random(seed)
     ran: list[tuple[int, float]] = []
     calls: list[IDelayedCall] = []
@@ -46,7 +46,7 @@ def history(clock: Clock, seed: int) -> list[tuple[int, float]]:
 
 
 def test_calls_run_as_with_a_clock() -> None:
-    """Whatever is added, cancelled, put off and brought forward: the same calls run in the same order at the same times."""
+    """For any additions, cancellations and rescheduling, the same calls run in the same order at the same times."""
     for seed in range(50):
         ran = history(StillReactor(), seed)
         assert ran == history(Clock(), seed)
@@ -54,7 +54,7 @@ def test_calls_run_as_with_a_clock() -> None:
 
 
 def test_calls_of_one_moment_run_in_the_order_of_their_addition() -> None:
-    """Also a call that is added by one of them."""
+    """This includes a call that one of them adds."""
     clock, ran = StillReactor(), list[str]()
 
     def first() -> None:

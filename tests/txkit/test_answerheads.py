@@ -1,4 +1,4 @@
-"""Connections of HTTP clients: which are used for a further request."""
+"""Reuse of connections by HTTP clients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from orchd.txkit.answerheads import bounded_heads_pool
     ],
 )
 def test_connection_is_used_again_only_if_the_server_keeps_it(version: str, connection: str | None, kept: bool) -> None:
-    """A server of HTTP/1.0 closes it after the response, unless it says that it does not."""
+    """An HTTP/1.0 server closes the connection after the response unless it sends Connection: keep-alive."""
     idle: list[object] = []
     factory: Any = bounded_heads_pool(None, persistent=True)._factory
     protocol = factory(idle.append, "metadata").buildProtocol(None)

@@ -157,7 +157,7 @@ def test_new_object_is_created_by_apply(page: Page, server: DaemonProcess, names
 
 
 def test_apply_creates_nothing_in_place_of_a_deleted_object(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """The edit was made from the whole object; its changed part is no object. "New" on the other hand changes no existing one."""
+    """An edit applies only to an existing object; "New" does not change existing ones."""
     path = path_of(namespace, "fleeting")
     applied(server, path, config_map("fleeting", {"a": "1"}), "deploy")
     page.sign_in()

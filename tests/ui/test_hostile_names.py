@@ -34,7 +34,8 @@ def test_markup_in_names_is_text(page: Page, server: DaemonProcess) -> None:
 
 
 def test_unseen_characters_are_shown(page: Page, server: DaemonProcess) -> None:
-    """A name that reverses the writing direction does not look like another one: in the list, the title, the YAML, the dialog."""
+    """A name that reverses the writing direction is distinguishable from others: in the list, the title, the YAML, the
+    dialog."""
     group = server.dialect("rbac.authorization.{abbr}.io")
     name = "role-\u202enimda\u200b"
     assert server.request("POST", f"/apis/{group}/v1/clusterroles", {"metadata": {"name": name}, "rules": []})[0] in (201, 409)

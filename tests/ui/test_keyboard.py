@@ -105,7 +105,7 @@ def nameless(page: Page) -> list[str]:
 
 
 def test_every_control_has_a_name(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """In each view, and in the dialogs; titles tell the views apart."""
+    """Every control in each view and dialog has an accessible name; titles differ between views."""
     applied(server, f"/api/v1/namespaces/{namespace}/configmaps/named", config_map("named", {"a": "b"}), "deploy")
     assert nameless(page) == []
     page.sign_in()
@@ -132,7 +132,8 @@ def test_every_control_has_a_name(page: Page, server: DaemonProcess, namespace: 
 
 
 def test_focus_stays_where_it_was_used(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """A heading keeps the focus when it sorts, a button while its request runs; a table leads back to its active row."""
+    """A heading keeps the focus when it sorts, a button while its request runs; a table returns the focus to its active
+    row."""
     for name in ("one", "two"):
         applied(server, f"/api/v1/namespaces/{namespace}/configmaps/{name}", config_map(name, {"a": "b"}), "deploy")
     page.sign_in()
@@ -161,7 +162,7 @@ def test_focus_stays_where_it_was_used(page: Page, server: DaemonProcess, namesp
 
 
 def test_an_event_opens_in_full(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Enter shows all of a message that its column cuts off; Escape leads back to the table."""
+    """Enter shows the whole message that its column truncates; Escape returns to the table."""
     path = f"/api/v1/namespaces/{namespace}/configmaps/told"
     uid = applied(server, path, config_map("told", {}), "deploy")["metadata"]["uid"]
     message = " ".join(["long"] * 200) + " end"

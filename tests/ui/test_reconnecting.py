@@ -57,7 +57,7 @@ def test_expired_watch_lists_again(page: Page, server: DaemonProcess) -> None:
 
 
 def test_silent_server_is_not_shown_as_live(page: Page, server: DaemonProcess) -> None:
-    """A server that holds its connections and answers nothing is found out; afterwards the list goes on by itself."""
+    """A server that holds its connections without responding is detected; afterwards the list continues."""
     page.sign_in()
     page.open_list("configmaps", "?namespace=default")
     hasten(page)
@@ -73,7 +73,7 @@ def test_silent_server_is_not_shown_as_live(page: Page, server: DaemonProcess) -
 
 
 def test_edited_text_survives_a_revoked_token(page: Page, server: DaemonProcess) -> None:
-    """The page asks to sign in again; the same user finds the text where it was."""
+    """The page asks for another sign-in; the same user gets the edited text back."""
     assert server.request("POST", COLLECTION, config_map("edited", {"a": "1"}))[0] == 201
     page.sign_in()
     page.open("#/object/-/configmaps/default/edited", "edit")

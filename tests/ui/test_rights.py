@@ -54,7 +54,7 @@ def test_forbidden_lists_are_reported(page: Page) -> None:
 
 
 def test_removed_permission_hides_the_rows(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Rows that the user may no longer read are gone; when the permission is back, the user can try again."""
+    """Rows without read permission are hidden; when the permission is restored, the user can retry."""
     allow(server, namespace)
     applied(server, f"/api/v1/namespaces/{namespace}/configmaps/seen", config_map("seen", {}), "deploy")
     page.sign_in("few-token")
@@ -72,7 +72,8 @@ def test_removed_permission_hides_the_rows(page: Page, server: DaemonProcess, na
 
 
 def test_reading_alone_shows_the_object(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """With "get" alone an object is shown, is not called live, and can be read again; one that is not there is named."""
+    """With "get" alone an object is shown, is not marked as live, and can be reloaded; the error for a missing one
+    names it."""
     allow(server, namespace, "get")
     path = f"/api/v1/namespaces/{namespace}/configmaps/seen"
     applied(server, path, config_map("seen", {"a": "1"}), "deploy")

@@ -71,7 +71,7 @@ def watched_sockets(pid: int) -> set[str]:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_clusters_do_not_share_a_reactor() -> None:
-    """No cluster gets events of another one's connections, which have the same descriptor numbers."""
+    """A cluster gets no events of another one's connections, whose descriptors have the same numbers."""
     with Cluster() as one, Cluster() as other:
         connections = [watch(cluster, "") for cluster in (one, other)]
         sockets = [watched_sockets(cluster.pid) for cluster in (one, other)]
@@ -378,7 +378,7 @@ def test_servers_end_with_the_test_run(kill: bool, shared: Cluster) -> None:
 
 
 def test_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
-    """Also if the process that would have removed the folder was killed before the test run was."""
+    """This holds even if the process that would have removed the folder was killed first."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     program = PROGRAM.replace("sys.stdin.read()", "print(fork_client()._process.pid, flush=True); sys.stdin.read()")
     begin = [sys.executable, "-c", "from orchd.testing.fork_client import fork_client\n" + program]
@@ -410,6 +410,6 @@ with Cluster(controllers=False) as first:
 
 
 def test_cluster_starts_after_its_fork_server_was_killed() -> None:
-    """The clusters that ran end with it; the next one gets a new fork server, and the folder of the old one is removed."""
+    """Running clusters end with their fork server; the next cluster gets a new one, and the old folder is removed."""
     done = subprocess.run([sys.executable, "-c", KILLING_PROGRAM], capture_output=True, text=True)
     assert (done.stdout, done.stderr, done.returncode) == ("(200, 'ok') False\n", "", 0)

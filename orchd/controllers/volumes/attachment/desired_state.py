@@ -85,6 +85,6 @@ class WantedVolumes:
         return found if found is not None and self._attaches(found.driver) else None
 
     def _attaches(self, driver: str) -> bool:
-        """Drivers attach unless they say that they need not."""
+        """True if a driver requires attachment, which is the default."""
         found = self._drivers.get("", driver) if driver else None
         return found is None or spec(found).get("attachRequired") is not False
